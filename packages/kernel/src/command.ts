@@ -1,0 +1,161 @@
+import type { Db } from './db.ts';
+import { isUnreachable, sqlState } from './db.ts';
+import { entityTag } from './etag.ts';
+import type { RequestHead, ServiceRuntime } from './http.ts';
+import {
+  fingerprintOf,
+  type KeyedCall,
+  parseIdempotencyKey,
+  type StoredAnswer,
+  storeAnswer,
+  takeKey,
+} from './idempotency.ts';
+import type { ParsedInput } from './input.ts';
+import { observer } from './observer.ts';
+import { checkLimit } from './paging.ts';
+import { Refusal } from './refusal.ts';
+import { type Endpoint, type Input, type Operation, Reply } from './service.ts';
+
+/** A request whose caller is known, on its way to a handler. */
+export interface Call<Caller> extends RequestHead {
+  /** The endpoint's name. */
+  readonly endpoint: string;
+  readonly caller: Caller;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A deadlock or a failed serialisation rolled everything back, so the command may simply run again. */
+const attemptsMax = 3;
+
+/**
+ * Steps 9 to 14 of core section 1.2: the key, the caller, the permission, the handler and the commit. State, journal
+ * rows and the stored answer are written in one transaction or not at all.
+ */
+export async function execute<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+): Promise<Answer> {
+  endpoint.precheck?.({ ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<
+    never,
+    never,
+    never
+  >);
+  const keyed = keyOf(runtime, endpoint, call, input);
+  const single = endpoint.transaction === 'statement' && keyed === undefined;
+  if (endpoint.transaction === 'none' || single) {
+    runtime.authorize(call.caller, endpoint);
+    const context = runtime.context(call, runtime.pool);
+    const answer = await handle(runtime, endpoint, input, context);
+    runtime.committed?.(context);
+    return answer;
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(runtime, endpoint, call, input, keyed);
+    } catch (error) {
+      const repeatable = ['40001', '40P01'].includes(sqlState(error) ?? '');
+      if (!repeatable || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+async function inTransaction<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+  keyed: KeyedCall | undefined,
+): Promise<Answer> {
+  const { context, answer, refusal } = await runtime.pool.transaction(async (tx) => {
+    const stored = await storedAnswer(runtime, tx, keyed);
+    if (stored !== undefined) {
+      runtime.authorize(call.caller, endpoint);
+      return { context: undefined, answer: replayed(stored), refusal: undefined };
+    }
+    await runtime.lockCaller?.(tx, call.caller);
+    runtime.authorize(call.caller, endpoint);
+    const context = runtime.context(call, tx);
+    try {
+      const answer = await handle(runtime, endpoint, input, context);
+      if (keyed !== undefined) await storeAnswer(tx, keyed, answer, endpoint.secrets);
+      await runtime.beforeCommit?.(context);
+      return { context, answer, refusal: undefined };
+    } catch (error) {
+      // A few refusals keep what was written before them: a lease found dead is recorded, then answered.
+      if (!(error instanceof Refusal && error.commits)) throw error;
+      await runtime.beforeCommit?.(context);
+      return { context, answer: undefined, refusal: error };
+    }
+  });
+  if (context !== undefined) runtime.committed?.(context);
+  if (answer === undefined) throw refusal;
+  return answer;
+}
+
+function keyOf<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+): KeyedCall | undefined {
+  if (endpoint.idempotency === 'ignored' || endpoint.idempotency === 'own' || runtime.keyOwner === undefined)
+    return undefined;
+  const header = call.headers['idempotency-key'];
+  const key = parseIdempotencyKey(header as string | undefined, endpoint.idempotency === 'required');
+  if (key === undefined) return undefined;
+  const { tenantId, principalId } = runtime.keyOwner(call.caller);
+  return { tenantId, key, fingerprint: fingerprintOf(call.method, call.path, input.sent, principalId) };
+}
+
+async function storedAnswer<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  tx: Db,
+  keyed: KeyedCall | undefined,
+): Promise<StoredAnswer | undefined> {
+  if (keyed === undefined || runtime.idempotency === undefined) return undefined;
+  return takeKey(tx, keyed, runtime.idempotency);
+}
+
+function replayed({ status, body }: StoredAnswer): Answer {
+  return { status, body: body ?? undefined, headers: { 'idempotency-replayed': 'true' } };
+}
+
+async function handle<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  input: ParsedInput,
+  context: Context,
+): Promise<Answer> {
+  const page = { limit: endpoint.paging ? checkLimit(input.limit) : 0, cursor: input.cursor };
+  const result = await endpoint.handle({ ...input, page } as unknown as Input<never, never, never>, context);
+  const answer =
+    result instanceof Reply
+      ? { status: result.status, body: result.body, headers: result.headers }
+      : { status: endpoint.status, body: result, headers: {} };
+  if (observer() !== undefined) refuseUndeclaredAnswer(runtime.name, endpoint, answer);
+  if (endpoint.etag === undefined) return answer;
+  const { version } = answer.body as { version: number };
+  return { ...answer, headers: { ...answer.headers, etag: entityTag(endpoint.etag, version) } };
+}
+
+function refuseUndeclaredAnswer(service: string, endpoint: Operation, answer: Answer): void {
+  const name = `${service}: ${endpoint.method} ${endpoint.path}`;
+  const schema = endpoint.returns[answer.status];
+  if (schema === undefined)
+    observer()?.violated(`${name} answered ${answer.status}, which it does not declare`);
+  if (schema === null || schema === undefined) return;
+  const result = schema.safeParse(answer.body);
+  if (!result.success) observer()?.violated(`${name} answered another form: ${result.error.message}`);
+}
+
+/** Whether a failure should be answered as "not now" rather than as our fault. */
+export function isTemporary(error: unknown): boolean {
+  return isUnreachable(error) || ['55P03', '57014', '40001', '40P01'].includes(sqlState(error) ?? '');
+}

@@ -1,0 +1,19 @@
+import { Refusal } from './refusal.ts';
+
+/** `"task-3"` */
+export function entityTag(entity: string, version: number): string {
+  return `"${entity}-${version}"`;
+}
+
+/**
+ * The version that If-Match names. Accepts `"task-3"`, `task-3` and `W/"task-3"` (core, section 1.8).
+ * @throws Refusal `if_match_required` for a missing or blank header, `invalid_if_match` for another form or entity
+ */
+export function parseIfMatch(entity: string, header: string | undefined): number {
+  const value = header?.trim() ?? '';
+  if (value === '') throw new Refusal('if_match_required');
+  const bare = value.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
+  const version = bare.startsWith(`${entity}-`) ? bare.slice(entity.length + 1) : '';
+  if (!/^\d{1,15}$/.test(version)) throw new Refusal('invalid_if_match', { ifMatch: value.slice(0, 200) });
+  return Number(version);
+}

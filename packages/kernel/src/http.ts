@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { type Call, execute } from './command.ts';
+import type { Db, Pool } from './db.ts';
+import type { IdempotencyOptions } from './idempotency.ts';
+import { inputReader } from './input.ts';
+import type { RequestMetrics } from './metrics.ts';
+import { observer } from './observer.ts';
+import { Refusal, type RenderedError } from './refusal.ts';
+import { type Endpoint, endpointName, type Operation } from './service.ts';
+
+/** A service that answers requests; whoever owns the port passes them on. */
+export interface RunningService {
+  handler(req: IncomingMessage, res: ServerResponse): void;
+  upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Finishes what is under way and lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** What of a request is known before its body is read. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly address: string;
+  readonly requestId: string;
+  readonly correlationId: string;
+  readonly traceRunId: string;
+}
+
+/** What one service adds to the pipeline. `Caller` is who asks, `Context` is what a handler gets. */
+export interface ServiceRuntime<Caller, Context extends object> {
+  readonly name: string;
+  readonly basePath: string;
+  readonly pool: Pool;
+  readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Absent where no endpoint keeps answered keys. */
+  readonly idempotency?: IdempotencyOptions;
+  /** The codes that any endpoint may answer, by the pipeline itself. */
+  readonly pipelineCodes: ReadonlySet<string>;
+  bodyBytesMax(endpoint: Operation): number;
+  /** Whether the declared length is looked at before the credential. */
+  sizeBeforeCredential(endpoint: Operation): boolean;
+  /** Who asks; throws a Refusal. Called before anything of the request's content is looked at. */
+  authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
+  /** The flat permission. */
+  authorize(caller: Caller, endpoint: Operation): void;
+  /** Whose keys and fingerprints they are; needed where idempotency is. */
+  keyOwner?(caller: Caller): { tenantId: string; principalId: string };
+  /** Locks the caller's row for the command and refuses one that is no longer active. */
+  lockCaller?(tx: Db, caller: Caller): Promise<void>;
+  context(call: Call<Caller>, db: Db): Context;
+  /** Writes what the handler left to the end: journal rows. */
+  beforeCommit?(context: Context): Promise<void>;
+  /** After the commit: wake readers. Must not throw. */
+  committed?(context: Context): void;
+  render(error: unknown, requestId: string): RenderedError;
+}
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
+const traceRunIdForm = /^[A-Za-z0-9._:-]{1,128}$/;
+const correlationIdForm = /^[\x20-\x7e]{1,200}$/;
+const emptyBody = Buffer.alloc(0);
+
+/** Builds the HTTP side of a service: one route per endpoint, and an honest answer to everything else. */
+export function buildHttp<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoints: readonly Endpoint<Context>[],
+): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    requestTimeout: 120_000,
+    keepAliveTimeout: 75_000,
+    routerOptions: {
+      maxParamLength: 1000,
+      onBadUrl: (_path, req, res) => sendRaw(req, res, new Refusal('not_found')),
+    },
+    frameworkErrors: (error, request, reply) => fail(request, reply, error),
+    clientErrorHandler(_error, socket) {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+    },
+  });
+  // The pipeline reads the body itself, after the credential: an anonymous caller must not make us parse.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+
+  const methodsOf = new Map<string, string[]>();
+  for (const endpoint of endpoints) {
+    const url = routeOf(endpoint.root ? endpoint.path : `${runtime.basePath}${endpoint.path}`);
+    const methods = methodsOf.get(url) ?? [];
+    methodsOf.set(url, methods);
+    methods.push(...(endpoint.method === 'GET' ? ['GET', 'HEAD'] : [endpoint.method]));
+    app.route({ method: endpoint.method, url, handler: serve(endpoint) });
+  }
+  for (const [url, methods] of methodsOf) {
+    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
+    if (others.length === 0) continue;
+    const allow = methods.join(', ');
+    app.route({
+      method: others,
+      url,
+      exposeHeadRoute: false,
+      handler: (request, reply) =>
+        fail(request, reply, new Refusal('method_not_allowed', {}, { headers: { allow } })),
+    });
+  }
+  app.setNotFoundHandler((request, reply) => fail(request, reply, new Refusal('not_found')));
+  app.setErrorHandler((error, request, reply) => fail(request, reply, error));
+  return app;
+
+  /** The steps of core section 1.2, in its order. The router has done the third. */
+  function serve(endpoint: Endpoint<Context>) {
+    const name = endpointName(endpoint);
+    const readInput = inputReader(endpoint);
+    const bytesMax = runtime.bodyBytesMax(endpoint);
+    const sizeFirst = runtime.sizeBeforeCredential(endpoint);
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      const head = headOf(request);
+      const started = performance.now();
+      try {
+        if (sizeFirst) refuseDeclaredSize(request, bytesMax);
+        const caller = await runtime.authenticate(head, endpoint);
+        if (!sizeFirst) refuseDeclaredSize(request, bytesMax);
+        const bytes = await readBody(request.raw, bytesMax);
+        const input = readInput(request.params, request.query, head.headers, bytes);
+        const answer = await execute(runtime, endpoint, { ...head, endpoint: name, caller }, input);
+        runtime.metrics.count(request.method, answer.status, (performance.now() - started) / 1000);
+        return send(reply, head, answer.status, answer.body, answer.headers);
+      } catch (error) {
+        return refuse(request, reply, head, error, name, endpoint);
+      }
+    };
+  }
+
+  function refuse(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    head: RequestHead,
+    error: unknown,
+    name: string,
+    endpoint: Operation | undefined,
+  ) {
+    if (error instanceof Refusal && observer() !== undefined) {
+      observer()?.refused(runtime.name, name, error.code);
+      const declared = endpoint === undefined || endpoint.errors.includes(error.code);
+      if (!declared && !runtime.pipelineCodes.has(error.code)) {
+        runtime.log.error({ endpoint: name, code: error.code }, 'refused with a code that is not declared');
+        error = new Error(`${name} answered ${error.code}, which it does not declare`);
+      }
+    }
+    const rendered = runtime.render(error, head.requestId);
+    if (rendered.status >= 500) {
+      runtime.log.error({ err: error, endpoint: name, requestId: head.requestId }, 'request failed');
+    } else if (error instanceof Refusal && error.reason !== undefined) {
+      runtime.log.info(
+        { endpoint: name, code: error.code, reason: error.reason, requestId: head.requestId },
+        'refused',
+      );
+    }
+    runtime.metrics.count(request.method, rendered.status, 0);
+    // What is left of a refused body is not read: the connection ends with the answer.
+    if (!request.raw.complete && rendered.status === 413) reply.header('connection', 'close');
+    return send(reply, head, rendered.status, rendered.body, rendered.headers);
+  }
+
+  function fail(request: FastifyRequest, reply: FastifyReply, error: unknown) {
+    const head = headOf(request);
+    let reason = error;
+    try {
+      refuseDeclaredSize(request, 1024 * 1024);
+    } catch (tooLarge) {
+      if (error instanceof Refusal && ['not_found', 'method_not_allowed'].includes(error.code))
+        reason = tooLarge;
+    }
+    return refuse(request, reply, head, reason, `${request.method} (no route)`, undefined);
+  }
+
+  function sendRaw(_req: IncomingMessage, res: ServerResponse, error: Refusal) {
+    const requestId = newRequestId();
+    const { status, body } = runtime.render(error, requestId);
+    res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId });
+    res.end(JSON.stringify(body));
+  }
+}
+
+/**
+ * `/tasks/{ref}:claim` as the router wants it. A parameter stops at a colon, or a bare `{ref}` would swallow verbs
+ * that don't exist.
+ */
+export function routeOf(path: string): string {
+  return path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1(^[^:/]+)');
+}
+
+export function newRequestId(): string {
+  return `req_${randomBytes(16).toString('hex')}`;
+}
+
+function headOf(request: FastifyRequest): RequestHead {
+  const { headers } = request;
+  const requestId = accepted(headers['x-request-id'], requestIdForm) ?? newRequestId();
+  return {
+    method: request.method,
+    path: request.url.split('?', 1)[0] as string,
+    headers,
+    address: request.ip,
+    requestId,
+    correlationId: accepted(headers['x-correlation-id'], correlationIdForm) ?? requestId,
+    traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${randomBytes(16).toString('hex')}`,
+  };
+}
+
+function accepted(header: string | string[] | undefined, form: RegExp): string | undefined {
+  return typeof header === 'string' && form.test(header) ? header : undefined;
+}
+
+function refuseDeclaredSize(request: FastifyRequest, bytesMax: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax)
+    throw new Refusal('request_too_large', { maxBytes: bytesMax });
+}
+
+async function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const { headers } = raw;
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
+    return emptyBody;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of raw as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new Refusal('request_too_large', { maxBytes: bytesMax });
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+function send(
+  reply: FastifyReply,
+  head: RequestHead,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> | undefined,
+) {
+  reply.code(status).header('x-request-id', head.requestId).header('x-run-id', head.traceRunId);
+  if (headers !== undefined) reply.headers(headers);
+  if (body === undefined || status === 204 || status === 304) return reply.send();
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return reply.send(body);
+  if (headers?.['content-type'] === undefined)
+    reply.header('content-type', 'application/json; charset=utf-8');
+  return reply.send(JSON.stringify(body));
+}

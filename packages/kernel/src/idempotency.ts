@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import type { Db } from './db.ts';
+import { sqlState } from './db.ts';
+import { Refusal } from './refusal.ts';
+import { sql } from './sql.ts';
+
+/**
+ * The store of answered keys (core, section 1.7). The key is taken inside the transaction of its command: a rival with
+ * the same key waits on the primary key until that transaction ends, a failed command frees the key by rolling back,
+ * and no row is ever left pending.
+ */
+export interface IdempotencyOptions {
+  storedSeconds: number;
+  waitSeconds: number;
+}
+
+export interface StoredAnswer {
+  status: number;
+  body: unknown;
+}
+
+export interface KeyedCall {
+  tenantId: string;
+  key: string;
+  fingerprint: string;
+}
+
+export const idempotencyKeyLengthMax = 200;
+
+/** @throws Refusal `idempotency_key_required`, `invalid_idempotency_key` */
+export function parseIdempotencyKey(header: string | undefined, required: boolean): string | undefined {
+  const key = header?.trim() ?? '';
+  if (key.length > idempotencyKeyLengthMax) throw new Refusal('invalid_idempotency_key');
+  if (key !== '') return key;
+  if (required) throw new Refusal('idempotency_key_required');
+  return undefined;
+}
+
+/** Same method, path, body and principal give the same text; the order of keys in a body doesn't matter. */
+export function fingerprintOf(method: string, path: string, body: unknown, principalId: string): string {
+  return createHash('sha256')
+    .update(`${method}\n${path}\n${principalId}\n${canonicalJson(body)}`)
+    .digest('base64url');
+}
+
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/**
+ * Takes the key for this transaction, or finds the answer that was stored under it.
+ * @throws Refusal `idempotency_key_reused` for another request under the key, `idempotency_in_flight` when the rival
+ * didn't end within `waitSeconds`
+ */
+export async function takeKey(
+  tx: Db,
+  call: KeyedCall,
+  { storedSeconds, waitSeconds }: IdempotencyOptions,
+): Promise<StoredAnswer | undefined> {
+  try {
+    const taken = await tx.run(sql`
+      with bound as (select set_config('lock_timeout', ${`${waitSeconds * 1000}`}, true))
+      insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
+      select ${call.tenantId}, ${call.key}, ${call.fingerprint}, now() + make_interval(secs => ${storedSeconds})
+      from bound
+      on conflict (tenant_id, key) do update
+        set fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, status = null, body = null
+        where idempotency_keys.expires_at <= now()`);
+    if (taken === 1) return undefined;
+  } catch (error) {
+    if (sqlState(error) === '55P03')
+      throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
+    throw error;
+  }
+  const stored = await tx.row<{ fingerprint: string; status: number; body: unknown }>(sql`
+    select fingerprint, status, body from idempotency_keys
+    where tenant_id = ${call.tenantId} and key = ${call.key}`);
+  if (stored === undefined)
+    throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
+  if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
+  return { status: stored.status, body: stored.body };
+}
+
+/** Keeps the answer with the key, one-time secrets replaced by null. */
+export async function storeAnswer(
+  tx: Db,
+  { tenantId, key }: KeyedCall,
+  answer: StoredAnswer,
+  secrets: readonly string[],
+): Promise<void> {
+  const body = answer.body === undefined ? null : JSON.stringify(withoutSecrets(answer.body, secrets));
+  await tx.run(sql`
+    update idempotency_keys set status = ${answer.status}, body = ${body}
+    where tenant_id = ${tenantId} and key = ${key}`);
+}
+
+function withoutSecrets(body: unknown, secrets: readonly string[]): unknown {
+  if (secrets.length === 0) return body;
+  const copy = structuredClone(body) as Record<string, unknown>;
+  for (const path of secrets) {
+    const names = path.split('.');
+    const last = names.pop() as string;
+    const owner = names.reduce<unknown>((at, name) => (at as Record<string, unknown> | null)?.[name], copy);
+    if (typeof owner === 'object' && owner !== null) (owner as Record<string, unknown>)[last] = null;
+  }
+  return copy;
+}
+
+/** Deletes rows past their expiry, `rowsMax` at most; returns how many. */
+export function deleteExpiredKeys(db: Db, rowsMax: number): Promise<number> {
+  return db.run(sql`
+    delete from idempotency_keys where ctid in (
+      select ctid from idempotency_keys where expires_at <= now() limit ${rowsMax})`);
+}

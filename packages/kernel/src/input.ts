@@ -1,0 +1,158 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { parseIfMatch } from './etag.ts';
+import { InvalidRequest, type Problem, UnstorableText } from './refusal.ts';
+import type { Operation, Shape } from './service.ts';
+
+export const problemsMax = 20;
+const problemNameLengthMax = 100;
+
+/** What a handler gets, before the page's length is judged. */
+export interface ParsedInput {
+  readonly params: Record<string, unknown>;
+  readonly query: Record<string, unknown>;
+  readonly body: unknown;
+  /** The body as it was sent, for the fingerprint. */
+  readonly sent: unknown;
+  readonly ifMatch: number;
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
+}
+
+/** `?limit=` and `?cursor=`: the form is checked here, the range by the command (422 comes after the permission). */
+const pagingShape: Shape = {
+  limit: z
+    .string()
+    .regex(/^-?\d{1,9}$/, 'must be an integer')
+    .transform(Number)
+    .optional()
+    .describe('How many items at most, 1 to 200; 50 when absent.'),
+  cursor: z.string().optional().describe('The `nextCursor` of the page before.'),
+};
+
+export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Shape {
+  return endpoint.paging ? { ...endpoint.query, ...pagingShape } : endpoint.query;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Makes the reader of one endpoint: unknown names, path, query, body, then text that can't be stored, then If-Match.
+ * @throws (the reader) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
+ */
+export function inputReader(endpoint: Operation) {
+  const params = z.strictObject(endpoint.params);
+  const query = z.strictObject(queryShapeOf(endpoint));
+  const { body: bodySchema, bodyOptional, ifMatch } = endpoint;
+  return (
+    rawParams: unknown,
+    rawQuery: unknown,
+    headers: IncomingHttpHeaders,
+    bytes: Buffer,
+  ): ParsedInput => {
+    const problems: Problem[] = [];
+    const parsedQuery = check('query', query, { ...(rawQuery as object) }, problems) as Record<
+      string,
+      unknown
+    >;
+    const parsedParams = check('path', params, { ...(rawParams as object) }, problems) as Record<
+      string,
+      unknown
+    >;
+    const { text, sent } = readJson(bytes, bodySchema !== undefined, bodyOptional, problems);
+    const body =
+      bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
+    if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
+    refuseUnstorable(rawParams as object, rawQuery as object, text, sent);
+    const { limit, cursor, ...rest } = parsedQuery;
+    return {
+      params: parsedParams,
+      query: endpoint.paging ? rest : parsedQuery,
+      body,
+      sent,
+      ifMatch: ifMatch === undefined ? 0 : parseIfMatch(ifMatch, headers['if-match']),
+      limit: endpoint.paging ? (limit as number | undefined) : undefined,
+      cursor: endpoint.paging ? (cursor as string | undefined) : undefined,
+    };
+  };
+}
+
+function readJson(
+  bytes: Buffer,
+  expected: boolean,
+  optional: boolean,
+  problems: Problem[],
+): { text: string; sent: unknown } {
+  const refuse = (type: string, message: string) => {
+    problems.push({ in: 'body', path: [], type, message });
+    return { text: '', sent: undefined };
+  };
+  if (bytes.length === 0) {
+    if (!expected || optional) return { text: '', sent: expected ? {} : undefined };
+    return refuse('missing', 'A JSON body is required');
+  }
+  let text: string;
+  let sent: unknown;
+  try {
+    text = decoder.decode(bytes);
+    sent = JSON.parse(text);
+  } catch {
+    return refuse('json_invalid', 'The body is not valid JSON in UTF-8');
+  }
+  if (!expected) {
+    const empty = typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0;
+    return empty ? { text: '', sent: undefined } : refuse('extra_forbidden', 'This call takes no body');
+  }
+  return { text, sent };
+}
+
+function check(where: Problem['in'], schema: z.ZodType, value: unknown, problems: Problem[]): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) problems.push(...problemsOf(where, issue));
+  return {};
+}
+
+function problemsOf(where: Problem['in'], issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path.map((part) =>
+    typeof part === 'number' ? part : String(part).slice(0, problemNameLengthMax),
+  );
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      in: where,
+      path: [...path, key.slice(0, problemNameLengthMax)],
+      type: 'extra_forbidden',
+      message: where === 'query' ? 'Unknown query parameter' : 'Unknown field',
+    }));
+  }
+  const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+  return [
+    {
+      in: where,
+      path,
+      type: missing ? 'missing' : issue.code,
+      message: missing ? 'Required' : issue.message,
+    },
+  ];
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair; JSON can carry both as escapes. */
+function refuseUnstorable(params: object, query: object, text: string, sent: unknown): void {
+  for (const [name, value] of Object.entries(params)) refuseText(`path.${name}`, String(value));
+  for (const [name, value] of Object.entries(query)) refuseText(`query.${name}`, String(value));
+  if (/\\u(0000|d[89a-f])/i.test(text)) refuseTextIn('', sent);
+}
+
+function refuseTextIn(path: string, value: unknown): void {
+  if (typeof value === 'string') return refuseText(path, value);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, item] of Object.entries(value)) {
+    refuseText(`${path}/${key.replaceAll('\0', '')}`, key);
+    refuseTextIn(`${path}/${key}`, item);
+  }
+}
+
+function refuseText(path: string, value: string): void {
+  if (value.includes('\0')) throw new UnstorableText(path, 'nul_character');
+  if (!value.isWellFormed()) throw new UnstorableText(path.toWellFormed(), 'lone_surrogate');
+}

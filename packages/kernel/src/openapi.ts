@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { queryShapeOf } from './input.ts';
+import type { ErrorTable } from './refusal.ts';
+import type { Operation } from './service.ts';
+
+export interface ApiDescription {
+  title: string;
+  version: string;
+  description: string;
+  basePath: string;
+  errors: ErrorTable;
+  /** The form of every error answer. */
+  errorSchema: z.ZodType;
+  /** How the credential of an endpoint travels, by `auth`; `default` for the usual one. */
+  securitySchemes: Record<string, object>;
+  securityOf(endpoint: Operation): string | undefined;
+  /** The codes that the pipeline itself may answer at this endpoint. */
+  pipelineCodesOf(endpoint: Operation): readonly string[];
+}
+
+/** OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. */
+export function openApi(api: ApiDescription, endpoints: readonly Operation[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.root ? endpoint.path : `${api.basePath}${endpoint.path}`;
+    const operations = paths[path] ?? {};
+    paths[path] = operations;
+    operations[endpoint.method.toLowerCase()] = operationOf(api, endpoint);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: api.title, version: api.version, description: api.description },
+    servers: [{ url: './' }],
+    paths,
+    components: {
+      schemas: { Error: jsonSchema(api.errorSchema, 'output') },
+      securitySchemes: api.securitySchemes,
+    },
+  };
+}
+
+function operationOf(api: ApiDescription, endpoint: Operation): object {
+  const codes = [...new Set([...endpoint.errors, ...api.pipelineCodesOf(endpoint)])];
+  const security = api.securityOf(endpoint);
+  return {
+    operationId: operationId(endpoint),
+    tags: [tagOf(endpoint)],
+    summary: endpoint.summary,
+    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    ...(security === undefined ? { security: [] } : { security: [{ [security]: [] }] }),
+    parameters: parametersOf(endpoint),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint) }),
+    responses: { ...successesOf(endpoint), ...refusalsOf(api, codes) },
+    'x-permission': endpoint.permission,
+    'x-errors': codes,
+    'x-events': endpoint.emits.map(({ type, version }) => ({ type, version })),
+  };
+}
+
+/** `claimTask` would need a dictionary: the name is the method, the nouns and the verb, in the order of the path. */
+export function operationId({ method, path }: Pick<Operation, 'method' | 'path'>): string {
+  const words = path
+    .replaceAll(/\{(\w+)\}/g, 'by-$1')
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean);
+  return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
+}
+
+export function tagOf({ path }: Pick<Operation, 'path'>): string {
+  return path.split(/[/:]/)[1] ?? '';
+}
+
+function parametersOf(endpoint: Operation): object[] {
+  const named = (where: string, shape: Record<string, z.ZodType>) =>
+    Object.entries(shape).map(([name, schema]) => ({
+      name,
+      in: where,
+      required: where === 'path' || !schema.safeParse(undefined).success,
+      schema: jsonSchema(schema, 'input'),
+    }));
+  const header = (name: string, required: boolean, description: string) => ({
+    name,
+    in: 'header',
+    required,
+    description,
+    schema: { type: 'string' },
+  });
+  const headers = [];
+  if (endpoint.idempotency !== 'ignored') {
+    const required = endpoint.idempotency === 'required';
+    headers.push(
+      header('Idempotency-Key', required, 'The same key and request give the same answer, executed once.'),
+    );
+  }
+  if (endpoint.ifMatch !== undefined)
+    headers.push(header('If-Match', true, `The tag that was read: "${endpoint.ifMatch}-<version>".`));
+  return [...named('path', endpoint.params), ...named('query', queryShapeOf(endpoint)), ...headers];
+}
+
+function requestBodyOf(endpoint: Operation): object {
+  const schema = jsonSchema(endpoint.body as z.ZodType, 'input');
+  const example = endpoint.example === undefined ? {} : { example: endpoint.example };
+  return { required: !endpoint.bodyOptional, content: { 'application/json': { schema, ...example } } };
+}
+
+function successesOf(endpoint: Operation): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(endpoint.returns).map(([status, schema]) => [
+      status,
+      schema === null
+        ? { description: 'Done; no body.' }
+        : { description: 'Done.', content: { 'application/json': { schema: jsonSchema(schema, 'output') } } },
+    ]),
+  );
+}
+
+function refusalsOf(api: ApiDescription, codes: readonly string[]): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => api.errors[code]?.status ?? 500);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\`: ${api.errors[code]?.when ?? ''}`).join('\n\n'),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  );
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
+  return rest;
+}

@@ -1,0 +1,73 @@
+import { Refusal } from './refusal.ts';
+
+export const pageLimitDefault = 50;
+export const pageLimitMax = 200;
+
+/** Where a page starts, and how long it is. */
+export interface Page {
+  readonly limit: number;
+  /** The text the client sent, undecoded; absent for the first page. */
+  readonly cursor: string | undefined;
+}
+
+/** The last row of the page before, by the values its list is ordered by. */
+export type Position = readonly (string | number | null)[];
+
+/**
+ * Cursors are opaque and bound to their ordering: `name` says which list and order they belong to, and another one's
+ * cursor is refused. They carry positions, not secrets, so they are not signed; a forged one only moves the start.
+ */
+export function encodeCursor(name: string, position: Position): string {
+  return Buffer.from(JSON.stringify([name, ...position])).toString('base64url');
+}
+
+/** @throws Refusal `invalid_cursor` */
+export function decodeCursor(
+  name: string,
+  cursor: string,
+  forms: readonly ('timestamp' | 'uuid' | 'integer' | 'timestamp?')[],
+): Position {
+  const refusal = new Refusal('invalid_cursor');
+  if (!/^[A-Za-z0-9_-]{1,1000}$/.test(cursor)) throw refusal;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    throw refusal;
+  }
+  if (!Array.isArray(parsed) || parsed[0] !== name || parsed.length !== forms.length + 1) throw refusal;
+  const position = parsed.slice(1) as Position;
+  if (position.some((value, index) => !fits(value, forms[index]))) throw refusal;
+  return position;
+}
+
+function fits(value: unknown, form: string | undefined): boolean {
+  if (form === 'integer') return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (form === 'timestamp?' && value === null) return true;
+  if (typeof value !== 'string') return false;
+  if (form === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/**
+ * Cuts a page out of `limit + 1` rows read.
+ * @returns the page's rows and the cursor after its last one, null when no more exist
+ */
+export function cutPage<Row>(
+  rows: readonly Row[],
+  { limit }: Page,
+  name: string,
+  positionOf: (row: Row) => Position,
+): { rows: Row[]; nextCursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = rows.length > limit && last !== undefined ? encodeCursor(name, positionOf(last)) : null;
+  return { rows: page, nextCursor };
+}
+
+/** @throws Refusal `invalid_limit` for a length outside of 1 to 200 */
+export function checkLimit(limit: number | undefined, max: number = pageLimitMax): number {
+  if (limit === undefined) return pageLimitDefault;
+  if (limit < 1 || limit > max) throw new Refusal('invalid_limit', { min: 1, max });
+  return limit;
+}

@@ -1,0 +1,75 @@
+export type Details = Readonly<Record<string, unknown>>;
+
+export interface ErrorRow {
+  readonly status: number;
+  /** When a client meets it; also the human text of the envelope. */
+  readonly when: string;
+  /** What a client does about it. */
+  readonly react?: string;
+}
+
+export type ErrorTable = Readonly<Record<string, ErrorRow>>;
+
+/**
+ * The one way to say no. `reason` is for the log and the audit record and is never sent; `commits` is set where the
+ * contract wants the writes made so far kept although the answer is an error.
+ */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly details: Details;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly reason: string | undefined;
+  readonly commits: boolean;
+
+  constructor(
+    code: string,
+    details: Details = {},
+    options: { headers?: Record<string, string>; reason?: string; commits?: boolean; cause?: unknown } = {},
+  ) {
+    super(code, { cause: options.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.details = details;
+    this.headers = options.headers ?? {};
+    this.reason = options.reason;
+    this.commits = options.commits ?? false;
+  }
+}
+
+/** One thing wrong with the form of a request. No message repeats what was sent. */
+export interface Problem {
+  readonly in: 'path' | 'query' | 'header' | 'body';
+  readonly path: readonly (string | number)[];
+  readonly type: string;
+  readonly message: string;
+}
+
+/** The request doesn't have the declared form. Each service has its own envelope for it. */
+export class InvalidRequest extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super('invalid request');
+    this.name = 'InvalidRequest';
+    this.problems = problems;
+  }
+}
+
+/** A text with a NUL character or a lone surrogate: PostgreSQL can't store it. */
+export class UnstorableText extends Error {
+  readonly path: string;
+  readonly code: 'nul_character' | 'lone_surrogate';
+
+  constructor(path: string, code: 'nul_character' | 'lone_surrogate') {
+    super(code);
+    this.name = 'UnstorableText';
+    this.path = path;
+    this.code = code;
+  }
+}
+
+export interface RenderedError {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,201 @@
+import type { z } from 'zod';
+import type { Page } from './paging.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Shape = Record<string, z.ZodType>;
+/** The statuses of success with the form of their bodies; null for an empty one. */
+export type Returns = Readonly<Record<number, z.ZodType | null>>;
+
+/** One type of event: what its payload holds is checked whenever the tests write it. */
+export interface EventDeclaration<Payload extends z.ZodType = z.ZodType> {
+  readonly type: string;
+  readonly version: number;
+  /** The kind of object whose stream the event belongs to. */
+  readonly entity: string;
+  readonly payload: Payload;
+}
+
+export function defineEvent<Payload extends z.ZodType>(
+  type: string,
+  entity: string,
+  payload: Payload,
+  version = 1,
+): EventDeclaration<Payload> {
+  return { type, version, entity, payload };
+}
+
+/** The vocabulary of one service, given once as types: its endpoints accept nothing else. */
+export interface Vocabulary {
+  code: string;
+  permission: string;
+  /** Ways to enter besides the service's usual credential. */
+  auth: string;
+  context: object;
+}
+
+type Fields<S extends Shape | undefined> = S extends Shape
+  ? { [K in keyof S]: z.output<S[K]> }
+  : Record<string, never>;
+type BodyOf<B> = B extends z.ZodType ? z.output<B> : undefined;
+type BodiesOf<R extends Returns> = {
+  [Status in keyof R]: R[Status] extends z.ZodType ? z.output<R[Status]> : undefined;
+}[keyof R];
+
+export interface Input<P, Q, B> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`. */
+  readonly ifMatch: number;
+  /** Present where the endpoint is `paging`. */
+  readonly page: Page;
+}
+
+/** An answer with a status of its own or with headers; everything else is the first status of `returns`. */
+export class Reply<Body> {
+  readonly status: number;
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: Body, headers: Record<string, string> = {}) {
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+export function reply<Body>(status: number, body: Body, headers?: Record<string, string>): Reply<Body> {
+  return new Reply(status, body, headers);
+}
+
+export interface EndpointSpec<
+  V extends Vocabulary,
+  P extends Shape | undefined,
+  Q extends Shape | undefined,
+  B extends z.ZodType | undefined,
+  R extends Returns,
+> {
+  method: Method;
+  /** Below the service's base path, with `{name}` for a parameter and `:verb` for an action. */
+  path: string;
+  /** The path starts at the root instead: health, metrics, well-known documents. */
+  root?: boolean;
+  summary: string;
+  description?: string;
+  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` says who enters. */
+  permission?: V['permission'] | readonly V['permission'][];
+  /** Absent: the service's usual credential. */
+  auth?: V['auth'];
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** An absent body is read as `{}`. */
+  bodyOptional?: boolean;
+  returns: R;
+  /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
+  errors?: readonly V['code'][];
+  emits?: readonly EventDeclaration[];
+  /** `accepted` (the default of every mutation), `required`, `own` (the handler keeps the store) or `ignored`. */
+  idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
+  /** The entity prefix that If-Match must carry; the header is then required. */
+  ifMatch?: string;
+  /** The entity prefix of the ETag of the answer, from its `version`. */
+  etag?: string;
+  paging?: boolean;
+  /**
+   * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
+   * its own transaction, and gets a transaction only when a key must be stored with it. `none` (the default of a
+   * read): on the pool.
+   */
+  transaction?: 'command' | 'statement' | 'none';
+  /** Paths of one-time secrets in the answer: null in the stored copy. */
+  secrets?: readonly string[];
+  /** A body that is accepted: shown in the docs, sent by the matrix tests. */
+  example?: unknown;
+  /** Checks of the body alone that come before the idempotency key and the permission. */
+  precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
+  handle(
+    input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,
+    context: V['context'],
+  ): Promise<BodiesOf<R> | Reply<BodiesOf<R>>> | BodiesOf<R> | Reply<BodiesOf<R>>;
+}
+
+/** An endpoint as the pipeline, the docs and the matrix tests see it. */
+export interface Endpoint<Context = object> {
+  readonly method: Method;
+  readonly path: string;
+  readonly root: boolean;
+  readonly summary: string;
+  readonly description: string | undefined;
+  readonly permission: readonly string[];
+  readonly auth: string | undefined;
+  readonly params: Shape;
+  readonly query: Shape;
+  readonly body: z.ZodType | undefined;
+  readonly bodyOptional: boolean;
+  readonly returns: Returns;
+  readonly status: number;
+  readonly errors: readonly string[];
+  readonly emits: readonly EventDeclaration[];
+  readonly idempotency: 'accepted' | 'required' | 'own' | 'ignored';
+  readonly ifMatch: string | undefined;
+  readonly etag: string | undefined;
+  readonly paging: boolean;
+  readonly transaction: 'command' | 'statement' | 'none';
+  readonly secrets: readonly string[];
+  readonly example: unknown;
+  readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
+  readonly handle: (input: Input<never, never, never>, context: Context) => unknown;
+}
+
+/** An endpoint without what runs in it. */
+export type Operation = Omit<Endpoint, 'handle' | 'precheck'>;
+
+/**
+ * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
+ * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
+ */
+export function endpointsOf<V extends Vocabulary>() {
+  return <
+    const P extends Shape | undefined = undefined,
+    const Q extends Shape | undefined = undefined,
+    B extends z.ZodType | undefined = undefined,
+    const R extends Returns = Returns,
+  >(
+    spec: EndpointSpec<V, P, Q, B, R>,
+  ): Endpoint<V['context']> => {
+    const reads = spec.method === 'GET';
+    const permission = spec.permission ?? [];
+    return {
+      method: spec.method,
+      path: spec.path,
+      root: spec.root ?? false,
+      summary: spec.summary,
+      description: spec.description,
+      permission: typeof permission === 'string' ? [permission] : permission,
+      auth: spec.auth,
+      params: spec.params ?? {},
+      query: spec.query ?? {},
+      body: spec.body,
+      bodyOptional: spec.bodyOptional ?? false,
+      returns: spec.returns,
+      status: Math.min(...Object.keys(spec.returns).map(Number)),
+      errors: spec.errors ?? [],
+      emits: spec.emits ?? [],
+      idempotency: spec.idempotency ?? (reads ? 'ignored' : 'accepted'),
+      ifMatch: spec.ifMatch,
+      etag: spec.etag,
+      paging: spec.paging ?? false,
+      transaction: spec.transaction ?? (reads ? 'none' : 'command'),
+      secrets: spec.secrets ?? [],
+      example: spec.example,
+      precheck: spec.precheck as Endpoint['precheck'],
+      handle: spec.handle as Endpoint['handle'],
+    };
+  };
+}
+
+/** `POST /tasks/{ref}:claim`, the name of an endpoint in docs, tests and metrics. */
+export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): string {
+  return `${endpoint.method} ${endpoint.path}`;
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/** The forms of values on the wire that both services share. */
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export type JsonObject = { [name: string]: Json };
+
+/** A UUID, accepted in either case and kept in lower case. */
+export const Uuid = z
+  .string()
+  .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'must be a UUID')
+  .toLowerCase()
+  .meta({ format: 'uuid' });
+
+/** An instant in an answer: RFC 3339, UTC, milliseconds. */
+export const Timestamp = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time' });
+
+/** An instant in a request: any offset; without one it is UTC. Comes out in the form of answers. */
+export const InstantInput = z
+  .union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], 'must be an RFC 3339 instant')
+  .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an RFC 3339 instant')
+  .transform((text) =>
+    new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
+  )
+  .meta({ format: 'date-time' });
+
+/** A free JSON object. It is passed on as it was parsed, never copied: `__proto__` stays a plain key. */
+export const FreeObject = z
+  .custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be an object',
+  )
+  .meta({ type: 'object' });
+
+/** `?flag=true` */
+export const QueryFlag = z
+  .enum(['true', 'false'])
+  .transform((word) => word === 'true')
+  .meta({ type: 'boolean' });
+
+/** `?after=12`: text of digits, read as a number. */
+export function queryInteger(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, 'must be an integer')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
+    .meta({ type: 'integer', minimum: min, maximum: max });
+}
