@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { migrate, readMigrations } from '../migrate.ts';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends every connection to it first. */
+  drop(): Promise<void>;
+}
+
+let databasesMade = 0;
+
+/**
+ * A database of its own with the migrations applied. The first call for their content makes a template; every other one
+ * copies its files, which takes 30 ms with 120 tables where migrating takes seconds.
+ * @throws Error without `BATON_TEST_POSTGRES`, the address of a cluster where databases may be made
+ */
+export async function createTestDatabase(migrationsDirectory: string): Promise<TestDatabase> {
+  const cluster = testCluster();
+  const template = await templateOf(cluster, migrationsDirectory);
+  databasesMade += 1;
+  const name = `baton_test_${process.pid}_${databasesMade}`;
+  await asAdmin(cluster, (admin) =>
+    admin.query(`create database ${name} template ${template} strategy file_copy`),
+  );
+  return {
+    url: databaseIn(cluster, name),
+    drop: () => asAdmin(cluster, (admin) => admin.query(`drop database if exists ${name} with (force)`)),
+  };
+}
+
+function testCluster(): string {
+  const url = process.env.BATON_TEST_POSTGRES;
+  if (!url)
+    throw new Error('BATON_TEST_POSTGRES names no PostgreSQL for the tests: run them through `npm test`.');
+  return url;
+}
+
+async function templateOf(cluster: string, migrationsDirectory: string): Promise<string> {
+  const migrations = await readMigrations(migrationsDirectory);
+  const hash = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16);
+  const template = `baton_template_${hash}`;
+  await asAdmin(cluster, async (admin) => {
+    // Held until the connection ends, so that test processes that start together make one template between them.
+    await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
+    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
+    if (rowCount === 1) return;
+    // It gets its name when it is whole: a process that dies half-way must not leave half a template behind.
+    const draft = `${template}_${process.pid}`;
+    await admin.query(`drop database if exists ${draft} with (force)`);
+    await admin.query(`create database ${draft}`);
+    await migrate(databaseIn(cluster, draft), migrationsDirectory);
+    await admin.query(`alter database ${draft} rename to ${template}`);
+  });
+  return template;
+}
+
+/** The address of another database of the same cluster. */
+export function databaseIn(cluster: string, name: string): string {
+  const url = new URL(cluster);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function asAdmin(cluster: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client({ connectionString: cluster, application_name: 'baton-test' });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
