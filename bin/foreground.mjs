@@ -1,0 +1,49 @@
+// Runs one program in the foreground, as if it had been typed itself: its streams, its signals, its exit code.
+import { spawn } from 'node:child_process';
+import { PlainError, prepare, say } from './prepare.mjs';
+
+/** One Ctrl-C arrives several times within milliseconds: from the terminal, and passed on by npm. */
+const sameSignalMs = 1000;
+
+/**
+ * Prepares the checkout and runs a TypeScript file to its end; then this process ends as it did.
+ * @param file path of the file; @param args its arguments.
+ */
+export async function runFile(file, args) {
+  try {
+    const node = await prepare();
+    inForeground(node, ['--disable-warning=ExperimentalWarning', file, ...args]);
+  } catch (error) {
+    if (!(error instanceof PlainError)) throw error;
+    say(error.message);
+    process.exitCode = 1;
+  }
+}
+
+function inForeground(program, args) {
+  const child = spawn(program, args, { stdio: 'inherit' });
+  const onTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
+  const lastAt = { SIGINT: -Infinity, SIGTERM: -Infinity, SIGHUP: -Infinity };
+  const seen = { SIGINT: 0, SIGTERM: 0, SIGHUP: 0 };
+  const passOn = (signal) => {
+    const now = performance.now();
+    const isEcho = now - lastAt[signal] < sameSignalMs;
+    if (isEcho) return;
+    lastAt[signal] = now;
+    seen[signal] += 1;
+    // A terminal sends Ctrl-C to the whole group, so the program has it already; only if it is still there at the
+    // next one was the signal perhaps meant for this process alone.
+    if (signal === 'SIGINT' && onTerminal && seen[signal] === 1) return;
+    child.kill(signal);
+  };
+  for (const signal of Object.keys(lastAt)) process.on(signal, passOn);
+  child.on('error', (error) => {
+    say(`${program} could not be run: ${error.message}`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    for (const name of Object.keys(lastAt)) process.removeListener(name, passOn);
+    process.kill(process.pid, signal);
+  });
+}
