@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type Call, execute } from './command.ts';
+import { type Call, execute, isTemporary } from './command.ts';
 import type { Db, Pool } from './db.ts';
 import type { IdempotencyOptions } from './idempotency.ts';
 import { inputReader } from './input.ts';
 import type { RequestMetrics } from './metrics.ts';
 import { observer } from './observer.ts';
-import { Refusal, type RenderedError } from './refusal.ts';
+import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from './refusal.ts';
 import { type Endpoint, endpointName, type Operation } from './service.ts';
 
 /** A service that answers requests; whoever owns the port passes them on. */
@@ -53,7 +53,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   keyOwner?(caller: Caller): { tenantId: string; principalId: string };
   /** Locks the caller's row for the command and refuses one that is no longer active. */
   lockCaller?(tx: Db, caller: Caller): Promise<void>;
-  context(call: Call<Caller>, db: Db): Context;
+  context(call: Call<Caller>, db: Db, transactional: boolean): Context;
   /** Writes what the handler left to the end: journal rows. */
   beforeCommit?(context: Context): Promise<void>;
   /** After the commit: wake readers. Must not throw. */
@@ -145,14 +145,7 @@ export function buildHttp<Caller, Context extends object>(
     name: string,
     endpoint: Operation | undefined,
   ) {
-    if (error instanceof Refusal && observer() !== undefined) {
-      observer()?.refused(runtime.name, name, error.code);
-      const declared = endpoint === undefined || endpoint.errors.includes(error.code);
-      if (!declared && !runtime.pipelineCodes.has(error.code)) {
-        runtime.log.error({ endpoint: name, code: error.code }, 'refused with a code that is not declared');
-        error = new Error(`${name} answered ${error.code}, which it does not declare`);
-      }
-    }
+    if (observer() !== undefined) error = observed(error, name, endpoint);
     const rendered = runtime.render(error, head.requestId);
     if (rendered.status >= 500) {
       runtime.log.error({ err: error, endpoint: name, requestId: head.requestId }, 'request failed');
@@ -166,6 +159,19 @@ export function buildHttp<Caller, Context extends object>(
     // What is left of a refused body is not read: the connection ends with the answer.
     if (!request.raw.complete && rendered.status === 413) reply.header('connection', 'close');
     return send(reply, head, rendered.status, rendered.body, rendered.headers);
+  }
+
+  /** Tells the tests about a failure; one that is not declared becomes a failure of the program. */
+  function observed(error: unknown, name: string, endpoint: Operation | undefined): unknown {
+    const code = codeOf(error);
+    observer()?.refused(runtime.name, name, code);
+    const declared = endpoint === undefined || endpoint.errors.includes(code);
+    if (declared || !(error instanceof Refusal) || runtime.pipelineCodes.has(code)) return error;
+    try {
+      return observer()?.violated(`${runtime.name}: ${name} answered ${code}, which it does not declare`);
+    } catch (violation) {
+      return violation;
+    }
   }
 
   function fail(request: FastifyRequest, reply: FastifyReply, error: unknown) {
@@ -198,6 +204,14 @@ export function routeOf(path: string): string {
 
 export function newRequestId(): string {
   return `req_${randomBytes(16).toString('hex')}`;
+}
+
+/** The code of a failure in the table of errors, for the tests. */
+function codeOf(error: unknown): string {
+  if (error instanceof Refusal) return error.code;
+  if (error instanceof InvalidRequest) return 'invalid_request';
+  if (error instanceof UnstorableText) return 'validation_error';
+  return isTemporary(error) ? 'unavailable' : 'internal_error';
 }
 
 function headOf(request: FastifyRequest): RequestHead {

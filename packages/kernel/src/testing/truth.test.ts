@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { observer } from '../observer.ts';
+import { defineEvent, endpointsOf } from '../service.ts';
+import { recordTruth } from './truth.ts';
+
+const endpoint = endpointsOf<{ code: string; permission: string; auth: string; context: object }>();
+const openDoor = endpoint({
+  method: 'POST',
+  path: '/doors/{id}:open',
+  summary: 'Open a door.',
+  params: { id: z.string() },
+  returns: { 200: z.strictObject({}) },
+  errors: ['door_locked'],
+  emits: [defineEvent('door.opened', 'door', z.strictObject({}))],
+  handle: () => ({}),
+});
+
+test('what was produced is written once each, and an event that is not declared fails', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'baton-truth-'));
+  const before = process.env.BATON_TRUTH_DIR;
+  process.env.BATON_TRUTH_DIR = directory;
+  try {
+    const violations = recordTruth('doors', [openDoor]);
+    const name = 'POST /doors/{id}:open';
+    for (let time = 0; time < 2; time += 1) {
+      observer()?.refused('doors', name, 'door_locked');
+      observer()?.emitted('doors', name, 'door.opened');
+      observer()?.emitted('doors', 'worker', 'door.rusted');
+    }
+    assert.throws(() => observer()?.emitted('doors', name, 'door.painted'), /does not declare/);
+    assert.deepEqual(violations.splice(0), [
+      'doors: POST /doors/{id}:open emitted door.painted, which it does not declare',
+    ]);
+    const [file = '', ...others] = await readdir(directory);
+    assert.deepEqual(others, []);
+    const lines = (await readFile(join(directory, file), 'utf8')).trim().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)),
+      [
+        { service: 'doors', endpoint: name, kind: 'error', name: 'door_locked' },
+        { service: 'doors', endpoint: name, kind: 'event', name: 'door.opened' },
+        { service: 'doors', endpoint: 'worker', kind: 'event', name: 'door.rusted' },
+      ],
+    );
+  } finally {
+    if (before === undefined) delete process.env.BATON_TRUTH_DIR;
+    else process.env.BATON_TRUTH_DIR = before;
+    await rm(directory, { recursive: true });
+  }
+});
