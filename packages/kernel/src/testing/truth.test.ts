@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { observer } from '../observer.ts';
 import { defineEvent, endpointsOf } from '../service.ts';
-import { recordTruth } from './truth.ts';
+import { type Fact, recordTruth } from './truth.ts';
+import { compareTruth } from './truth-check.ts';
 
 const endpoint = endpointsOf<{ code: string; permission: string; auth: string; context: object }>();
 const openDoor = endpoint({
@@ -52,4 +53,22 @@ test('what was produced is written once each, and an event that is not declared 
     else process.env.BATON_TRUTH_DIR = before;
     await rm(directory, { recursive: true });
   }
+});
+
+test('what is declared and never produced is a problem, and so is an excuse that is not needed', () => {
+  const declarations = [{ service: 'doors', endpoints: [openDoor], pipelineCodes: ['not_found'] }];
+  const name = 'POST /doors/{id}:open';
+  const facts: Fact[] = [
+    { service: 'doors', endpoint: name, kind: 'event', name: 'door.opened' },
+    { service: 'doors', endpoint: 'GET (no route)', kind: 'error', name: 'not_found' },
+  ];
+  const locked = `doors ${name} door_locked`;
+  assert.deepEqual(compareTruth(declarations, facts, []), [`${locked}: declared, but no test produced it`]);
+  assert.deepEqual(compareTruth(declarations, facts, [locked]), []);
+  const hooray = 'hooray, delete this line from the allow-list';
+  const produced: Fact = { service: 'doors', endpoint: name, kind: 'error', name: 'door_locked' };
+  assert.deepEqual(compareTruth(declarations, [...facts, produced], [locked]), [`${locked}: ${hooray}`]);
+  assert.deepEqual(compareTruth(declarations, [...facts, produced], ['doors gone']), [
+    `doors gone: ${hooray}`,
+  ]);
 });
