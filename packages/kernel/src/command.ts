@@ -29,6 +29,12 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/**
+ * Thrown by a handler of `transaction: 'statement'` whose one statement did not do: it is run again inside a
+ * transaction, where it can lock, look and say why.
+ */
+export class NeedsTransaction extends Error {}
+
 /** A deadlock or a failed serialisation rolled everything back, so the command may simply run again. */
 const attemptsMax = 3;
 
@@ -48,13 +54,13 @@ export async function execute<Caller, Context extends object>(
     never
   >);
   const keyed = keyOf(runtime, endpoint, call, input);
-  const single = endpoint.transaction === 'statement' && keyed === undefined;
-  if (endpoint.transaction === 'none' || single) {
-    runtime.authorize(call.caller, endpoint);
-    const context = runtime.context(call, runtime.pool);
-    const answer = await handle(runtime, endpoint, input, context);
-    runtime.committed?.(context);
-    return answer;
+  if (endpoint.transaction === 'none') return onPool(runtime, endpoint, call, input);
+  if (endpoint.transaction === 'statement' && keyed === undefined) {
+    try {
+      return await onPool(runtime, endpoint, call, input);
+    } catch (error) {
+      if (!(error instanceof NeedsTransaction)) throw error;
+    }
   }
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -64,6 +70,19 @@ export async function execute<Caller, Context extends object>(
       if (!repeatable || attempt === attemptsMax) throw error;
     }
   }
+}
+
+async function onPool<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+): Promise<Answer> {
+  runtime.authorize(call.caller, endpoint);
+  const context = runtime.context(call, runtime.pool, false);
+  const answer = await handle(runtime, endpoint, input, context);
+  runtime.committed?.(context);
+  return answer;
 }
 
 async function inTransaction<Caller, Context extends object>(
@@ -81,7 +100,7 @@ async function inTransaction<Caller, Context extends object>(
     }
     await runtime.lockCaller?.(tx, call.caller);
     runtime.authorize(call.caller, endpoint);
-    const context = runtime.context(call, tx);
+    const context = runtime.context(call, tx, true);
     try {
       const answer = await handle(runtime, endpoint, input, context);
       if (keyed !== undefined) await storeAnswer(tx, keyed, answer, endpoint.secrets);

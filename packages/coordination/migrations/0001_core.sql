@@ -1,0 +1,324 @@
+-- Tenants, principals, sessions, tasks under exclusive leases, runs, and the journal of every change.
+-- The database decides time, order and uniqueness: now(), row locks, unique indexes.
+
+create table tenants (
+  id uuid primary key,
+  slug text not null unique,
+  name text not null,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+
+create table principals (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  kind text not null check (kind in ('human', 'agent', 'service')),
+  display_name text not null,
+  status text not null default 'active' check (status in ('active', 'paused', 'disabled')),
+  metadata jsonb not null default '{}',
+  profile jsonb not null default '{}',
+  version integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+create index principals_newest on principals (tenant_id, created_at desc, id desc);
+
+create table api_keys (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  principal_id uuid not null references principals,
+  key_prefix text not null unique,
+  key_hash text not null,
+  permissions text[] not null,
+  expires_at timestamptz(3),
+  last_used_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_at timestamptz(3) not null default now()
+);
+create index api_keys_of_principal on api_keys (principal_id);
+
+create table iam_bindings (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  principal_id uuid not null references principals,
+  issuer text not null,
+  iam_tenant_id uuid not null,
+  iam_principal_id uuid not null,
+  permissions text[] not null,
+  status text not null default 'active' check (status in ('active', 'disabled', 'revoked')),
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- One identity enters one tenant of the installation, as one principal.
+  unique (issuer, iam_principal_id)
+);
+create index iam_bindings_of_principal on iam_bindings (principal_id, created_at desc);
+
+create table delegations (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  human_principal_id uuid not null references principals,
+  agent_principal_id uuid not null references principals,
+  permissions text[] not null default '{}',
+  starts_at timestamptz(3) not null default now(),
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_at timestamptz(3) not null default now()
+);
+create index delegations_newest on delegations (tenant_id, created_at desc, id desc);
+create index delegations_live on delegations (agent_principal_id, human_principal_id) where revoked_at is null;
+create index delegations_of_human on delegations (human_principal_id) where revoked_at is null;
+
+create table sessions (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  principal_id uuid not null references principals,
+  on_behalf_of_id uuid references principals,
+  delegation_id uuid references delegations,
+  status text not null default 'active' check (status in ('active', 'stale', 'closed')),
+  client_name text not null,
+  client_version text not null default '',
+  control_level text not null,
+  harness_type text,
+  harness_version text,
+  protocol_version text,
+  hostname text,
+  harness_capabilities text[],
+  environment jsonb,
+  metadata jsonb not null default '{}',
+  started_at timestamptz(3) not null default now(),
+  heartbeat_at timestamptz(3) not null default now(),
+  expires_at timestamptz(3) not null,
+  ended_at timestamptz(3)
+);
+create index sessions_newest on sessions (tenant_id, started_at desc, id desc);
+create index sessions_of_principal on sessions (principal_id) where status <> 'closed';
+create index sessions_on_behalf on sessions (on_behalf_of_id) where status <> 'closed';
+create index sessions_due on sessions (expires_at) where status = 'active';
+
+create table task_types (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  key text not null,
+  version integer not null,
+  display_name text not null,
+  description text not null default '',
+  field_schema jsonb not null default '{}',
+  lifecycle_schema jsonb not null,
+  -- Read from lifecycle_schema once, when the type is made: it is immutable, and the claim statement needs them.
+  claim_status text,
+  claim_category text,
+  claim_from text[] not null default '{}',
+  release_status text,
+  release_category text,
+  execution jsonb,
+  approval_schema jsonb not null default '{}',
+  context_schema jsonb not null default '{}',
+  completion_schema jsonb not null default '{}',
+  artifact_schema jsonb not null default '{}',
+  instructions text not null default '',
+  acceptance jsonb not null default '[]',
+  status text not null default 'active' check (status in ('active', 'deprecated')),
+  created_by uuid not null references principals,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  unique (tenant_id, key, version)
+);
+create index task_types_newest on task_types (tenant_id, created_at desc, id desc);
+
+-- The last number given to a task of the tenant. Numbers are never given twice.
+create table task_counters (
+  tenant_id uuid primary key references tenants,
+  last_number bigint not null default 0
+);
+
+create table tasks (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  public_number bigint not null,
+  public_id text not null generated always as ('TASK-' || lpad(public_number::text, greatest(6, length(public_number::text)), '0')) stored,
+  workspace_id uuid,
+  type_id uuid not null references task_types,
+  title text not null,
+  description text not null default '',
+  status text not null,
+  category text not null check (category in ('backlog', 'active', 'blocked', 'terminal_success', 'terminal_cancelled')),
+  -- 0 critical, 1 high, 2 medium, 3 low: the order in which work is handed out
+  priority smallint not null check (priority between 0 and 3),
+  owner_id uuid references principals,
+  assignee_id uuid references principals,
+  custom_fields jsonb not null default '{}',
+  start_date timestamptz(3),
+  due_date timestamptz(3),
+  goal_id uuid,
+  origin jsonb not null,
+  acceptance jsonb not null default '[]',
+  evidence jsonb not null default '[]',
+  version integer not null default 1,
+  claim_epoch bigint not null default 0,
+  -- The lease lies on the row that a claim locks, so that one statement can judge and take it.
+  active_claim_id uuid,
+  lease_expires_at timestamptz(3),
+  created_by uuid not null references principals,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  completed_at timestamptz(3),
+  unique (tenant_id, public_number),
+  check ((active_claim_id is null) = (lease_expires_at is null))
+);
+create index tasks_newest on tasks (tenant_id, created_at desc, id desc);
+create index tasks_open on tasks (tenant_id, priority, created_at, id)
+  where category in ('backlog', 'active', 'blocked');
+create index tasks_by_start on tasks (tenant_id, start_date, id);
+create index tasks_by_due on tasks (tenant_id, due_date, id);
+
+create table task_relations (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  from_task_id uuid not null references tasks,
+  to_task_id uuid not null references tasks,
+  type text not null check (type in ('parent', 'blocks', 'depends_on', 'spawned_by', 'related_to')),
+  -- "A blocks B" and "B depends on A" say the same: B waits for A.
+  waiting_task_id uuid generated always as (case type when 'depends_on' then from_task_id when 'blocks' then to_task_id end) stored,
+  prerequisite_task_id uuid generated always as (case type when 'depends_on' then to_task_id when 'blocks' then from_task_id end) stored,
+  created_by uuid not null references principals,
+  created_at timestamptz(3) not null default now(),
+  unique (from_task_id, to_task_id, type),
+  check (from_task_id <> to_task_id)
+);
+create index task_relations_to on task_relations (to_task_id, type);
+create index task_relations_waiting on task_relations (waiting_task_id, prerequisite_task_id) where waiting_task_id is not null;
+create index task_relations_prerequisite on task_relations (prerequisite_task_id) where prerequisite_task_id is not null;
+
+create table claims (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  task_id uuid not null references tasks,
+  session_id uuid not null references sessions,
+  holder_id uuid not null references principals,
+  status text not null default 'active' check (status in ('active', 'released', 'stale')),
+  fencing_token bigint not null,
+  intent text not null default '',
+  acquired_at timestamptz(3) not null default now(),
+  heartbeat_at timestamptz(3) not null default now(),
+  expires_at timestamptz(3) not null,
+  released_at timestamptz(3),
+  release_reason text,
+  unique (task_id, fencing_token)
+);
+-- The second guard, behind the lock on the task: never two active claims of one task.
+create unique index claims_one_active on claims (task_id) where status = 'active';
+create index claims_newest on claims (tenant_id, acquired_at desc, id desc);
+create index claims_of_session on claims (session_id) where status = 'active';
+create index claims_of_holder on claims (holder_id) where status = 'active';
+create index claims_due on claims (expires_at) where status = 'active';
+
+create table runs (
+  id uuid primary key,
+  tenant_id uuid not null references tenants,
+  task_id uuid not null references tasks,
+  claim_id uuid not null references claims,
+  principal_id uuid not null references principals,
+  session_id uuid not null references sessions,
+  fencing_token bigint not null,
+  attempt integer not null,
+  status text not null default 'running' check (status in ('running', 'succeeded', 'failed', 'cancelled', 'suspended')),
+  started_at timestamptz(3) not null default now(),
+  finished_at timestamptz(3),
+  input jsonb,
+  output jsonb,
+  failure_reason text,
+  cancel_requested_at timestamptz(3),
+  cancel_requested_by uuid references principals,
+  max_duration_seconds bigint,
+  max_actions bigint,
+  metadata jsonb not null default '{}',
+  instructions_hash text,
+  instructions_refs jsonb,
+  agent_revision_id uuid,
+  version integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  unique (task_id, attempt)
+);
+create unique index runs_one_running on runs (task_id) where status = 'running';
+create index runs_newest on runs (tenant_id, started_at desc, id desc);
+create index runs_of_claim on runs (claim_id);
+create index runs_of_principal on runs (principal_id, status);
+
+-- Answers kept under an Idempotency-Key. The row is written in the transaction of its command.
+create table idempotency_keys (
+  tenant_id uuid not null references tenants,
+  key text not null,
+  fingerprint text not null,
+  status integer,
+  body json,
+  expires_at timestamptz(3) not null,
+  primary key (tenant_id, key)
+);
+create index idempotency_keys_due on idempotency_keys (expires_at);
+
+-- A dump restored into a new cluster meets transaction ids that start lower; the start of the service raises the
+-- offset, so that positions keep rising.
+create table journal_epoch (
+  singleton boolean primary key default true check (singleton),
+  position_offset bigint not null default 0
+);
+insert into journal_epoch default values;
+
+create function journal_position() returns bigint language sql stable as
+  'select position_offset + pg_current_xact_id()::text::bigint from journal_epoch';
+
+-- Every event below this position is committed or gone: nothing can still appear there.
+create function journal_horizon() returns bigint language sql stable as
+  'select position_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint from journal_epoch';
+
+create table events (
+  sequence bigint generated always as identity primary key,
+  id uuid not null,
+  tenant_id uuid not null references tenants,
+  position bigint not null default journal_position(),
+  type text not null,
+  schema_version integer not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  workspace_id uuid,
+  actor_id uuid,
+  iam_actor_id uuid,
+  session_id uuid,
+  correlation_id text,
+  causation_id text,
+  request_id text,
+  trace_run_id text,
+  payload jsonb not null,
+  occurred_at timestamptz(3) not null default now()
+);
+create index events_in_order on events (tenant_id, position, sequence);
+create index events_of_entity on events (tenant_id, entity_id, position, sequence);
+
+create function refuse_journal_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $$;
+create trigger events_append_only before update or delete on events
+  for each row execute function refuse_journal_change();
+create trigger events_never_truncated before truncate on events
+  for each statement execute function refuse_journal_change();
+
+create table journal_floors (
+  tenant_id uuid primary key references tenants,
+  floor_position bigint not null default 0,
+  floor_sequence bigint not null default 0
+);
+
+-- One row per event until it is delivered, written with the event.
+create table outbox (
+  event_sequence bigint primary key references events,
+  tenant_id uuid not null,
+  attempts integer not null default 0,
+  available_at timestamptz(3) not null default now(),
+  dead_at timestamptz(3),
+  last_error text
+);
+create index outbox_due on outbox (available_at, event_sequence) where dead_at is null;

@@ -1,0 +1,26 @@
+import { sql } from '@baton/kernel/sql';
+
+/** A binding with the state of its principal: all that an entry needs. */
+export interface EntryRow {
+  binding_id: string;
+  tenant_id: string;
+  principal_id: string;
+  iam_tenant_id: string;
+  permissions: string[];
+  binding_status: string;
+  kind: 'human' | 'agent' | 'service';
+  principal_status: string;
+}
+
+/** Reads an entry and records its use: once per cache period, because only a real load comes here. */
+export function loadEntry(issuer: string, iamPrincipalId: string) {
+  return sql<EntryRow>`
+    with used as (
+      update iam_bindings set last_used_at = now()
+      where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId} and status = 'active'
+    )
+    select b.id as binding_id, b.tenant_id, b.principal_id, b.iam_tenant_id, b.permissions, b.status as binding_status,
+      p.kind, p.status as principal_status
+    from iam_bindings b join principals p on p.id = b.principal_id
+    where b.issuer = ${issuer} and b.iam_principal_id = ${iamPrincipalId}`;
+}

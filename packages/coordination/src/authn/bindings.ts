@@ -1,0 +1,65 @@
+import type { Db } from '@baton/kernel/db';
+import { type EntryRow, loadEntry } from './bindings.sql.ts';
+
+/** The bindings in use, read again after `ttlMs`; absence is remembered too, so that a stranger costs no query. */
+export interface Bindings {
+  /** @throws the store's failure when the entry can't be read and what is known is older than `staleAfterMs` */
+  find(issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined>;
+  /** Drops what is known of an identity: its binding or its principal changed. */
+  forget(issuer: string, iamPrincipalId: string): void;
+}
+
+const entriesMax = 10_000;
+
+interface Known {
+  entry: EntryRow | undefined;
+  loadedAt: number;
+}
+
+export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: number }): Bindings {
+  const known = new Map<string, Known>();
+  const underWay = new Map<string, Promise<EntryRow | undefined>>();
+
+  return {
+    async find(issuer, iamPrincipalId) {
+      const name = `${iamPrincipalId} ${issuer}`;
+      const found = known.get(name);
+      const ageMs = found === undefined ? Number.POSITIVE_INFINITY : performance.now() - found.loadedAt;
+      const fresh = found?.entry === undefined ? ageMs < options.staleAfterMs : ageMs < options.ttlMs;
+      if (found !== undefined && fresh) return found.entry;
+      try {
+        return await load(name, issuer, iamPrincipalId);
+      } catch (error) {
+        if (found !== undefined && ageMs < options.staleAfterMs) return found.entry;
+        throw error;
+      }
+    },
+    forget(issuer, iamPrincipalId) {
+      const name = `${iamPrincipalId} ${issuer}`;
+      known.delete(name);
+      // A load that began before the change must not bring the old entry back.
+      underWay.delete(name);
+    },
+  };
+
+  function load(name: string, issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined> {
+    const running = underWay.get(name);
+    if (running !== undefined) return running;
+    const loading: Promise<EntryRow | undefined> = db.row(loadEntry(issuer, iamPrincipalId)).then(
+      (entry) => {
+        if (underWay.get(name) === loading) {
+          underWay.delete(name);
+          if (known.size >= entriesMax) known.delete(known.keys().next().value as string);
+          known.set(name, { entry, loadedAt: performance.now() });
+        }
+        return entry;
+      },
+      (error: unknown) => {
+        if (underWay.get(name) === loading) underWay.delete(name);
+        throw error;
+      },
+    );
+    underWay.set(name, loading);
+    return loading;
+  }
+}

@@ -1,0 +1,31 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface Founding {
+  tenantId: string;
+  tenantSlug: string;
+  tenantName: string;
+  adminPrincipalId: string;
+  adminDisplayName: string;
+  taskTypeId: string;
+  lifecycle: object;
+  claimFrom: readonly string[];
+}
+
+/** Everything that a tenant has from its first moment, in one statement. */
+export function insertTenant(founding: Founding) {
+  return sql`
+    with tenant as (
+      insert into tenants (id, slug, name) values (${founding.tenantId}, ${founding.tenantSlug}, ${founding.tenantName})
+    ), counter as (
+      insert into task_counters (tenant_id) values (${founding.tenantId})
+    ), floor as (
+      insert into journal_floors (tenant_id) values (${founding.tenantId})
+    ), admin as (
+      insert into principals (id, tenant_id, kind, display_name)
+      values (${founding.adminPrincipalId}, ${founding.tenantId}, 'human', ${founding.adminDisplayName})
+    )
+    insert into task_types (id, tenant_id, key, version, display_name, lifecycle_schema, claim_status, claim_category,
+      claim_from, release_status, release_category, created_by)
+    values (${founding.taskTypeId}, ${founding.tenantId}, 'task', 1, 'Task', ${JSON.stringify(founding.lifecycle)},
+      'in_progress', 'active', ${founding.claimFrom}, 'todo', 'active', ${founding.adminPrincipalId})`;
+}

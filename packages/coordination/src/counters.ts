@@ -1,0 +1,24 @@
+import { Counter, type Registry } from 'prom-client';
+
+/** The counters of coordination-core section 2 that this part moves. No tenant, task or run is ever a label. */
+export interface Counters {
+  claimTakeovers: Counter;
+  staleFencingRejections: Counter;
+  runCancellations: Counter;
+  eventReplayRequests: Counter;
+  eventReplayEvents: Counter;
+}
+
+export function createCounters(registry: Registry): Counters {
+  const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
+  return {
+    claimTakeovers: counter('claim_takeovers_total', 'Dead claims replaced by a new one.'),
+    staleFencingRejections: counter(
+      'stale_fencing_rejections_total',
+      'Writes refused because their claim or run was over.',
+    ),
+    runCancellations: counter('run_cancellations_total', 'Runs cancelled.'),
+    eventReplayRequests: counter('event_replay_requests_total', 'Pages of the journal read.'),
+    eventReplayEvents: counter('event_replay_events_total', 'Events handed out by pages.'),
+  };
+}

@@ -1,0 +1,21 @@
+import { sql } from '@baton/kernel/sql';
+import type { EventDraft } from './journal.ts';
+
+/** Journal rows and their outbox rows in one statement, in the order given. */
+export function appendEvents(tenantId: string, drafts: readonly EventDraft[]) {
+  return sql`
+    with drafts as (
+      select d.* from jsonb_to_recordset(${JSON.stringify(drafts.map((draft, n) => ({ ...draft, n })))}::jsonb) as d (
+        n integer, id uuid, type text, schema_version integer, entity_type text, entity_id uuid, workspace_id uuid,
+        actor_id uuid, iam_actor_id uuid, session_id uuid, correlation_id text, causation_id text, request_id text,
+        trace_run_id text, payload jsonb)
+    ), written as (
+      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
+        iam_actor_id, session_id, correlation_id, causation_id, request_id, trace_run_id, payload)
+      select id, ${tenantId}, type, schema_version, entity_type, entity_id, workspace_id, actor_id, iam_actor_id,
+        session_id, correlation_id, causation_id, request_id, trace_run_id, payload
+      from drafts order by n
+      returning sequence
+    )
+    insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written`;
+}

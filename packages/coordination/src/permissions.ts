@@ -1,0 +1,80 @@
+/** Every permission of the specification and of the contract's additions (organisation, D5), with its area. */
+export const permissions = {
+  'principals.read': 'principals, roles, bindings, keys',
+  'principals.write': 'principals, roles, bindings, keys; nobody grants what they lack',
+  'delegations.manage': 'letting an agent act for a human',
+  'sessions.open': 'own sessions',
+  'sessions.manage': "others' sessions",
+  'tasks.read': 'reading tasks, claims and runs',
+  'tasks.write': 'creating and changing tasks',
+  'tasks.claim': 'claims, runs, checkpoints, actions, handoff, finishing a run',
+  'claims.manage': "others' claims and runs: release, reclaim, cancel, run controls",
+  'events.read': 'journal and stream',
+  'events.export': 'reserved',
+  'workspaces.read': 'workspaces and their types',
+  'workspaces.manage': 'changing workspaces and their types',
+  'org.read': 'roles, capabilities, skills',
+  'org.manage': 'changing roles, capabilities, skills',
+  'artifacts.read': 'artifacts',
+  'artifacts.write': 'making artifacts',
+  'artifact_types.read': 'artifact types',
+  'artifact_types.manage': 'changing artifact types',
+  'approvals.read': 'approvals',
+  'approvals.manage': 'asking for and cancelling approvals',
+  'approvals.decide': 'deciding approvals; humans only',
+  'observations.write': 'observations and knowledge snapshots',
+  'knowledge.packs.manage': 'knowledge packs',
+  'projects.read': 'projects',
+  'projects.manage': 'changing projects',
+  'project_templates.read': 'project templates',
+  'project_templates.manage': 'changing project templates',
+  'operations.read': 'delivery state and cursors',
+  'operations.manage': 'redrive, archive, prune, rebuild',
+  'task_types.read': 'task types; an executor needs it to take typed work',
+  'task_types.manage': 'changing task types',
+  'skills.invoke': 'asking for a skill call',
+  'skills.execute': 'executing skill calls',
+  'processes.read': 'process definitions and instances',
+  'processes.write': 'changing process definitions',
+  'processes.operate': 'running process instances',
+  'packages.test': 'testing catalog packages',
+  'packages.plan': 'planning catalog packages',
+  'packages.settings.read': 'settings of catalog packages',
+  'packages.settings.manage': 'changing settings of catalog packages',
+  'calendars.write': 'production calendars',
+  'goals.read': 'goals',
+  'goals.write': 'changing goals',
+  'rules.read': 'work rules',
+  'rules.write': 'changing work rules',
+  'agents.read': 'the agent registry',
+  'agents.manage': 'changing the agent registry',
+  'agents.status.write': 'reporting the state of an agent',
+  'agents.secrets.manage': 'agent secrets',
+  'connections.read': 'connections',
+  'connections.manage': 'changing connections',
+  'connections.status.write': 'reporting lost access',
+  admin: 'everything; humans only and only under scope control-plane:admin',
+} as const;
+
+export type Permission = keyof typeof permissions;
+export const permissionNames = Object.keys(permissions) as Permission[];
+
+/** Never given to agents and services: a machine neither decides approvals nor administers. */
+export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
+
+/** A set that answers for `admin` too, which covers every other permission. */
+export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
+  return held.has(wanted) || held.has('admin');
+}
+
+/** Which of the known scopes a token carries decides what remains of a binding's permissions. */
+export function narrowByScopes(
+  held: readonly string[],
+  scopes: ReadonlySet<string>,
+): ReadonlySet<string> | undefined {
+  const reads = scopes.has('control-plane:read');
+  const writes = scopes.has('control-plane:write');
+  if (scopes.has('control-plane:admin')) return new Set(held);
+  if (!reads && !writes) return undefined;
+  return new Set(held.filter((name) => name !== 'admin' && (name.endsWith('.read') ? reads : writes)));
+}

@@ -1,0 +1,23 @@
+/** The built-in task type (core, section 7.3): four open statuses that lead to each other, and two ends. */
+export const systemTypeKey = 'task';
+
+const open = ['backlog', 'todo', 'in_progress', 'blocked'];
+
+export const systemLifecycle = {
+  statuses: [
+    { key: 'backlog', category: 'backlog', displayName: 'Backlog' },
+    { key: 'todo', category: 'active', displayName: 'To do' },
+    { key: 'in_progress', category: 'active', displayName: 'In progress' },
+    { key: 'blocked', category: 'blocked', displayName: 'Blocked' },
+    { key: 'done', category: 'terminal_success', displayName: 'Done' },
+    { key: 'cancelled', category: 'terminal_cancelled', displayName: 'Cancelled' },
+  ],
+  initialStatus: 'todo',
+  transitions: open.map((from) => ({
+    from,
+    to: [...open.filter((to) => to !== from), 'done', 'cancelled'],
+  })),
+  claimStatus: 'in_progress',
+  releaseStatus: 'todo',
+  completionStatus: 'done',
+};

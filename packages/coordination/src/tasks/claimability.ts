@@ -1,0 +1,42 @@
+import type { Context } from '../context.ts';
+import type { ErrorCode } from '../errors.ts';
+import { fail } from '../service.ts';
+import { type ClaimabilityRow, lockTask, readClaimability } from './claimability.sql.ts';
+import type { TaskRef } from './task-ref.ts';
+
+/** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
+export interface ClaimObstacle {
+  code: Extract<ErrorCode, 'task_not_claimable' | 'task_not_ready' | 'task_already_claimed'>;
+  details: Record<string, unknown>;
+}
+
+export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
+
+/** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
+export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
+  const obstacles: ClaimObstacle[] = [];
+  if (terminalCategories.includes(row.category))
+    obstacles.push({
+      code: 'task_not_claimable',
+      details: { status: row.status, systemStatusCategory: row.category },
+    });
+  if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.claim_id !== null) {
+    const { claim_id: claimId, holder_id: holderId, expires_at: expiresAt } = row;
+    obstacles.push({ code: 'task_already_claimed', details: { claimId, holderId, expiresAt } });
+  }
+  return obstacles;
+}
+
+/**
+ * Locks the task and refuses with the first obstacle to a claim.
+ * @throws Refusal `not_found`, or the obstacle's code with `taskId` in its details
+ */
+export async function requireClaimableTask(context: Context, ref: TaskRef): Promise<void> {
+  if ((await context.db.row(lockTask(context.tenantId, ref))) === undefined) fail('not_found');
+  const row = (await context.db.row(readClaimability(context.tenantId, ref))) as ClaimabilityRow;
+  const [first] = obstaclesOf(row);
+  if (first === undefined) return;
+  const { holderId: _, ...details } = first.details;
+  fail(first.code, { taskId: row.id, ...details });
+}

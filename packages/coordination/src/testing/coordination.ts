@@ -1,0 +1,198 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { createTestDatabase } from '@baton/kernel/testing/database';
+import { recordTruth } from '@baton/kernel/testing/truth';
+import { createCoordination } from '../app.ts';
+import { foundTenant } from '../bootstrap/founding.ts';
+import { endpoints } from '../endpoints.ts';
+import { type Permission, permissionNames } from '../permissions.ts';
+import { startIssuer, type TestIssuer } from './issuer.ts';
+
+export interface Answer {
+  status: number;
+  // A test reads what it expects; a wrong form fails its assertion.
+  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  body: any;
+  headers: Headers;
+}
+
+export interface Actor {
+  principalId: string;
+  iamPrincipalId: string;
+  tenantId: string;
+  token: string;
+  /** Calls below `/api/v1` with the actor's token. */
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export interface ActorOptions {
+  kind?: 'human' | 'agent' | 'service';
+  permissions?: readonly Permission[];
+  scopes?: readonly string[];
+  tenantId?: string;
+}
+
+export interface TestCoordination {
+  readonly url: string;
+  readonly tenantId: string;
+  /** A second tenant, which no endpoint could have made. */
+  readonly otherTenantId: string;
+  readonly admin: Actor;
+  readonly otherAdmin: Actor;
+  readonly issuer: TestIssuer;
+  /** The store itself, for what no endpoint can set up or show. */
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly env: Readonly<Record<string, string>>;
+  actor(options?: ActorOptions): Promise<Actor>;
+  request(
+    method: string,
+    path: string,
+    init?: { token?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>;
+  /** Another process of the same service on the same store. */
+  another(env?: Record<string, string>): Promise<{ url: string; close(): Promise<void> }>;
+  close(): Promise<void>;
+}
+
+const allScopes = ['control-plane:read', 'control-plane:write', 'control-plane:admin'];
+export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
+export const bootstrapToken = 'bootstrap-secret-of-the-tests';
+
+/** The whole service over HTTP on a store of its own, with an administrator in each of two tenants. */
+export async function startCoordination(settings: Record<string, string> = {}): Promise<TestCoordination> {
+  recordTruth('coordination', endpoints);
+  const database = await createTestDatabase(migrationsDirectory);
+  const issuer = await startIssuer();
+  const env = {
+    CP_DATABASE_URL: database.url,
+    CP_IAM_ISSUER: issuer.issuer,
+    CP_IAM_JWKS_URL: issuer.jwksUrl,
+    CP_BOOTSTRAP_TOKEN: bootstrapToken,
+    CP_LOG_LEVEL: 'error',
+    ...settings,
+  };
+  const pool = createPool({
+    url: database.url,
+    connectionsMax: 5,
+    applicationName: 'test',
+    statementTimeoutMs: 30_000,
+    lockTimeoutMs: 30_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  const closers: (() => Promise<void>)[] = [];
+  const { url } = await listen(env, closers);
+
+  const found = (slug: string) =>
+    foundTenant(pool, { tenantSlug: slug, tenantName: slug, adminDisplayName: `Administrator of ${slug}` });
+  const [first, second] = [await found('first'), await found('second')];
+
+  async function request(
+    method: string,
+    path: string,
+    init: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
+  ) {
+    const headers: Record<string, string> = { ...init.headers };
+    if (init.token !== undefined) headers['authorization'] = `Bearer ${init.token}`;
+    if (init.body !== undefined) headers['content-type'] ??= 'application/json';
+    const body =
+      typeof init.body === 'string' || init.body === undefined ? init.body : JSON.stringify(init.body);
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+
+  async function enter(principalId: string, tenantId: string, options: ActorOptions): Promise<Actor> {
+    const iamPrincipalId = newId();
+    const permissions =
+      options.permissions ??
+      permissionNames.filter(
+        (name) => options.kind === 'human' || !['admin', 'approvals.decide'].includes(name),
+      );
+    await pool.run(sql`
+      insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+      values (${newId()}, ${tenantId}, ${principalId}, ${issuer.issuer}, ${tenantId}, ${iamPrincipalId}, ${permissions})`);
+    const token = await issuer.sign({
+      sub: iamPrincipalId,
+      tenant_id: tenantId,
+      scope: options.scopes ?? allScopes,
+    });
+    const call =
+      (method: string) =>
+      (path: string, body?: unknown, headers: Record<string, string> = {}) =>
+        request(method, `/api/v1${path}`, { token, headers, ...(body === undefined ? {} : { body }) });
+    return {
+      principalId,
+      iamPrincipalId,
+      tenantId,
+      token,
+      get: (path, headers) => call('GET')(path, undefined, headers),
+      post: call('POST'),
+      patch: call('PATCH'),
+      delete: (path, headers) => call('DELETE')(path, undefined, headers),
+    };
+  }
+
+  return {
+    url,
+    tenantId: first.tenantId,
+    otherTenantId: second.tenantId,
+    admin: await enter(first.adminPrincipalId, first.tenantId, { kind: 'human' }),
+    otherAdmin: await enter(second.adminPrincipalId, second.tenantId, { kind: 'human' }),
+    issuer,
+    pool,
+    databaseUrl: database.url,
+    env,
+    request,
+    async actor(options = {}) {
+      const tenantId = options.tenantId ?? first.tenantId;
+      const kind = options.kind ?? 'agent';
+      const principalId = newId();
+      await pool.run(sql`
+        insert into principals (id, tenant_id, kind, display_name)
+        values (${principalId}, ${tenantId}, ${kind}, ${`${kind} ${principalId.slice(-6)}`})`);
+      return enter(principalId, tenantId, { ...options, kind });
+    },
+    another: (more = {}) => listen({ ...env, ...more }, closers),
+    async close() {
+      for (const close of closers.reverse()) await close();
+      await pool.close();
+      await issuer.close();
+      await database.drop();
+    },
+  };
+}
+
+async function listen(env: Record<string, string>, closers: (() => Promise<void>)[]) {
+  const service = await createCoordination({
+    env,
+    log: createLog({ name: 'coordination', level: 'error', sync: true }),
+  });
+  const server = createServer((req, res) => service.handler(req, res));
+  server.on('upgrade', (req, socket, head) => service.upgrade?.(req, socket, head));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  let closed = false;
+  const close = async () => {
+    if (closed) return;
+    closed = true;
+    server.closeAllConnections();
+    await new Promise<void>((done) => server.close(() => done()));
+    await service.close();
+  };
+  closers.push(close);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}

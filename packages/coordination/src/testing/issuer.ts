@@ -1,0 +1,62 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { newId } from '@baton/kernel/ids';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+
+/** The identity service as coordination sees it: a key document and tokens that are signed with its key. */
+export interface TestIssuer {
+  readonly issuer: string;
+  readonly jwksUrl: string;
+  /** How often the key document was asked for. */
+  readonly fetches: () => number;
+  sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
+  /** Publishes another key under another id; tokens signed from now on carry it. */
+  rotate(): Promise<void>;
+  /** Whether the key document is served. */
+  serve(available: boolean): void;
+  close(): Promise<void>;
+}
+
+const newKey = () => generateKeyPair('RS256', { modulusLength: 2048, extractable: true });
+// One key for all issuers of a test process: making one takes longer than most tests.
+const firstKey = newKey();
+
+export async function startIssuer(): Promise<TestIssuer> {
+  let [pair, keyId, available, fetches] = [await firstKey, 'test-1', true, 0];
+  const server = createServer(async (_req, res) => {
+    fetches += 1;
+    if (!available) return res.writeHead(503).end();
+    const key = { ...(await exportJWK(pair.publicKey)), kid: keyId, use: 'sig', alg: 'RS256' };
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [key] }));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `${origin}/iam`;
+  return {
+    issuer,
+    jwksUrl: `${origin}/iam/.well-known/jwks.json`,
+    fetches: () => fetches,
+    sign(claims, options = {}) {
+      const nowSeconds = Math.floor(Date.now() / 1000);
+      return new SignJWT({
+        iss: issuer,
+        aud: 'control-plane',
+        iat: nowSeconds,
+        nbf: nowSeconds,
+        exp: nowSeconds + (options.lifeSeconds ?? 300),
+        jti: newId(),
+        ...claims,
+      })
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: options.keyId ?? keyId })
+        .sign(pair.privateKey);
+    },
+    async rotate() {
+      pair = await newKey();
+      keyId = `test-${Number(keyId.slice(5)) + 1}`;
+    },
+    serve(value) {
+      available = value;
+    },
+    close: () => new Promise((done) => server.close(() => done())),
+  };
+}
