@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StartError } from '../start-error.ts';
+import { type Account, chooseAccount } from './account.ts';
+import { locateBinaries } from './binaries.ts';
+import { isAlive, isServerOf, readPidFile } from './pid-file.ts';
+import { addressOf, dataOf, initialise, launch, logOf, superuser, waitForAnswer } from './server-process.ts';
+import { prepareSocketDirectory } from './socket-directory.ts';
+
+/** A running PostgreSQL, started here or found running. */
+export interface Cluster {
+  readonly pid: number;
+  /** It outlived the process that had started it, and was found running. */
+  readonly adopted: boolean;
+  readonly logFile: string;
+  /** Resolves when the server has ended, whoever ended it. */
+  readonly ended: Promise<void>;
+  /** The address of a database, for a role (the superuser when absent). */
+  url(database: string, role?: string): string;
+  /** Stops it in order: open transactions are rolled back, all is on disk, the next start needs no recovery. */
+  stop(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  /** The server's folder, made when absent, inside a folder of Baton's own that exists. */
+  readonly directory: string;
+  /** False for a throw-away cluster: faster, and lost when the machine stops. */
+  readonly durable: boolean;
+  /** One line for the person, when something takes longer. */
+  say(line: string): void;
+}
+
+const watchMs = 200;
+const stopWaitMs = 30_000;
+const quitWaitMs = 5000;
+/** The last processes of a server that was killed need a moment to notice; until then a new one is refused. */
+const rivalAttemptsMax = 40;
+const rivalPauseMs = 250;
+
+/**
+ * Starts PostgreSQL on its data, which the first start makes; a server of the same data that still runs is used as it
+ * is.
+ * @throws StartError with one sentence
+ */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { directory, durable, say } = options;
+  refuseForeignFolder(directory);
+  const running = await findRunning(directory, say);
+  if (running !== undefined) return clusterOf(running.pid, running.socketDirectory, directory, true);
+  const binaries = await locateBinaries();
+  const account = chooseAccount(dirname(binaries.postgres), dirname(directory));
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  handOver(directory, account);
+  const folder = { directory, account, durable };
+  if (!existsSync(dataOf(directory))) await initialise(binaries.initdb, folder);
+  const socketDirectory = prepareSocketDirectory(directory, account);
+  for (let attempt = 1; ; attempt += 1) {
+    const launched = await launch(binaries.postgres, folder, socketDirectory, say);
+    if ('pid' in launched) return clusterOf(launched.pid, socketDirectory, directory, false);
+    if (attempt === rivalAttemptsMax || !launched.failure.includes('is still in use'))
+      throw new StartError(whyNot(directory, launched.failure));
+    await sleep(rivalPauseMs);
+  }
+}
+
+function clusterOf(pid: number, socketDirectory: string, directory: string, adopted: boolean): Cluster {
+  const ended = (async () => {
+    while (isAlive(pid)) await sleep(watchMs, undefined, { ref: false });
+  })();
+  return {
+    pid,
+    adopted,
+    ended,
+    logFile: logOf(directory),
+    url: (database, role = superuser) => addressOf(socketDirectory, database, role),
+    async stop() {
+      for (const [signal, waitMs] of [
+        ['SIGINT', stopWaitMs],
+        ['SIGQUIT', quitWaitMs],
+      ] as const) {
+        if (!isAlive(pid)) return;
+        process.kill(pid, signal);
+        const deadline = performance.now() + waitMs;
+        while (isAlive(pid) && performance.now() < deadline) await sleep(20);
+      }
+    },
+  };
+}
+
+function refuseForeignFolder(directory: string): void {
+  if (!existsSync(directory) || process.getuid?.() === 0) return;
+  const { uid } = statSync(directory);
+  if (uid !== process.getuid?.())
+    throw new StartError(
+      `PostgreSQL's folder ${directory} belongs to user ${uid}, because Baton was started as root there: start it as root again, or give the folder to yourself with chown -R.`,
+    );
+}
+
+async function findRunning(directory: string, say: (line: string) => void) {
+  const data = dataOf(directory);
+  const found = await readPidFile(data);
+  if (found === undefined || !(await isServerOf(data, found.pid))) return undefined;
+  const { pid, socketDirectory } = found;
+  const waiting = () => say(`PostgreSQL (process ${pid}) is still starting or stopping; waiting for it ...`);
+  if (await waitForAnswer(socketDirectory, () => isAlive(pid), waiting)) return found;
+  if (!isAlive(pid)) return undefined;
+  throw new StartError(
+    `PostgreSQL (process ${pid}) holds ${data} but does not answer: end it with "kill -INT ${pid}" and start again.`,
+  );
+}
+
+/** As root the folder belongs to whoever runs the server; one from another kind of start changes hands. */
+function handOver(directory: string, account: Account): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = account.user ?? { uid: 0, gid: 0 };
+  if (statSync(directory).uid !== uid) spawnSync('chown', ['-R', `${uid}:${gid}`, directory]);
+}
+
+function whyNot(directory: string, failure: string): string {
+  if (!failure.includes('incompatible with server'))
+    return `PostgreSQL did not start (${failure}); its log is ${logOf(directory)}.`;
+  const version = readFileSync(join(dataOf(directory), 'PG_VERSION'), 'utf8').trim();
+  return `The data in ${directory} were made by PostgreSQL ${version}, and this Baton brings another version: use the Baton that made them.`;
+}

@@ -1,0 +1,187 @@
+import { execFile, spawn } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { failureCode, StartError } from '../start-error.ts';
+import type { Account } from './account.ts';
+import { isServerOf, readPidFile } from './pid-file.ts';
+import { serverSettings } from './server-settings.ts';
+
+/** The role that owns the cluster. Only whoever may enter the socket's folder can be it: there are no passwords. */
+export const superuser = 'baton';
+
+const pollMsMin = 10;
+const pollMsMax = 200;
+const patienceMs = 5000;
+const readyWaitMs = 600_000;
+const logBytesMax = 16 * 1024 * 1024;
+
+export interface ServerFolder {
+  /** Holds `data`, `server.log` and, where its path is short enough, the socket. */
+  readonly directory: string;
+  readonly account: Account;
+  readonly durable: boolean;
+}
+
+export const dataOf = (directory: string) => join(directory, 'data');
+export const logOf = (directory: string) => join(directory, 'server.log');
+
+/**
+ * Makes the data of a new cluster. It is made under another name and renamed at the end: what a crash leaves half-made
+ * is thrown away by the next call, never taken for data.
+ * @throws StartError with what initdb said
+ */
+export async function initialise(
+  initdb: string,
+  { directory, account, durable }: ServerFolder,
+): Promise<void> {
+  const draft = `${dataOf(directory)}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const others = ['--auth=trust', '--no-instructions', ...(durable ? [] : ['--no-sync'])];
+  const { program, args, options } = command(account, initdb, [
+    '-D',
+    draft,
+    '-U',
+    superuser,
+    ...locale,
+    ...others,
+  ]);
+  try {
+    await promisify(execFile)(program, args, { ...options, cwd: directory });
+  } catch (cause) {
+    const { stderr, message } = cause as { stderr?: string; message: string };
+    const reason = stderr ? lastWords(stderr) : message;
+    throw new StartError(`PostgreSQL's data could not be made in ${directory}: ${reason}`, { cause });
+  }
+  renameSync(draft, dataOf(directory));
+}
+
+/**
+ * Starts the server in a session of its own, so that a Ctrl-C in the terminal doesn't reach it before the requests
+ * under way are finished, and waits until it answers.
+ * @returns its process id, or why it ended instead
+ * @throws StartError when it runs and never answers
+ */
+export async function launch(
+  postgres: string,
+  { directory, account, durable }: ServerFolder,
+  socketDirectory: string,
+  say: (line: string) => void,
+): Promise<{ pid: number } | { failure: string }> {
+  const data = dataOf(directory);
+  const log = openLog(directory);
+  const settings = serverSettings({ socketDirectory, durable });
+  const { program, args, options } = command(account, postgres, ['-D', data, ...settings]);
+  const env = { ...options.env, ...(await noRival(data)) };
+  const server = spawn(program, args, {
+    ...options,
+    env,
+    cwd: directory,
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  closeSync(log.fd);
+  const isRunning = () => server.pid !== undefined && server.exitCode === null && server.signalCode === null;
+  const over = new Promise<string>((resolve) => {
+    server.once('error', (error) => resolve(error.message));
+    server.once('exit', () => resolve(lastWords(readFileSync(logOf(directory), 'utf8').slice(log.length))));
+  });
+  server.unref();
+  const answered = waitForAnswer(socketDirectory, isRunning, () =>
+    say('PostgreSQL is recovering from a stop that was not clean; this can take a while ...'),
+  );
+  const first = await Promise.race([over, answered]);
+  if (typeof first === 'string') return { failure: first };
+  if (first) return { pid: server.pid as number };
+  if (!isRunning()) return { failure: await over };
+  server.kill('SIGQUIT');
+  throw new StartError(`PostgreSQL started but never answered; its log is ${logOf(directory)}.`);
+}
+
+/**
+ * Polls until the server answers (true), `isRunning` says that it ended, or ten minutes are over (false).
+ * @param onLong called once when it takes longer than usual
+ */
+export async function waitForAnswer(
+  socketDirectory: string,
+  isRunning: () => boolean,
+  onLong: () => void,
+): Promise<boolean> {
+  const began = performance.now();
+  let said = false;
+  let pollMs = pollMsMin;
+  while (performance.now() - began < readyWaitMs && isRunning()) {
+    if (await answers(socketDirectory)) return true;
+    if (!said && performance.now() - began > patienceMs) {
+      said = true;
+      onLong();
+    }
+    await sleep(pollMs);
+    pollMs = Math.min(pollMs * 1.5, pollMsMax);
+  }
+  return false;
+}
+
+async function answers(socketDirectory: string): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: addressOf(socketDirectory, 'postgres', superuser),
+    connectionTimeoutMillis: 2000,
+  });
+  // A server that is stopping may cut the connection at any moment.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The address of a database in the cluster whose socket is in this folder. */
+export function addressOf(socketDirectory: string, database: string, user: string): string {
+  return `postgresql://${user}@localhost:5432/${database}?host=${encodeURIComponent(socketDirectory)}`;
+}
+
+function command(account: Account, path: string, parameters: readonly string[]) {
+  const [program, ...args] = [...account.prefix, path, ...parameters] as [string, ...string[]];
+  // PostgreSQL reads many variables (PGDATA, PGPORT, ...): it gets none of the person's.
+  const env: Record<string, string | undefined> = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+  return { program, args, options: { ...account.user, env } };
+}
+
+/**
+ * After a crash another process can have the number that stands in `postmaster.pid`, or the dead one may not have been
+ * reaped yet, and PostgreSQL would refuse to start. By this variable pg_ctl tells it that a process is no rival; the
+ * data stay guarded by their shared memory.
+ */
+async function noRival(data: string): Promise<Record<string, string>> {
+  const found = await readPidFile(data);
+  if (found === undefined || (await isServerOf(data, found.pid))) return {};
+  return { PG_GRANDPARENT_PID: String(found.pid) };
+}
+
+/** Opens the log to append, without following a link: as root its folder belongs to the server's user. */
+function openLog(directory: string): { fd: number; length: number } {
+  const path = logOf(directory);
+  try {
+    if (statSync(path).size > logBytesMax) renameSync(path, `${path}.1`);
+  } catch (error) {
+    if (failureCode(error) !== 'ENOENT') throw error;
+  }
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const fd = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  return { fd, length: readFileSync(path, 'utf8').length };
+}
+
+/** The line of a program's output that says why it ended. */
+function lastWords(output: string): string {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const reason =
+    lines.findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+  return reason.replace(/^.*?(FATAL|PANIC|error):\s*/, '');
+}
