@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type Call, execute, isTemporary } from './command.ts';
 import type { Db, Pool } from './db.ts';
+import { newTraceHex } from './ids.ts';
 import type { IdempotencyOptions } from './idempotency.ts';
 import { inputReader } from './input.ts';
 import type { RequestMetrics } from './metrics.ts';
@@ -203,7 +203,7 @@ export function routeOf(path: string): string {
 }
 
 export function newRequestId(): string {
-  return `req_${randomBytes(16).toString('hex')}`;
+  return `req_${newTraceHex()}`;
 }
 
 /** The code of a failure in the table of errors, for the tests. */
@@ -224,7 +224,7 @@ function headOf(request: FastifyRequest): RequestHead {
     address: request.ip,
     requestId,
     correlationId: accepted(headers['x-correlation-id'], correlationIdForm) ?? requestId,
-    traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${randomBytes(16).toString('hex')}`,
+    traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${newTraceHex()}`,
   };
 }
 

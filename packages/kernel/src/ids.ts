@@ -1,11 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** A UUIDv7: rising with time, so that new rows land at the end of an index. */
 export function newId(): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(Date.now(), 0, 6);
-  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const time = Date.now().toString(16).padStart(12, '0');
+  // randomUUID draws its bytes from a cache; asking for 16 of them each time cost 5 % of a claim.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+/** 32 hex digits for ids that only have to be unlike each other. */
+export function newTraceHex(): string {
+  return randomUUID().replaceAll('-', '');
 }
