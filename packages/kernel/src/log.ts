@@ -7,8 +7,15 @@ export type { Logger } from 'pino';
  * throughput when it was measured. What a failed request leaves is its id, its endpoint and the error; headers and
  * bodies are never logged, so no secret can be.
  */
-export function createLog(options: { name: string; level: string; sync?: boolean }): Logger {
-  const destination = pino.destination({ dest: 1, sync: options.sync ?? false, minLength: 0 });
+export function createLog(options: {
+  name: string;
+  level: string;
+  sync?: boolean;
+  /** Where the lines go instead: the leak tests read them. */
+  destination?: { write(line: string): void };
+}): Logger {
+  const destination =
+    options.destination ?? pino.destination({ dest: 1, sync: options.sync ?? false, minLength: 0 });
   return pino(
     {
       name: options.name,

@@ -95,7 +95,7 @@ export interface EndpointSpec<
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
-  /** `accepted` (the default of every mutation), `required`, `own` (the handler keeps the store) or `ignored`. */
+  /** `accepted` (a mutation's default, unless the service has another), `required`, `own` (the handler keeps the store) or `ignored`. */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
   /** The entity prefix that If-Match must carry; the header is then required. */
   ifMatch?: string;
@@ -154,8 +154,11 @@ export type Operation = Omit<Endpoint, 'handle' | 'precheck'>;
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
  * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
+ * @param defaults what a mutation of this service does with an Idempotency-Key unless it says otherwise
  */
-export function endpointsOf<V extends Vocabulary>() {
+export function endpointsOf<V extends Vocabulary>(
+  defaults: { idempotency: Endpoint['idempotency'] } = { idempotency: 'accepted' },
+) {
   return <
     const P extends Shape | undefined = undefined,
     const Q extends Shape | undefined = undefined,
@@ -182,7 +185,7 @@ export function endpointsOf<V extends Vocabulary>() {
       status: Math.min(...Object.keys(spec.returns).map(Number)),
       errors: spec.errors ?? [],
       emits: spec.emits ?? [],
-      idempotency: spec.idempotency ?? (reads ? 'ignored' : 'accepted'),
+      idempotency: spec.idempotency ?? (reads ? 'ignored' : defaults.idempotency),
       ifMatch: spec.ifMatch,
       etag: spec.etag,
       paging: spec.paging ?? false,
