@@ -1,0 +1,102 @@
+// npm run check: everything that can be said about the code without running it.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { checkFloors } from './floors.ts';
+import { oversizedFiles, sourceFiles } from './sources.ts';
+
+const root = dirname(import.meta.dirname);
+const linesMax = 500;
+const outputLinesMax = 80;
+/** Not exported types: a name for what a function takes or returns is worth having before anyone imports it. */
+const knipIssues = 'files,dependencies,unlisted,unresolved,binaries,exports';
+
+interface Step {
+  readonly name: string;
+  /** The problems found, as text for the person; empty when there are none. */
+  run(): Promise<string> | string;
+}
+
+const steps: Step[] = [
+  { name: 'types', run: () => tool('tsc', '-p', '.') },
+  { name: 'format', run: () => tool('biome', 'format', '.') },
+  { name: 'lint', run: () => tool('oxlint', '--quiet', 'packages', 'scripts', 'bench', 'e2e', 'bin') },
+  { name: 'floors', run: floors },
+  { name: 'sizes', run: () => oversizedFiles(root, sourceFiles(root), linesMax).join('\n') },
+  {
+    name: 'unused code',
+    run: () => tool('knip', '--no-progress', '--no-config-hints', '--include', knipIssues),
+  },
+  { name: 'generated files', run: generated },
+];
+
+/**
+ * Runs every step and prints one line for each, with its seconds, and what it found.
+ * @returns whether nothing was found
+ */
+export async function check(): Promise<boolean> {
+  let isClean = true;
+  for (const { name, run } of steps) {
+    const began = performance.now();
+    const problems = await run();
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    console.log(`${problems === '' ? '✔' : '✘'} ${name.padEnd(16)} ${seconds} s`);
+    if (problems !== '') console.log(shortened(problems).replaceAll(/^/gm, '    '));
+    isClean &&= problems === '';
+  }
+  return isClean;
+}
+
+function shortened(output: string): string {
+  const lines = output.split('\n');
+  const more = lines.length - outputLinesMax;
+  return more <= 0 ? output : `${lines.slice(0, outputLinesMax).join('\n')}\n... and ${more} lines more`;
+}
+
+function floors(): string {
+  const files = sourceFiles(root);
+  const { problems, imports } = checkFloors(root, files);
+  const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
+  // A checker that understands nothing reports success: these edges are there, so it must have seen them.
+  const known = [
+    'packages/kernel/src/http.ts -> packages/kernel/src/service.ts',
+    'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
+    'scripts/check.ts -> scripts/floors.ts',
+    'scripts/test.ts -> packages/platform/src/postgres/cluster.ts',
+  ];
+  const unseen = known
+    .filter((edge) => !edges.has(edge))
+    .map((edge) => `the floors check did not see ${edge}`);
+  const tooFew = files.length < 40 || imports.length < 2 * files.length;
+  const blind = tooFew
+    ? [`the floors check saw only ${files.length} files and ${imports.length} imports`]
+    : [];
+  return [...problems, ...unseen, ...blind].join('\n');
+}
+
+async function generated(): Promise<string> {
+  const script = join(root, 'scripts', 'generate.ts');
+  return existsSync(script) ? node(script, '--check') : '';
+}
+
+/** A tool of node_modules, run by this same Node. */
+function tool(name: string, ...args: readonly string[]): Promise<string> {
+  return node(realpathSync(join(root, 'node_modules', '.bin', name)), ...args);
+}
+
+/** What the program printed when it failed, or nothing. */
+function node(...args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const output = Buffer.concat(chunks).toString().trimEnd();
+      resolve(code === 0 ? '' : output || `${args[0]} ended with code ${code}`);
+    });
+  });
+}
+
+if (import.meta.filename === process.argv[1]) process.exitCode = (await check()) ? 0 : 1;

@@ -1,0 +1,38 @@
+import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
+
+/** One test's end, as a line of JSON for scripts/test-run.ts. */
+export interface TestEnd {
+  readonly name: string;
+  readonly result: 'passed' | 'failed' | 'skipped';
+  /** Why it failed, for the person; absent where only a subtest failed, which has its own line. */
+  readonly reason?: string;
+}
+
+/**
+ * A reporter for Node's test runner that writes one JSON line per test.
+ * @public because the runner loads it by its path
+ */
+export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const path: string[] = [];
+  for await (const event of events) {
+    if (event.type === 'test:start') path.splice(event.data.nesting, path.length, event.data.name);
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    const end = endOf(event, [...path.slice(0, event.data.nesting), event.data.name].join(' > '));
+    if (end !== undefined) yield `${JSON.stringify(end)}\n`;
+  }
+}
+
+function endOf(
+  event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>,
+  name: string,
+): TestEnd | undefined {
+  const { data } = event;
+  if (data.skip !== undefined || data.todo !== undefined) return { name, result: 'skipped' };
+  const isSuite = data.details.type === 'suite';
+  if (event.type === 'test:pass') return isSuite ? undefined : { name, result: 'passed' };
+  const { error } = event.data.details;
+  const isOnlyParent = (error as { failureType?: string }).failureType === 'subtestsFailed';
+  if (isOnlyParent) return isSuite ? undefined : { name, result: 'failed' };
+  return { name, result: 'failed', reason: inspect(error.cause ?? error) };
+}

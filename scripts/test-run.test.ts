@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock, test } from 'node:test';
+import { runTests } from './test-run.ts';
+
+const limits = { filesAtOnce: 2, testTimeoutMs: 5000, fileTimeoutMs: 5000 };
+
+/** Runs test files of these texts; `printed` is what a person would have seen. */
+async function runTexts(texts: readonly string[], fileTimeoutMs = limits.fileTimeoutMs) {
+  const root = await mkdtemp(join(tmpdir(), 'baton-runner-'));
+  const log = mock.method(console, 'log', () => undefined);
+  try {
+    const files = texts.map((_, index) => `file${index}.test.mjs`);
+    for (const [index, text] of texts.entries())
+      await writeFile(
+        join(root, `file${index}.test.mjs`),
+        `import { describe, test } from 'node:test';\n${text}`,
+      );
+    const totals = await runTests(root, files, new AbortController().signal, { ...limits, fileTimeoutMs });
+    return { totals, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
+  } finally {
+    log.mock.restore();
+    await rm(root, { recursive: true });
+  }
+}
+
+test('counts tests but not the suites around them, over all files', async () => {
+  const { totals } = await runTexts([
+    "test('a', () => {}); describe('s', () => { test('b', () => {}); });",
+    "test('c', async (t) => { await t.test('d', () => {}); });",
+  ]);
+  assert.deepEqual(totals, { passed: 4, failed: 0, skipped: [] });
+});
+
+test('a failing test is printed with its suite, its reason and what its file printed', async () => {
+  const { totals, printed } = await runTexts([
+    "describe('tenants', () => { test('are kept', () => { console.log('a hint'); throw new Error('one is lost'); }); });",
+  ]);
+  assert.deepEqual(totals, { passed: 0, failed: 1, skipped: [] });
+  for (const part of ['tenants > are kept', 'one is lost', 'a hint']) assert.ok(printed.includes(part), part);
+});
+
+test('skipped and unfinished tests are named', async () => {
+  const { totals } = await runTexts([
+    "test('later', { skip: true }, () => {}); test('soon', { todo: true });",
+  ]);
+  assert.deepEqual(totals.skipped, ['file0.test.mjs: later', 'file0.test.mjs: soon']);
+});
+
+test('a file that crashes, that holds no test or that never ends is a failure', async () => {
+  const { totals } = await runTexts(
+    ["throw new Error('early');", '', "test('a', () => {}); setInterval(() => {}, 1000);"],
+    1500,
+  );
+  assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
+});

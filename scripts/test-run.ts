@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestEnd } from './test-reporter.ts';
+
+export interface TestTotals {
+  readonly passed: number;
+  readonly failed: number;
+  /** File and name of each test that did not run. */
+  readonly skipped: readonly string[];
+}
+
+export interface TestLimits {
+  /** Two cores run two files at a time. */
+  readonly filesAtOnce: number;
+  readonly testTimeoutMs: number;
+  /** Also ends a file whose tests are over while something of it still runs. */
+  readonly fileTimeoutMs: number;
+}
+
+const usualLimits: TestLimits = { filesAtOnce: 2, testTimeoutMs: 120_000, fileTimeoutMs: 600_000 };
+
+interface FileEnd {
+  readonly tests: TestEnd[];
+  /** What the file's process printed. */
+  readonly output: string;
+  /** Why the process itself failed, beside its tests. */
+  readonly crash: string | undefined;
+  readonly seconds: string;
+}
+
+/**
+ * Runs test files with Node's test runner, each in a process of its own, and prints one line per file; of a file that
+ * fails also which tests failed, why, and what it printed.
+ * @param files paths inside `root`; @param signal ends everything early
+ */
+export async function runTests(
+  root: string,
+  files: readonly string[],
+  signal: AbortSignal,
+  limits: TestLimits = usualLimits,
+): Promise<TestTotals> {
+  const totals = { passed: 0, failed: 0, skipped: [] as string[] };
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined && !signal.aborted; file = waiting.shift()) {
+      const end = await runFile(root, file, signal, limits);
+      if (!signal.aborted) add(totals, file, end);
+    }
+  };
+  await Promise.all(Array.from({ length: limits.filesAtOnce }, work));
+  return totals;
+}
+
+async function runFile(
+  root: string,
+  file: string,
+  signal: AbortSignal,
+  limits: TestLimits,
+): Promise<FileEnd> {
+  const began = performance.now();
+  const directory = await mkdtemp(join(tmpdir(), 'baton-test-run-'));
+  const report = join(directory, 'tests.jsonl');
+  const reporter = join(import.meta.dirname, 'test-reporter.ts');
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    `--test-timeout=${limits.testTimeoutMs}`,
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${report}`,
+    file,
+  ];
+  try {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { output, tooLong, ended } = await endOf(child, signal, limits.fileTimeoutMs);
+    const lines = (await readFile(report, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+    const tests = lines.map((line) => JSON.parse(line) as TestEnd);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    // A failed test is why the process ended with a code: that needs no line of its own.
+    const isExplained = tests.some(({ result }) => result === 'failed');
+    const noTest = tests.length === 0 ? 'it holds no test' : undefined;
+    return { tests, output, crash: tooLong ?? (isExplained ? undefined : (ended ?? noTest)), seconds };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+interface ProcessEnd {
+  readonly output: string;
+  /** Set when it had to be killed. */
+  readonly tooLong: string | undefined;
+  /** Set when it ended with a signal or a code other than 0. */
+  readonly ended: string | undefined;
+}
+
+function endOf(child: ChildProcess, signal: AbortSignal, timeoutMs: number) {
+  return new Promise<ProcessEnd>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      child.kill('SIGKILL');
+    }, timeoutMs);
+    const stop = () => child.kill('SIGTERM');
+    signal.addEventListener('abort', stop);
+    child.on('error', reject);
+    // Not 'close': a grandchild that was left behind would hold the streams open.
+    child.on('exit', (code, killedBy) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      const tooLong = `it took more than ${timeoutMs / 1000} s, or something of it was still running`;
+      const ended = code === 0 ? undefined : `it ended with ${killedBy ?? `code ${code}`}`;
+      setImmediate(() =>
+        resolve({ output: Buffer.concat(chunks).toString(), tooLong: isLate ? tooLong : undefined, ended }),
+      );
+    });
+  });
+}
+
+function add(
+  totals: { passed: number; failed: number; skipped: string[] },
+  file: string,
+  end: FileEnd,
+): void {
+  const of = (result: TestEnd['result']) => end.tests.filter((test) => test.result === result);
+  const [passed, failed] = [of('passed').length, of('failed').length + (end.crash === undefined ? 0 : 1)];
+  totals.passed += passed;
+  totals.failed += failed;
+  totals.skipped.push(...of('skipped').map(({ name }) => `${file}: ${name}`));
+  const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} FAILED`;
+  console.log(`${failed === 0 ? '✔' : '✘'} ${file}  ${counts}  ${end.seconds} s`);
+  if (failed === 0) return;
+  for (const { name, reason } of of('failed'))
+    console.log(
+      indent(reason === undefined ? `✘ ${name} (see its subtests)` : `✘ ${name}\n${indent(reason)}`),
+    );
+  if (end.crash !== undefined) console.log(indent(`✘ ${file}: ${end.crash}`));
+  if (end.output.trim() !== '') console.log(indent(`What ${file} printed:\n${indent(end.output.trimEnd())}`));
+}
+
+const indent = (text: string) => text.replaceAll(/^/gm, '    ');

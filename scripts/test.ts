@@ -1,0 +1,87 @@
+// npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
+import { existsSync, globSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Cluster, startCluster } from '../packages/platform/src/postgres/cluster.ts';
+import { StartError } from '../packages/platform/src/start-error.ts';
+import { check } from './check.ts';
+import { runTests } from './test-run.ts';
+
+const root = dirname(import.meta.dirname);
+const testFiles = ['packages/*/src', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
+
+/** Its one function tells what the whole run raised without declaring it, or declared without raising it. */
+interface TruthModule {
+  checkTruth(directory: string): string[];
+}
+
+async function main(patterns: readonly string[]): Promise<number> {
+  const isWhole = patterns.length === 0;
+  const isClean = !isWhole || (await check());
+  const files = globSync(testFiles, { cwd: root })
+    .filter((file) => isWhole || patterns.some((pattern) => file.includes(pattern)))
+    .sort();
+  if (files.length === 0) {
+    console.error(`No test file's path contains ${patterns.join(' or ')}.`);
+    return 1;
+  }
+  const stage = await setStage();
+  // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
+  try {
+    const { passed, failed, skipped } = await runTests(root, files, abort.signal);
+    const lies =
+      isWhole && failed === 0 && !abort.signal.aborted ? await checkTruth(stage.truthDirectory) : [];
+    for (const lie of lies) console.log(`✘ truth: ${lie}`);
+    if (skipped.length > 0)
+      console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
+    if (!isClean) console.log('\nThe checks at the top found something.');
+    if (abort.signal.aborted) console.log('\nStopped before the end.');
+    const failures = failed + lies.length;
+    console.log(`\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
+    return failures === 0 && isClean && passed > 0 && !abort.signal.aborted ? 0 : 1;
+  } finally {
+    await stage.clear();
+  }
+}
+
+/** One cluster for the run, unless BATON_TEST_POSTGRES already names one, and the folder of the truth test. */
+async function setStage() {
+  const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
+  const truthDirectory = join(directory, 'truth');
+  await mkdir(truthDirectory);
+  process.env.BATON_TRUTH_DIR = truthDirectory;
+  let cluster: Cluster | undefined;
+  if (!process.env.BATON_TEST_POSTGRES) {
+    cluster = await startCluster({
+      directory: join(directory, 'postgres'),
+      durable: false,
+      say: console.log,
+    });
+    process.env.BATON_TEST_POSTGRES = cluster.url('postgres');
+  }
+  return {
+    truthDirectory,
+    async clear() {
+      await cluster?.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function checkTruth(directory: string): Promise<string[]> {
+  const script = join(root, 'scripts', 'truth.ts');
+  if (!existsSync(script)) return [];
+  const truth = (await import(script)) as TruthModule;
+  return truth.checkTruth(directory);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
