@@ -2,6 +2,8 @@ import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, D
 import pg from 'pg';
 import type { Statement } from './sql.ts';
 
+export type { Generated, GeneratedAlways } from 'kysely';
+
 export interface PoolOptions {
   url: string;
   /** Connections at most; a request waits for one `connectTimeoutMs` at most. */

@@ -1,0 +1,65 @@
+import { type ColumnRow, readColumns } from './schema-dump.ts';
+
+/** How a column of each type arrives in a row (db.ts) and is given to a statement. */
+const types: Readonly<Record<string, string>> = {
+  uuid: 'string',
+  text: 'string',
+  varchar: 'string',
+  bpchar: 'string',
+  timestamptz: 'string',
+  inet: 'string',
+  cidr: 'string',
+  xid8: 'string',
+  pg_lsn: 'string',
+  tsvector: 'string',
+  int2: 'number',
+  int4: 'number',
+  int8: 'number',
+  float4: 'number',
+  float8: 'number',
+  numeric: 'number',
+  bool: 'boolean',
+  jsonb: 'unknown',
+  json: 'unknown',
+  bytea: 'Buffer',
+};
+
+/**
+ * TypeScript for the tables of a database, as the query builder wants them: names as they are in the database, one
+ * interface for each table, and `Tables` for all.
+ * @throws Error for a column of a type that no row has held so far
+ */
+export async function writeTableTypes(url: string): Promise<string> {
+  const tables = Map.groupBy(await readColumns(url), (column) => column.table);
+  const interfaces = [...tables].map(
+    ([table, columns]) => `interface ${interfaceName(table)} {\n${columns.map(fieldText).join('')}}\n`,
+  );
+  const all = [...tables.keys()].map((table) => `  ${table}: ${interfaceName(table)};\n`).join('');
+  const used = ['Generated', 'GeneratedAlways'].filter((name) =>
+    interfaces.some((text) => text.includes(`${name}<`)),
+  );
+  const imports = used.length === 0 ? '' : `import type { ${used.join(', ')} } from '@baton/kernel/db';\n\n`;
+  return `${imports}export interface Tables {\n${all}}\n\n${interfaces.join('\n')}`;
+}
+
+function interfaceName(table: string): string {
+  const words = table.split(/[^A-Za-z0-9]+/);
+  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Table`;
+}
+
+function fieldText(column: ColumnRow): string {
+  const bare = typeOf(column);
+  const nullable = column.not_null || bare === 'unknown' ? bare : `${bare} | null`;
+  const made = column.identity === 'a' || column.generated !== '';
+  const optional = column.identity === 'd' || column.default !== null;
+  const type = made ? `GeneratedAlways<${nullable}>` : optional ? `Generated<${nullable}>` : nullable;
+  return `  ${column.name}: ${type};\n`;
+}
+
+function typeOf({ table, name, base }: ColumnRow): string {
+  const list = base.startsWith('_');
+  const type = types[list ? base.slice(1) : base];
+  if (type === undefined)
+    throw new Error(`${table}.${name} has type ${base}: say in schema-types.ts how it arrives.`);
+  return list ? `${type}[]` : type;
+}
