@@ -1,0 +1,394 @@
+-- GENERATED from migrations/ by: npm run generate
+-- The whole schema of coordination, to read and to review; the migrations make it.
+
+create table api_keys (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  key_prefix text not null,
+  key_hash text not null,
+  permissions text[] not null,
+  expires_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_key_prefix_key UNIQUE (key_prefix),
+  constraint api_keys_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
+
+create table claims (
+  id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  session_id uuid not null,
+  holder_id uuid not null,
+  status text default 'active'::text not null,
+  fencing_token bigint not null,
+  intent text default ''::text not null,
+  acquired_at timestamp(3) with time zone default now() not null,
+  heartbeat_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  released_at timestamp(3) with time zone,
+  release_reason text,
+  constraint claims_pkey PRIMARY KEY (id),
+  constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token),
+  constraint claims_status_check CHECK ((status = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text]))),
+  constraint claims_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES principals(id),
+  constraint claims_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
+  constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint claims_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
+CREATE INDEX claims_newest ON public.claims USING btree (tenant_id, acquired_at DESC, id DESC);
+CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
+CREATE INDEX claims_of_session ON public.claims USING btree (session_id) WHERE (status = 'active'::text);
+CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE (status = 'active'::text);
+
+create table delegations (
+  id uuid not null,
+  tenant_id uuid not null,
+  human_principal_id uuid not null,
+  agent_principal_id uuid not null,
+  permissions text[] default '{}'::text[] not null,
+  starts_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint delegations_pkey PRIMARY KEY (id),
+  constraint delegations_agent_principal_id_fkey FOREIGN KEY (agent_principal_id) REFERENCES principals(id),
+  constraint delegations_human_principal_id_fkey FOREIGN KEY (human_principal_id) REFERENCES principals(id),
+  constraint delegations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX delegations_live ON public.delegations USING btree (agent_principal_id, human_principal_id) WHERE (revoked_at IS NULL);
+CREATE INDEX delegations_newest ON public.delegations USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX delegations_of_human ON public.delegations USING btree (human_principal_id) WHERE (revoked_at IS NULL);
+
+create table events (
+  sequence bigint generated always as identity not null,
+  id uuid not null,
+  tenant_id uuid not null,
+  position bigint default journal_position() not null,
+  type text not null,
+  schema_version integer not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  workspace_id uuid,
+  actor_id uuid,
+  iam_actor_id uuid,
+  session_id uuid,
+  correlation_id text,
+  causation_id text,
+  request_id text,
+  trace_run_id text,
+  payload jsonb not null,
+  occurred_at timestamp(3) with time zone default now() not null,
+  constraint events_pkey PRIMARY KEY (sequence),
+  constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX events_in_order ON public.events USING btree (tenant_id, "position", sequence);
+CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id, "position", sequence);
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
+CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
+
+create table iam_bindings (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  issuer text not null,
+  iam_tenant_id uuid not null,
+  iam_principal_id uuid not null,
+  permissions text[] not null,
+  status text default 'active'::text not null,
+  revoked_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint iam_bindings_pkey PRIMARY KEY (id),
+  constraint iam_bindings_issuer_iam_principal_id_key UNIQUE (issuer, iam_principal_id),
+  constraint iam_bindings_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text, 'revoked'::text]))),
+  constraint iam_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint iam_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
+
+create table idempotency_keys (
+  tenant_id uuid not null,
+  key text not null,
+  fingerprint text not null,
+  status integer,
+  body json,
+  expires_at timestamp(3) with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, key),
+  constraint idempotency_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX idempotency_keys_due ON public.idempotency_keys USING btree (expires_at);
+
+create table journal_epoch (
+  singleton boolean default true not null,
+  position_offset bigint default 0 not null,
+  constraint journal_epoch_pkey PRIMARY KEY (singleton),
+  constraint journal_epoch_singleton_check CHECK (singleton)
+);
+
+create table journal_floors (
+  tenant_id uuid not null,
+  floor_position bigint default 0 not null,
+  floor_sequence bigint default 0 not null,
+  constraint journal_floors_pkey PRIMARY KEY (tenant_id),
+  constraint journal_floors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table outbox (
+  event_sequence bigint not null,
+  tenant_id uuid not null,
+  attempts integer default 0 not null,
+  available_at timestamp(3) with time zone default now() not null,
+  dead_at timestamp(3) with time zone,
+  last_error text,
+  constraint outbox_pkey PRIMARY KEY (event_sequence),
+  constraint outbox_event_sequence_fkey FOREIGN KEY (event_sequence) REFERENCES events(sequence)
+);
+CREATE INDEX outbox_due ON public.outbox USING btree (available_at, event_sequence) WHERE (dead_at IS NULL);
+
+create table principals (
+  id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  display_name text not null,
+  status text default 'active'::text not null,
+  metadata jsonb default '{}'::jsonb not null,
+  profile jsonb default '{}'::jsonb not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint principals_pkey PRIMARY KEY (id),
+  constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service'::text]))),
+  constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+  constraint principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
+
+create table runs (
+  id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  claim_id uuid not null,
+  principal_id uuid not null,
+  session_id uuid not null,
+  fencing_token bigint not null,
+  attempt integer not null,
+  status text default 'running'::text not null,
+  started_at timestamp(3) with time zone default now() not null,
+  finished_at timestamp(3) with time zone,
+  input jsonb,
+  output jsonb,
+  failure_reason text,
+  cancel_requested_at timestamp(3) with time zone,
+  cancel_requested_by uuid,
+  max_duration_seconds bigint,
+  max_actions bigint,
+  metadata jsonb default '{}'::jsonb not null,
+  instructions_hash text,
+  instructions_refs jsonb,
+  agent_revision_id uuid,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint runs_pkey PRIMARY KEY (id),
+  constraint runs_task_id_attempt_key UNIQUE (task_id, attempt),
+  constraint runs_status_check CHECK ((status = ANY (ARRAY['running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'suspended'::text]))),
+  constraint runs_cancel_requested_by_fkey FOREIGN KEY (cancel_requested_by) REFERENCES principals(id),
+  constraint runs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES claims(id),
+  constraint runs_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint runs_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
+  constraint runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
+CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id);
+CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status);
+CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (task_id) WHERE (status = 'running'::text);
+
+create table sessions (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  on_behalf_of_id uuid,
+  delegation_id uuid,
+  status text default 'active'::text not null,
+  client_name text not null,
+  client_version text default ''::text not null,
+  control_level text not null,
+  harness_type text,
+  harness_version text,
+  protocol_version text,
+  hostname text,
+  harness_capabilities text[],
+  environment jsonb,
+  metadata jsonb default '{}'::jsonb not null,
+  started_at timestamp(3) with time zone default now() not null,
+  heartbeat_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  ended_at timestamp(3) with time zone,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'stale'::text, 'closed'::text]))),
+  constraint sessions_delegation_id_fkey FOREIGN KEY (delegation_id) REFERENCES delegations(id),
+  constraint sessions_on_behalf_of_id_fkey FOREIGN KEY (on_behalf_of_id) REFERENCES principals(id),
+  constraint sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX sessions_due ON public.sessions USING btree (expires_at) WHERE (status = 'active'::text);
+CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
+CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
+CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
+
+create table task_counters (
+  tenant_id uuid not null,
+  last_number bigint default 0 not null,
+  constraint task_counters_pkey PRIMARY KEY (tenant_id),
+  constraint task_counters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table task_relations (
+  id uuid not null,
+  tenant_id uuid not null,
+  from_task_id uuid not null,
+  to_task_id uuid not null,
+  type text not null,
+  waiting_task_id uuid generated always as (
+CASE type
+    WHEN 'depends_on'::text THEN from_task_id
+    WHEN 'blocks'::text THEN to_task_id
+    ELSE NULL::uuid
+END) stored,
+  prerequisite_task_id uuid generated always as (
+CASE type
+    WHEN 'depends_on'::text THEN to_task_id
+    WHEN 'blocks'::text THEN from_task_id
+    ELSE NULL::uuid
+END) stored,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint task_relations_pkey PRIMARY KEY (id),
+  constraint task_relations_from_task_id_to_task_id_type_key UNIQUE (from_task_id, to_task_id, type),
+  constraint task_relations_check CHECK ((from_task_id <> to_task_id)),
+  constraint task_relations_type_check CHECK ((type = ANY (ARRAY['parent'::text, 'blocks'::text, 'depends_on'::text, 'spawned_by'::text, 'related_to'::text]))),
+  constraint task_relations_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint task_relations_from_task_id_fkey FOREIGN KEY (from_task_id) REFERENCES tasks(id),
+  constraint task_relations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint task_relations_to_task_id_fkey FOREIGN KEY (to_task_id) REFERENCES tasks(id)
+);
+CREATE INDEX task_relations_prerequisite ON public.task_relations USING btree (prerequisite_task_id) WHERE (prerequisite_task_id IS NOT NULL);
+CREATE INDEX task_relations_to ON public.task_relations USING btree (to_task_id, type);
+CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waiting_task_id, prerequisite_task_id) WHERE (waiting_task_id IS NOT NULL);
+
+create table task_types (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  display_name text not null,
+  description text default ''::text not null,
+  field_schema jsonb default '{}'::jsonb not null,
+  lifecycle_schema jsonb not null,
+  claim_status text,
+  claim_category text,
+  claim_from text[] default '{}'::text[] not null,
+  release_status text,
+  release_category text,
+  execution jsonb,
+  approval_schema jsonb default '{}'::jsonb not null,
+  context_schema jsonb default '{}'::jsonb not null,
+  completion_schema jsonb default '{}'::jsonb not null,
+  artifact_schema jsonb default '{}'::jsonb not null,
+  instructions text default ''::text not null,
+  acceptance jsonb default '[]'::jsonb not null,
+  status text default 'active'::text not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint task_types_pkey PRIMARY KEY (id),
+  constraint task_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint task_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text]))),
+  constraint task_types_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint task_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX task_types_newest ON public.task_types USING btree (tenant_id, created_at DESC, id DESC);
+
+create table tasks (
+  id uuid not null,
+  tenant_id uuid not null,
+  public_number bigint not null,
+  public_id text generated always as (('TASK-'::text || lpad((public_number)::text, GREATEST(6, length((public_number)::text)), '0'::text))) stored not null,
+  workspace_id uuid,
+  type_id uuid not null,
+  title text not null,
+  description text default ''::text not null,
+  status text not null,
+  category text not null,
+  priority smallint not null,
+  owner_id uuid,
+  assignee_id uuid,
+  custom_fields jsonb default '{}'::jsonb not null,
+  start_date timestamp(3) with time zone,
+  due_date timestamp(3) with time zone,
+  goal_id uuid,
+  origin jsonb not null,
+  acceptance jsonb default '[]'::jsonb not null,
+  evidence jsonb default '[]'::jsonb not null,
+  version integer default 1 not null,
+  claim_epoch bigint default 0 not null,
+  active_claim_id uuid,
+  lease_expires_at timestamp(3) with time zone,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  completed_at timestamp(3) with time zone,
+  constraint tasks_pkey PRIMARY KEY (id),
+  constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
+  constraint tasks_category_check CHECK ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text, 'terminal_success'::text, 'terminal_cancelled'::text]))),
+  constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
+  constraint tasks_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
+  constraint tasks_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES principals(id),
+  constraint tasks_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint tasks_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES principals(id),
+  constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
+);
+CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, due_date, id);
+CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, start_date, id);
+CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX tasks_open ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text]));
+
+create table tenants (
+  id uuid not null,
+  slug text not null,
+  name text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint tenants_pkey PRIMARY KEY (id),
+  constraint tenants_slug_key UNIQUE (slug)
+);
+
+CREATE OR REPLACE FUNCTION public.journal_horizon()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$select position_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint from journal_epoch$function$;
+
+CREATE OR REPLACE FUNCTION public.journal_position()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$select position_offset + pg_current_xact_id()::text::bigint from journal_epoch$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_journal_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;

@@ -1,0 +1,275 @@
+// GENERATED from migrations/ by: npm run generate
+import type { Generated, GeneratedAlways } from '@baton/kernel/db';
+
+export interface Tables {
+  api_keys: ApiKeysTable;
+  claims: ClaimsTable;
+  delegations: DelegationsTable;
+  events: EventsTable;
+  iam_bindings: IamBindingsTable;
+  idempotency_keys: IdempotencyKeysTable;
+  journal_epoch: JournalEpochTable;
+  journal_floors: JournalFloorsTable;
+  outbox: OutboxTable;
+  principals: PrincipalsTable;
+  runs: RunsTable;
+  sessions: SessionsTable;
+  task_counters: TaskCountersTable;
+  task_relations: TaskRelationsTable;
+  task_types: TaskTypesTable;
+  tasks: TasksTable;
+  tenants: TenantsTable;
+}
+
+interface ApiKeysTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  key_prefix: string;
+  key_hash: string;
+  permissions: string[];
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface ClaimsTable {
+  id: string;
+  tenant_id: string;
+  task_id: string;
+  session_id: string;
+  holder_id: string;
+  status: Generated<string>;
+  fencing_token: number;
+  intent: Generated<string>;
+  acquired_at: Generated<string>;
+  heartbeat_at: Generated<string>;
+  expires_at: string;
+  released_at: string | null;
+  release_reason: string | null;
+}
+
+interface DelegationsTable {
+  id: string;
+  tenant_id: string;
+  human_principal_id: string;
+  agent_principal_id: string;
+  permissions: Generated<string[]>;
+  starts_at: Generated<string>;
+  expires_at: string | null;
+  revoked_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface EventsTable {
+  sequence: GeneratedAlways<number>;
+  id: string;
+  tenant_id: string;
+  position: Generated<number>;
+  type: string;
+  schema_version: number;
+  entity_type: string;
+  entity_id: string;
+  workspace_id: string | null;
+  actor_id: string | null;
+  iam_actor_id: string | null;
+  session_id: string | null;
+  correlation_id: string | null;
+  causation_id: string | null;
+  request_id: string | null;
+  trace_run_id: string | null;
+  payload: unknown;
+  occurred_at: Generated<string>;
+}
+
+interface IamBindingsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  issuer: string;
+  iam_tenant_id: string;
+  iam_principal_id: string;
+  permissions: string[];
+  status: Generated<string>;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface IdempotencyKeysTable {
+  tenant_id: string;
+  key: string;
+  fingerprint: string;
+  status: number | null;
+  body: unknown;
+  expires_at: string;
+}
+
+interface JournalEpochTable {
+  singleton: Generated<boolean>;
+  position_offset: Generated<number>;
+}
+
+interface JournalFloorsTable {
+  tenant_id: string;
+  floor_position: Generated<number>;
+  floor_sequence: Generated<number>;
+}
+
+interface OutboxTable {
+  event_sequence: number;
+  tenant_id: string;
+  attempts: Generated<number>;
+  available_at: Generated<string>;
+  dead_at: string | null;
+  last_error: string | null;
+}
+
+interface PrincipalsTable {
+  id: string;
+  tenant_id: string;
+  kind: string;
+  display_name: string;
+  status: Generated<string>;
+  metadata: Generated<unknown>;
+  profile: Generated<unknown>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface RunsTable {
+  id: string;
+  tenant_id: string;
+  task_id: string;
+  claim_id: string;
+  principal_id: string;
+  session_id: string;
+  fencing_token: number;
+  attempt: number;
+  status: Generated<string>;
+  started_at: Generated<string>;
+  finished_at: string | null;
+  input: unknown;
+  output: unknown;
+  failure_reason: string | null;
+  cancel_requested_at: string | null;
+  cancel_requested_by: string | null;
+  max_duration_seconds: number | null;
+  max_actions: number | null;
+  metadata: Generated<unknown>;
+  instructions_hash: string | null;
+  instructions_refs: unknown;
+  agent_revision_id: string | null;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface SessionsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  on_behalf_of_id: string | null;
+  delegation_id: string | null;
+  status: Generated<string>;
+  client_name: string;
+  client_version: Generated<string>;
+  control_level: string;
+  harness_type: string | null;
+  harness_version: string | null;
+  protocol_version: string | null;
+  hostname: string | null;
+  harness_capabilities: string[] | null;
+  environment: unknown;
+  metadata: Generated<unknown>;
+  started_at: Generated<string>;
+  heartbeat_at: Generated<string>;
+  expires_at: string;
+  ended_at: string | null;
+}
+
+interface TaskCountersTable {
+  tenant_id: string;
+  last_number: Generated<number>;
+}
+
+interface TaskRelationsTable {
+  id: string;
+  tenant_id: string;
+  from_task_id: string;
+  to_task_id: string;
+  type: string;
+  waiting_task_id: GeneratedAlways<string | null>;
+  prerequisite_task_id: GeneratedAlways<string | null>;
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface TaskTypesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  display_name: string;
+  description: Generated<string>;
+  field_schema: Generated<unknown>;
+  lifecycle_schema: unknown;
+  claim_status: string | null;
+  claim_category: string | null;
+  claim_from: Generated<string[]>;
+  release_status: string | null;
+  release_category: string | null;
+  execution: unknown;
+  approval_schema: Generated<unknown>;
+  context_schema: Generated<unknown>;
+  completion_schema: Generated<unknown>;
+  artifact_schema: Generated<unknown>;
+  instructions: Generated<string>;
+  acceptance: Generated<unknown>;
+  status: Generated<string>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface TasksTable {
+  id: string;
+  tenant_id: string;
+  public_number: number;
+  public_id: GeneratedAlways<string>;
+  workspace_id: string | null;
+  type_id: string;
+  title: string;
+  description: Generated<string>;
+  status: string;
+  category: string;
+  priority: number;
+  owner_id: string | null;
+  assignee_id: string | null;
+  custom_fields: Generated<unknown>;
+  start_date: string | null;
+  due_date: string | null;
+  goal_id: string | null;
+  origin: unknown;
+  acceptance: Generated<unknown>;
+  evidence: Generated<unknown>;
+  version: Generated<number>;
+  claim_epoch: Generated<number>;
+  active_claim_id: string | null;
+  lease_expires_at: string | null;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  completed_at: string | null;
+}
+
+interface TenantsTable {
+  id: string;
+  slug: string;
+  name: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}

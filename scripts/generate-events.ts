@@ -1,0 +1,75 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { endpointName, type EventDeclaration } from '@baton/kernel/service';
+import { z } from 'zod';
+import type { GeneratedFile } from './generate.ts';
+import { code, pageStart, tableOf, titleOf } from './markdown.ts';
+import type { Service } from './services.ts';
+
+const intro = `Every change writes its events to the journal in the same transaction. A type and its version fix the
+payload: fields may be added, and a change of meaning is a new version. An event without a call in the last column is
+written by the worker.`;
+
+/** Every type of event with its version, its payload and the calls that write it. */
+export async function writeEvents(root: string, services: readonly Service[]): Promise<GeneratedFile> {
+  const sections: string[] = [];
+  for (const service of services) {
+    const rows = (await declaredEvents(root, service)).map((event) => [
+      code(event.type),
+      `${event.version}`,
+      event.entity,
+      payloadText(event.payload),
+      service.endpoints
+        .filter(({ emits }) => emits.some(({ type }) => type === event.type))
+        .map((endpoint) => code(endpointName(endpoint)))
+        .join('<br>'),
+    ]);
+    const head = ['Type', 'Version', 'About a', 'Payload', 'Written by'];
+    sections.push(`\n## ${titleOf(service.name)}\n\n${tableOf(head, rows)}`);
+  }
+  return { path: 'docs/events.md', text: `${pageStart('*.events.ts', 'Events', intro)}${sections.join('')}` };
+}
+
+/** What the endpoints emit, and what the `*.events.ts` files declare beside it for the worker. */
+async function declaredEvents(root: string, { name, endpoints }: Service): Promise<EventDeclaration[]> {
+  const files = globSync(`packages/${name}/src/**/*.events.ts`, { cwd: root });
+  const modules = await Promise.all(files.map((file) => import(join(root, file)) as Promise<object>));
+  const exported = modules.flatMap((module) => Object.values(module)).filter(isEvent);
+  const all = [...endpoints.flatMap(({ emits }) => emits), ...exported];
+  const byType = new Map(all.map((event) => [event.type, event]));
+  return [...byType.values()].sort((left, right) => (left.type < right.type ? -1 : 1));
+}
+
+function isEvent(value: unknown): value is EventDeclaration {
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && 'payload' in value && 'entity' in value
+  );
+}
+
+/** `taskId: string (uuid)`, one field per line. */
+function payloadText(payload: z.ZodType): string {
+  const schema = z.toJSONSchema(payload, { io: 'output', unrepresentable: 'any' }) as JsonSchema;
+  const required = new Set(schema.required);
+  return Object.entries(schema.properties ?? {})
+    .map(([name, property]) => `${code(name)}${required.has(name) ? '' : '?'} ${typeText(property)}`)
+    .join('<br>');
+}
+
+interface JsonSchema {
+  type?: string;
+  format?: string;
+  const?: unknown;
+  enum?: unknown[];
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+}
+
+function typeText(schema: JsonSchema): string {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ');
+  if (schema.const !== undefined) return code(JSON.stringify(schema.const));
+  if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
+  if (schema.type === 'array') return `list of ${typeText(schema.items ?? {})}`;
+  return schema.format ?? schema.type ?? 'anything';
+}

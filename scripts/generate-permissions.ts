@@ -1,0 +1,38 @@
+import { endpointName } from '@baton/kernel/service';
+import type { GeneratedFile } from './generate.ts';
+import { code, pageStart, tableOf, titleOf } from './markdown.ts';
+import type { Service } from './services.ts';
+
+const intro = `What a caller must hold for a call; where several are named, any one suffices. \`admin\` covers all of them.
+The scopes of a token narrow what its principal holds: \`control-plane:read\` leaves the permissions that end in
+\`.read\`, \`control-plane:write\` the others except \`admin\`, \`control-plane:admin\` all.`;
+
+/** Every permission with its meaning and its calls, and the calls that ask for no permission with what they ask for. */
+export function writePermissions(services: readonly Service[]): GeneratedFile {
+  const sections = services.map(
+    (service) => `\n## ${titleOf(service.name)}\n${held(service)}${entries(service)}`,
+  );
+  return {
+    path: 'docs/permissions.md',
+    text: `${pageStart('permissions.ts and the endpoints', 'Permissions', intro)}${sections.join('')}`,
+  };
+}
+
+function held({ endpoints, permissions }: Service): string {
+  const rows = Object.entries(permissions).map(([name, meaning]) => [
+    code(name),
+    meaning,
+    endpoints
+      .filter(({ permission }) => permission.includes(name))
+      .map((endpoint) => code(endpointName(endpoint)))
+      .join('<br>'),
+  ]);
+  return rows.length === 0 ? '' : `\n${tableOf(['Permission', 'For', 'Calls'], rows)}`;
+}
+
+function entries({ endpoints }: Service): string {
+  const rows = endpoints
+    .filter(({ permission }) => permission.length === 0)
+    .map((endpoint) => [code(endpointName(endpoint)), endpoint.auth ?? 'the usual one', endpoint.summary]);
+  return `\n### Calls that ask for no permission\n\n${tableOf(['Call', 'Credential', 'What it does'], rows)}`;
+}

@@ -1,0 +1,19 @@
+/** The first lines of a generated page: how it came about, its title, and what it is good for. */
+export function pageStart(source: string, title: string, intro: string): string {
+  return `<!-- GENERATED from ${source} by: npm run generate -->\n# ${title}\n\n${intro}\n`;
+}
+
+/** A table of Markdown; a cell may hold line breaks as `<br>`. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
+}
+
+export function code(text: string): string {
+  return `\`${text}\``;
+}
+
+export function titleOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}

@@ -1,0 +1,52 @@
+import type { SettingTable } from '@baton/kernel/config';
+import type { ErrorTable } from '@baton/kernel/refusal';
+import type { Operation } from '@baton/kernel/service';
+import { settingTable as coordinationSettings } from '../packages/coordination/src/config.ts';
+import { describeApi as describeCoordination } from '../packages/coordination/src/describe.ts';
+import { endpoints as coordinationEndpoints } from '../packages/coordination/src/endpoints.ts';
+import { errors as coordinationErrors } from '../packages/coordination/src/errors.ts';
+import { permissions } from '../packages/coordination/src/permissions.ts';
+import { pipelineCodesOf as coordinationPipelineCodesOf } from '../packages/coordination/src/runtime.ts';
+import { settingTable as identitySettings } from '../packages/identity/src/config.ts';
+import { describeApi as describeIdentity } from '../packages/identity/src/describe.ts';
+import { endpoints as identityEndpoints } from '../packages/identity/src/endpoints.ts';
+import { errors as identityErrors } from '../packages/identity/src/errors.ts';
+import { pipelineCodesOf as identityPipelineCodesOf } from '../packages/identity/src/runtime.ts';
+
+/** What a service declares: the generated files and the truth test are made from it. */
+export interface Service {
+  readonly name: 'identity' | 'coordination';
+  /** What it is for, in a sentence. */
+  readonly purpose: string;
+  readonly endpoints: readonly Operation[];
+  readonly errors: ErrorTable;
+  readonly settings: SettingTable;
+  /** Permissions with their meaning; empty where nobody but the administrator calls. */
+  readonly permissions: Readonly<Record<string, string>>;
+  describeApi(): object;
+  /** The codes that the steps before the handler answer at this endpoint. */
+  pipelineCodesOf(endpoint: Operation): readonly string[];
+}
+
+export const services: readonly Service[] = [
+  {
+    name: 'identity',
+    purpose: 'Identity knows people, agents and services, and issues short-lived access tokens to them.',
+    endpoints: identityEndpoints,
+    errors: identityErrors,
+    settings: identitySettings,
+    permissions: {},
+    describeApi: describeIdentity,
+    pipelineCodesOf: identityPipelineCodesOf,
+  },
+  {
+    name: 'coordination',
+    purpose: 'Coordination hands out tasks under exclusive leases and writes every change to a journal.',
+    endpoints: coordinationEndpoints,
+    errors: coordinationErrors,
+    settings: coordinationSettings,
+    permissions,
+    describeApi: describeCoordination,
+    pipelineCodesOf: coordinationPipelineCodesOf,
+  },
+];

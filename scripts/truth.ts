@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Fact } from '@baton/kernel/testing/truth';
+import { compareTruth } from '@baton/kernel/testing/truth-check';
+import { services } from './services.ts';
+
+/** Answered before any endpoint is found. */
+const routeCodes = ['not_found', 'method_not_allowed'];
+
+/**
+ * Holds what the services declare against what a whole run of the tests has seen them do.
+ * @param directory the folder that `BATON_TRUTH_DIR` named during the run
+ * @returns one line per problem: an error or event that was declared and never produced, a line of the allow-list
+ * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can answer
+ */
+export function checkTruth(directory: string): string[] {
+  const declarations = services.map(({ name, endpoints, pipelineCodesOf }) => ({
+    service: name,
+    endpoints,
+    pipelineCodes: [...new Set([...routeCodes, ...endpoints.flatMap(pipelineCodesOf)])],
+  }));
+  const allowed = JSON.parse(readFileSync(join(import.meta.dirname, 'truth.allow.json'), 'utf8')) as string[];
+  return [...compareTruth(declarations, readFacts(directory), allowed), ...deadCodes()];
+}
+
+function readFacts(directory: string): Fact[] {
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.jsonl'))
+    .flatMap((file) => readFileSync(join(directory, file), 'utf8').trimEnd().split('\n'))
+    .map((line) => JSON.parse(line) as Fact);
+}
+
+function deadCodes(): string[] {
+  return services.flatMap(({ name, endpoints, errors, pipelineCodesOf }) => {
+    const answered = new Set([
+      ...routeCodes,
+      ...endpoints.flatMap((endpoint) => [...endpoint.errors, ...pipelineCodesOf(endpoint)]),
+    ]);
+    return Object.keys(errors)
+      .filter((code) => !answered.has(code))
+      .map((code) => `${name} ${code}: in errors.ts, but no endpoint declares it`);
+  });
+}
