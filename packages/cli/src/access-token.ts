@@ -1,0 +1,55 @@
+import { apiErrorOf } from './api-error.ts';
+import type { HttpClient } from './http-client.ts';
+
+interface Exchange {
+  readonly accessToken: string;
+  readonly expiresIn: number;
+}
+
+const audience = 'control-plane';
+const renewBeforeSeconds = 30;
+
+/** Turns a personal access token into access tokens for coordination, and again before each one expires. */
+export class AccessToken {
+  readonly #identity: HttpClient;
+  readonly #personalToken: string;
+  #current: Promise<string> | undefined;
+  #renewAtMs = 0;
+  /** How many exchanges it took so far. */
+  exchanges = 0;
+
+  constructor(identity: HttpClient, personalToken: string) {
+    this.#identity = identity;
+    this.#personalToken = personalToken;
+  }
+
+  /** @throws ApiError when identity refuses the personal access token */
+  get(): Promise<string> {
+    if (this.#current === undefined || performance.now() >= this.#renewAtMs) {
+      this.#renewAtMs = Number.POSITIVE_INFINITY;
+      this.#current = this.#exchange().catch((error: unknown) => {
+        this.#current = undefined;
+        throw error;
+      });
+    }
+    return this.#current;
+  }
+
+  /** The next `get` makes a new exchange: the service has refused the token. */
+  forget(): void {
+    this.#current = undefined;
+  }
+
+  async #exchange(): Promise<string> {
+    const { status, headers, body } = await this.#identity.send(
+      'POST',
+      '/api/v1/platform-access-tokens:exchange',
+      { body: { token: this.#personalToken, audience } },
+    );
+    if (status !== 200) throw apiErrorOf(status, body, headers['retry-after']);
+    const { accessToken, expiresIn } = body as Exchange;
+    this.exchanges += 1;
+    this.#renewAtMs = performance.now() + Math.max(expiresIn - renewBeforeSeconds, expiresIn / 2) * 1000;
+    return accessToken;
+  }
+}

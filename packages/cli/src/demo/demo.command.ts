@@ -1,0 +1,98 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
+import { type Connection, findConnection } from '../connection.ts';
+import { show } from '../console-output.ts';
+import { PlainError } from '../plain-error.ts';
+import { readBacklog } from './backlog.ts';
+import { generateBacklog } from './backlog-generator.ts';
+import { runDemo } from './demo.ts';
+import { planImport } from './import-plan.ts';
+import { isReady, type OwnBaton, startOwnBaton } from './own-baton.ts';
+import { isGood, resultJson, resultLines } from './report.ts';
+
+interface Options extends CommonOptions {
+  readonly from?: string;
+  readonly agents: number;
+  readonly tasks?: number;
+  readonly kill?: boolean;
+  readonly reopen?: boolean;
+  readonly workMs: number;
+}
+
+const generatedTasks = 1000;
+const interrupted = 130;
+
+/** `baton demo`: agents drain a backlog, and the journal proves that nothing was done twice or too early. */
+export function addDemo(program: Command, context: CommandContext): void {
+  const command = program
+    .command('demo')
+    .description('let sixteen agents drain a backlog, and prove from the journal that all went well');
+  withCommonOptions(command)
+    .option('--from <file>', 'a backlog, one JSON issue a line (default: a made-up one)')
+    .option('--agents <number>', 'how many agents', wholeNumber(1, 200), 16)
+    .option(
+      '--tasks <number>',
+      `how many issues: of the file, or made up (default: all, or ${generatedTasks})`,
+      wholeNumber(1, 100_000),
+    )
+    .option('--kill', 'kill agents at random moments, with their lease held')
+    .option('--reopen', 'take closed and deleted issues as open too, and do everything once more')
+    .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
+    .action((options: Options) => demonstrate(options, context));
+}
+
+async function demonstrate(options: Options, context: CommandContext): Promise<void> {
+  const issues =
+    options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
+  const plan = planImport(issues.slice(0, options.tasks), options.reopen);
+  if (!plan.tasks.some(({ fate }) => fate === 'open'))
+    throw new PlainError('The backlog has no open issue; add --reopen to do all of it once more.');
+  const baton = await findBaton(options, context);
+  const forget = onInterrupt(() => baton.stop());
+  try {
+    const { agents, kill = false, workMs } = options;
+    const result = await runDemo(baton.connection, plan, { agents, kill, workMs }, context.output);
+    show(context.output, options.json, resultJson(result), () => resultLines(result));
+    if (!isGood(result)) process.exitCode = 1;
+  } finally {
+    await baton.stop();
+    forget();
+  }
+}
+
+/** The Baton that runs already, or one of our own. */
+async function findBaton(options: Options, { config, output }: CommandContext): Promise<OwnBaton> {
+  const connection = findConnection(options, config);
+  if (connection !== undefined && (await isReady(connection.coordinationUrl))) {
+    output.progress(`Using the Baton at ${connection.coordinationUrl}.\n`);
+    return running(connection);
+  }
+  if (options.url !== undefined || options.connection !== undefined)
+    throw new PlainError(`No Baton answers at ${connection?.coordinationUrl ?? options.url}.`);
+  output.progress('No Baton runs here: starting one for the demonstration ...\n');
+  return await startOwnBaton(config);
+}
+
+function running(connection: Connection): OwnBaton {
+  return { connection, stop: () => Promise.resolve() };
+}
+
+/** On Ctrl-C what was started is stopped first. @returns takes this back */
+function onInterrupt(stop: () => Promise<void>): () => void {
+  const end = () => void stop().finally(() => process.exit(interrupted));
+  process.once('SIGINT', end);
+  process.once('SIGTERM', end);
+  return () => {
+    process.removeListener('SIGINT', end);
+    process.removeListener('SIGTERM', end);
+  };
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    return value;
+  };
+}

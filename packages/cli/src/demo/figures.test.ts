@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drawKills } from './kill-plan.ts';
+import { percentile } from './latency.ts';
+import { Progress } from './progress.ts';
+import { seededRandom } from './seeded-random.ts';
+
+test('a percentile is the smallest value that so many do not exceed', () => {
+  const values = Array.from({ length: 100 }, (_, index) => 100 - index);
+  assert.equal(percentile(values, 50), 50);
+  assert.equal(percentile(values, 99), 99);
+  assert.equal(percentile(values, 100), 100);
+  assert.equal(percentile([7], 1), 7);
+  assert.equal(percentile([], 50), 0);
+  assert.equal(values[0], 100, 'the values stay in their order');
+});
+
+test('one claim of twenty ends in a killing, three at least, none beyond the number of tasks', () => {
+  assert.equal(drawKills(400).size, 20);
+  assert.equal(drawKills(20).size, 3);
+  assert.equal(drawKills(2).size, 2);
+  assert.equal(drawKills(0).size, 0);
+  for (const claim of drawKills(400, seededRandom(1)).keys()) assert.ok(claim >= 1 && claim <= 400);
+});
+
+test('progress for a log is whole lines, for a person one line drawn over', () => {
+  const written: string[] = [];
+  const output = { line: assert.fail, progress: (text: string) => written.push(text), columns: 40 };
+  for (const isTerminal of [false, true]) {
+    const progress = new Progress({ ...output, isTerminal });
+    progress.begin(
+      'working',
+      4,
+      () => 2,
+      () => 'x'.repeat(60),
+    );
+    progress.end();
+  }
+  assert.equal(written[0], `working    [############------------] 2/4  ${'x'.repeat(60)}\n`);
+  assert.ok(written.slice(1, -1).every((text) => text.startsWith('\r\x1b[2K') && text.length <= 39 + 5));
+  assert.equal(written.at(-1), '\n');
+});

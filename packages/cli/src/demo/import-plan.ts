@@ -1,0 +1,123 @@
+import type { Issue } from './backlog.ts';
+import { closingEdges, type Edge } from './cycles.ts';
+
+/** What becomes of an issue: work for the agents, or a task that its past has ended already. */
+export type Fate = 'open' | 'done' | 'deleted';
+
+export interface PlannedTask {
+  readonly issueId: string;
+  readonly fate: Fate;
+  /** The body of POST /tasks, but for whose it is. */
+  readonly body: {
+    readonly title: string;
+    readonly priority: 'critical' | 'high' | 'medium' | 'low';
+    readonly customFields: { readonly issueId: string; readonly issueType: string };
+  };
+}
+
+export interface PlannedRelation {
+  readonly from: string;
+  readonly to: string;
+  readonly type: 'depends_on' | 'parent' | 'related_to';
+}
+
+/** Dependencies that are not taken over, by reason. */
+export interface Dropped {
+  /** They point to an issue that the backlog doesn't have. */
+  dangling: number;
+  /** They would close a circle, in which nothing could ever begin. */
+  closingCycle: number;
+  /** They wait for a deleted issue, which never gets done. */
+  waitingForDeleted: number;
+  /** They say the same as another one, or point to their own issue. */
+  repeated: number;
+}
+
+export interface ImportPlan {
+  readonly tasks: readonly PlannedTask[];
+  readonly relations: readonly PlannedRelation[];
+  readonly dropped: Dropped;
+}
+
+const titleCharactersMax = 500;
+const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
+
+/**
+ * Decides what becomes of a backlog. Closed issues become done tasks, deleted ones (`tombstone`) cancelled tasks, all
+ * others work. "This is blocked by that" becomes `depends_on`, parent-child `parent`, anything else `related_to`.
+ * @param reopen takes every issue as open, to do the whole backlog once more
+ */
+export function planImport(issues: readonly Issue[], reopen = false): ImportPlan {
+  const tasks = issues.map((issue) => planTask(issue, reopen));
+  const fates = new Map(tasks.map(({ issueId, fate }) => [issueId, fate]));
+  const dropped: Dropped = { dangling: 0, closingCycle: 0, waitingForDeleted: 0, repeated: 0 };
+  const relations = withoutCycles(plannedRelations(issues, fates, dropped), dropped);
+  return { tasks, relations, dropped };
+}
+
+function planTask({ id, title, status, priority, issue_type }: Issue, reopen: boolean): PlannedTask {
+  return {
+    issueId: id,
+    fate: reopen ? 'open' : fateOf(status),
+    body: {
+      title: title.trim().slice(0, titleCharactersMax) || id,
+      priority: priorityNames[priority] ?? 'medium',
+      customFields: { issueId: id, issueType: issue_type },
+    },
+  };
+}
+
+function fateOf(status: string): Fate {
+  if (status === 'closed') return 'done';
+  return status === 'tombstone' ? 'deleted' : 'open';
+}
+
+function plannedRelations(
+  issues: readonly Issue[],
+  fates: ReadonlyMap<string, Fate>,
+  dropped: Dropped,
+): PlannedRelation[] {
+  const seen = new Set<string>();
+  const relations: PlannedRelation[] = [];
+  for (const { id, dependencies = [] } of issues)
+    for (const { on, type } of dependencies) {
+      const relation: PlannedRelation = { from: id, to: on, type: relationType(type) };
+      const key = JSON.stringify(relation);
+      const waitsInVain =
+        relation.type === 'depends_on' && fates.get(on) === 'deleted' && fates.get(id) === 'open';
+      if (!fates.has(on)) dropped.dangling += 1;
+      else if (on === id || seen.has(key)) dropped.repeated += 1;
+      else if (waitsInVain) dropped.waitingForDeleted += 1;
+      else relations.push(relation);
+      seen.add(key);
+    }
+  return relations;
+}
+
+function relationType(type: string): PlannedRelation['type'] {
+  if (type === 'blocks') return 'depends_on';
+  return type === 'parent-child' ? 'parent' : 'related_to';
+}
+
+function withoutCycles(relations: readonly PlannedRelation[], dropped: Dropped): PlannedRelation[] {
+  const closing = new Set<Edge>(
+    (['depends_on', 'parent'] as const).flatMap((kind) =>
+      closingEdges(relations.filter(({ type }) => type === kind)),
+    ),
+  );
+  dropped.closingCycle = closing.size;
+  return relations.filter((relation) => !closing.has(relation));
+}
+
+/** One sentence a reason, for the person; empty when everything is taken over. */
+export function sayDropped({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
+  const reasons: [number, string][] = [
+    [dangling, 'point to an issue that is not in the backlog'],
+    [closingCycle, 'would close a circle'],
+    [waitingForDeleted, 'wait for a deleted issue'],
+    [repeated, 'repeat another one or point to themselves'],
+  ];
+  return reasons
+    .filter(([count]) => count > 0)
+    .map(([count, reason]) => `${count} dependencies left out: they ${reason}.`);
+}

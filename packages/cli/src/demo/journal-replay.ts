@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CoordinationClient } from '../coordination-client.ts';
+import { PlainError } from '../plain-error.ts';
+import type { JournalEvent, JournalPage } from '../wire.ts';
+
+const pageEvents = 200;
+const waitMs = 50;
+const waitsMax = 600;
+
+/**
+ * Reads the journal page by page, after `cursor` and up to the event that `isLast` knows. Events come out once no older
+ * transaction runs any more, so the last ones may take a moment.
+ * @throws PlainError when that event does not come within 30 s
+ */
+export async function replayJournal(
+  client: CoordinationClient,
+  cursor: string,
+  isLast: (event: JournalEvent) => boolean,
+): Promise<JournalEvent[]> {
+  const events: JournalEvent[] = [];
+  let next = cursor;
+  for (let waits = 0; waits < waitsMax; ) {
+    const query = new URLSearchParams({ cursor: next, limit: String(pageEvents) });
+    const page = await client.call<JournalPage>('GET', `/events?${query}`);
+    events.push(...page.items);
+    if (page.items.some(isLast)) return events;
+    next = page.nextCursor;
+    if (page.items.length > 0) continue;
+    waits += 1;
+    await sleep(waitMs);
+  }
+  throw new PlainError('The journal did not deliver its last events within 30 s.');
+}

@@ -1,0 +1,47 @@
+import type { ConsoleOutput } from '../console-output.ts';
+
+const drawEveryMs = 100;
+const lineEveryMs = 2000;
+const barCells = 24;
+
+/** Shows how far the work is: one line drawn over for a person, a line now and then for a log. */
+export class Progress {
+  readonly #output: ConsoleOutput;
+  #timer: NodeJS.Timeout | undefined;
+  #line: (() => string) | undefined;
+
+  constructor(output: ConsoleOutput) {
+    this.#output = output;
+  }
+
+  /**
+   * Shows `name` with a bar until `end`.
+   * @param done how many of `total`, asked again for every drawing; @param detail what stands behind the bar
+   */
+  begin(name: string, total: number, done: () => number, detail: () => string = () => ''): void {
+    this.#line = () => `${name.padEnd(10)} ${bar(done(), total)} ${done()}/${total}  ${detail()}`.trimEnd();
+    const everyMs = this.#output.isTerminal ? drawEveryMs : lineEveryMs;
+    this.#timer = setInterval(() => this.#draw(), everyMs);
+    if (this.#output.isTerminal) this.#draw();
+  }
+
+  /** Shows the last state, and leaves it standing. */
+  end(): void {
+    clearInterval(this.#timer);
+    if (this.#line === undefined) return;
+    this.#draw();
+    if (this.#output.isTerminal) this.#output.progress('\n');
+    this.#line = undefined;
+  }
+
+  #draw(): void {
+    const line = this.#line?.() ?? '';
+    if (this.#output.isTerminal) this.#output.progress(`\r\x1b[2K${line.slice(0, this.#output.columns - 1)}`);
+    else this.#output.progress(`${line}\n`);
+  }
+}
+
+function bar(done: number, total: number): string {
+  const full = total === 0 ? barCells : Math.min(barCells, Math.floor((done / total) * barCells));
+  return `[${'#'.repeat(full)}${'-'.repeat(barCells - full)}]`;
+}

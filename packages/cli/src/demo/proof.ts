@@ -1,0 +1,128 @@
+import type { JournalEvent } from '../wire.ts';
+import { readHistories, type TaskHistory } from './task-history.ts';
+
+export interface ProofInput {
+  /** The journal as it was read, in its order. */
+  readonly events: readonly JournalEvent[];
+  /** The tasks that the agents had to do. */
+  readonly openTaskIds: ReadonlySet<string>;
+  /** What the import asked for: `taskId` waits for `blockerId`. */
+  readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
+}
+
+/** One statement about the whole journal. */
+export interface Check {
+  readonly statement: string;
+  /** What was looked at, for the person: "339 tasks". A statement about nothing would prove nothing. */
+  readonly looked: string;
+  /** One sentence for each thing that contradicts the statement. */
+  readonly violations: readonly string[];
+}
+
+export interface Proof {
+  readonly holds: boolean;
+  readonly checks: readonly Check[];
+}
+
+/**
+ * Judges what happened by the journal alone: not by what the agents believe they did. It looks at nothing but its
+ * arguments, so the same journal gives the same proof.
+ */
+export function proveJournal(input: ProofInput): Proof {
+  const histories = readHistories(input.events, input.openTaskIds);
+  const checks = [
+    checkDelivery(input.events),
+    checkDoneOnce(histories),
+    checkBlockers(histories, input.waits),
+    checkTokens(histories),
+    checkLeases(histories),
+  ];
+  return { holds: checks.every(({ violations }) => violations.length === 0), checks };
+}
+
+function checkDelivery(events: readonly JournalEvent[]): Check {
+  const ids = new Set<string>();
+  const violations: string[] = [];
+  for (const { id, type } of events) {
+    if (ids.has(id)) violations.push(`event ${id} (${type}) was delivered twice`);
+    ids.add(id);
+  }
+  return { statement: 'every event was delivered once', looked: `${events.length} events`, violations };
+}
+
+function checkDoneOnce(histories: readonly TaskHistory[]): Check {
+  const violations = histories.flatMap(({ name, completions, successes }) => {
+    if (completions.length === 1 && successes.length === 1) return [];
+    return [`${name} was completed ${completions.length} times, by ${successes.length} successful runs`];
+  });
+  return {
+    statement: 'every open task was done exactly once',
+    looked: `${histories.length} tasks`,
+    violations,
+  };
+}
+
+function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['waits']): Check {
+  const byId = new Map(histories.map((history) => [history.taskId, history]));
+  const own = waits.filter(({ taskId }) => byId.has(taskId));
+  const violations = own.flatMap(({ taskId, blockerId }) => {
+    const task = byId.get(taskId) as TaskHistory;
+    if (!task.waitsFor.has(blockerId))
+      return [`the journal does not say that ${task.name} waits for ${blockerId}`];
+    const blocker = byId.get(blockerId);
+    // A blocker that was no open task was done before the agents began.
+    if (blocker === undefined) return [];
+    const blockerDoneAt = blocker.completions[0]?.position ?? Number.POSITIVE_INFINITY;
+    const early = [...task.starts, ...task.completions].find(({ position }) => position < blockerDoneAt);
+    return early === undefined
+      ? []
+      : [`${task.name}: ${early.what} before its blocker ${blocker.name} was done`];
+  });
+  return {
+    statement: 'no task was started or finished before its blockers were done',
+    looked: `${own.length} blockers`,
+    violations,
+  };
+}
+
+function checkTokens(histories: readonly TaskHistory[]): Check {
+  const violations = histories.flatMap(({ name, leases }) =>
+    leases.flatMap(({ fencingToken }, index) => {
+      const former = leases[index - 1]?.fencingToken ?? 0;
+      return fencingToken > former ? [] : [`${name} gave fencing token ${fencingToken} after ${former}`];
+    }),
+  );
+  const claims = histories.reduce((sum, { leases }) => sum + leases.length, 0);
+  return {
+    statement: 'fencing tokens rise with every claim of a task',
+    looked: `${claims} claims`,
+    violations,
+  };
+}
+
+function checkLeases(histories: readonly TaskHistory[]): Check {
+  const violations = histories.flatMap(({ name, leases, starts }) => [
+    ...leases.flatMap((lease, index) => {
+      const next = leases[index + 1];
+      if (next === undefined)
+        return lease.end === undefined ? [`${name}: claim ${lease.claimId} never ended`] : [];
+      const endedBefore = lease.end !== undefined && lease.end.position < next.position;
+      const ranOut = next.takenAtMs >= lease.endsByClockMs;
+      return endedBefore || ranOut
+        ? []
+        : [`${name}: claim ${next.claimId} was granted while ${lease.claimId} was live`];
+    }),
+    ...starts.flatMap(({ claimId, position }) => {
+      const current = leases.findLast((lease) => lease.position < position);
+      return current?.claimId === claimId
+        ? []
+        : [`${name}: a run started under claim ${claimId}, not under the current one`];
+    }),
+  ]);
+  const takeovers = histories.reduce((sum, { leases }) => sum + Math.max(0, leases.length - 1), 0);
+  return {
+    statement: 'no task had two live leases at any time',
+    looked: `${takeovers} takeovers, ${histories.length} tasks`,
+    violations,
+  };
+}

@@ -1,0 +1,111 @@
+import { sayDropped } from './import-plan.ts';
+import type { ImportPlan } from './import-plan.ts';
+import { percentile } from './latency.ts';
+import type { Proof } from './proof.ts';
+import { type Tally, total } from './tally.ts';
+
+export interface DemoResult {
+  readonly plan: ImportPlan;
+  readonly agents: number;
+  readonly importSeconds: number;
+  readonly drainSeconds: number;
+  readonly replaySeconds: number;
+  readonly totalSeconds: number;
+  readonly exchanges: number;
+  readonly tally: Tally;
+  readonly proof: Proof;
+}
+
+const violationsShownMax = 5;
+
+/** Whether all went as promised: the proof holds, and nobody wrote under a lease that was over. */
+export function isGood({ proof, tally }: DemoResult): boolean {
+  return proof.holds && tally.stalledAccepted === 0;
+}
+
+/** The report for a program. */
+export function resultJson(result: DemoResult): object {
+  const { tally, proof, plan, agents, exchanges } = result;
+  return {
+    holds: isGood(result),
+    issues: countFates(plan),
+    relations: plan.relations.length,
+    dropped: plan.dropped,
+    agents,
+    importSeconds: round(result.importSeconds),
+    drainSeconds: round(result.drainSeconds),
+    replaySeconds: round(result.replaySeconds),
+    totalSeconds: round(result.totalSeconds),
+    exchanges,
+    claims: tally.claims,
+    claimsPerSecond: round(tally.claims / result.drainSeconds),
+    claimMs: { p50: round(percentile(tally.claimMs, 50)), p99: round(percentile(tally.claimMs, 99)) },
+    conflicts: Object.fromEntries(tally.conflicts),
+    killed: tally.killed,
+    stalledRefused: Object.fromEntries(tally.stalledRefused),
+    stalledAccepted: tally.stalledAccepted,
+    proof: proof.checks.map(({ statement, looked, violations }) => ({
+      statement,
+      looked,
+      holds: violations.length === 0,
+      violations: violations.slice(0, violationsShownMax),
+    })),
+  };
+}
+
+/** The report for a person. */
+export function resultLines(result: DemoResult): string[] {
+  const { plan, proof, tally, agents } = result;
+  const { open, done, deleted } = countFates(plan);
+  const perSecond = Math.round(tally.claims / result.drainSeconds);
+  return [
+    '',
+    `Imported ${plan.tasks.length} issues in ${seconds(result.importSeconds)}: ${open} are open work, ${done} are done, ${deleted} are deleted; ${plan.relations.length} relations.`,
+    ...sayDropped(plan.dropped),
+    `${agents} agents worked for ${seconds(result.drainSeconds)}: ${tally.claims} claims (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${result.exchanges} token exchanges.`,
+    `Conflicts survived: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
+    ...killLines(tally),
+    '',
+    `Proof, from the journal replayed in ${seconds(result.replaySeconds)}:`,
+    ...proof.checks.flatMap(({ statement, looked, violations }) => [
+      `  ${violations.length === 0 ? 'holds ' : 'BROKEN'}  ${statement} (${looked})`,
+      ...violations.slice(0, violationsShownMax).map((violation) => `          ${violation}`),
+      ...(violations.length > violationsShownMax
+        ? [`          and ${violations.length - violationsShownMax} more`]
+        : []),
+    ]),
+    isGood(result)
+      ? `All holds. ${seconds(result.totalSeconds)} in total.`
+      : `It does NOT hold. ${seconds(result.totalSeconds)} in total.`,
+  ];
+}
+
+function killLines(tally: Tally): string[] {
+  if (tally.killed === 0) return [];
+  const accepted =
+    tally.stalledAccepted === 0 ? '' : `; ${tally.stalledAccepted} WRITES OF STALLED AGENTS WERE ACCEPTED`;
+  return [
+    `Killed ${tally.killed} agents with their lease held. Those that woke up later were refused ${total(tally.stalledRefused)} times${byCode(tally.stalledRefused)}${accepted}.`,
+  ];
+}
+
+function countFates({ tasks }: ImportPlan) {
+  const countOf = (wanted: string) => tasks.filter(({ fate }) => fate === wanted).length;
+  return { open: countOf('open'), done: countOf('done'), deleted: countOf('deleted') };
+}
+
+function byCode(codes: ReadonlyMap<string, number>): string {
+  return codes.size === 0 ? '' : ` (${[...codes].map(([code, times]) => `${code} ${times}`).join(', ')})`;
+}
+
+function seconds(value: number): string {
+  return `${value.toFixed(1)} s`;
+}
+
+function ms(values: readonly number[], percent: number): string {
+  return `${percentile(values, percent).toFixed(1)} ms`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../api-error.ts';
+import type { Task } from '../wire.ts';
+import type { StalledWriter } from './agent.ts';
+import { count, type Tally } from './tally.ts';
+
+const marginMs = 500;
+const spreadMs = 2000;
+const versionConflictsMax = 10;
+
+/**
+ * Wakes a killed agent up after its lease is over, and lets it go on as if nothing had happened: it finishes its run
+ * and changes its task under the old claim. Both must be refused.
+ */
+export async function wakeStalledWriter(
+  writer: StalledWriter,
+  leaseSeconds: number,
+  tally: Tally,
+): Promise<void> {
+  await sleep(leaseSeconds * 1000 + marginMs + Math.random() * spreadMs);
+  await expectRefusal(tally, () => finishRun(writer));
+  await expectRefusal(tally, () => changeTask(writer));
+}
+
+async function expectRefusal(tally: Tally, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+    tally.stalledAccepted += 1;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    count(tally.stalledRefused, error.code);
+  }
+}
+
+async function finishRun({ client, claim, runId }: StalledWriter): Promise<void> {
+  const { id: claimId, fencingToken, taskId } = claim;
+  if (runId === undefined) await client.call('POST', `/tasks/${taskId}:start-run`, { claimId, fencingToken });
+  else await client.call('POST', `/runs/${runId}:succeed`, {});
+}
+
+async function changeTask({ client, claim }: StalledWriter): Promise<void> {
+  const { id: claimId, fencingToken, taskId } = claim;
+  const body = { description: 'written by an agent that had been away', claimId, fencingToken };
+  for (let attempt = 1; ; attempt += 1) {
+    const { version } = await client.call<Task>('GET', `/tasks/${taskId}`);
+    try {
+      await client.call('PATCH', `/tasks/${taskId}`, body, { headers: { 'if-match': `"task-${version}"` } });
+      return;
+    } catch (error) {
+      const isRace = error instanceof ApiError && error.code === 'version_conflict';
+      if (!isRace || attempt === versionConflictsMax) throw error;
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import type { JournalEvent } from '../wire.ts';
+
+export interface Moment {
+  /** The place in the journal, counted from 0. */
+  readonly position: number;
+  readonly what: string;
+}
+
+export interface Lease {
+  readonly claimId: string;
+  readonly fencingToken: number;
+  readonly position: number;
+  readonly takenAtMs: number;
+  /** When it is over by the clock alone: the claim's own time, or sooner its session's. */
+  endsByClockMs: number;
+  end: Moment | undefined;
+}
+
+/** All that the journal says about one task, in the journal's order. */
+export interface TaskHistory {
+  readonly taskId: string;
+  name: string;
+  readonly waitsFor: Set<string>;
+  readonly leases: Lease[];
+  readonly starts: (Moment & { readonly claimId: string })[];
+  /** Runs that succeeded and completed the task. */
+  readonly successes: Moment[];
+  readonly completions: Moment[];
+}
+
+/** Sorts the journal by task; tasks that are not named are left out. */
+export function readHistories(events: readonly JournalEvent[], taskIds: ReadonlySet<string>): TaskHistory[] {
+  const histories = new Map([...taskIds].map((taskId) => [taskId, emptyHistory(taskId)]));
+  const leasesOfSession = new Map<string, Lease[]>();
+  for (const [position, event] of events.entries()) {
+    const { type, entityId, payload } = event;
+    if (type === 'session.expired') endBySession(leasesOfSession.get(entityId) ?? [], payload);
+    const history = histories.get(event.entityType === 'task' ? entityId : String(payload.taskId));
+    if (history === undefined) continue;
+    if (typeof payload.publicId === 'string') history.name = payload.publicId;
+    const moment = { position, what: type };
+    if (type === 'task.relation_added' && payload.type === 'depends_on')
+      history.waitsFor.add(String(payload.toTaskId));
+    else if (type === 'task.claimed') {
+      const lease = leaseOf(event, position);
+      history.leases.push(lease);
+      leasesOfSession.set(String(payload.sessionId), [
+        ...(leasesOfSession.get(String(payload.sessionId)) ?? []),
+        lease,
+      ]);
+    } else if (type === 'claim.released' || type === 'claim.expired') {
+      const lease = history.leases.find(({ claimId }) => claimId === entityId);
+      if (lease !== undefined) lease.end ??= moment;
+    } else if (type === 'run.started') history.starts.push({ ...moment, claimId: String(payload.claimId) });
+    else if (type === 'run.succeeded' && payload.taskCompleted === true) history.successes.push(moment);
+    else if (type === 'task.completed') history.completions.push(moment);
+  }
+  return [...histories.values()];
+}
+
+function emptyHistory(taskId: string): TaskHistory {
+  return {
+    taskId,
+    name: taskId,
+    waitsFor: new Set(),
+    leases: [],
+    starts: [],
+    successes: [],
+    completions: [],
+  };
+}
+
+function leaseOf({ payload, occurredAt }: JournalEvent, position: number): Lease {
+  return {
+    claimId: String(payload.claimId),
+    fencingToken: Number(payload.fencingToken),
+    position,
+    takenAtMs: Date.parse(occurredAt),
+    endsByClockMs: Date.parse(String(payload.expiresAt)),
+    end: undefined,
+  };
+}
+
+/** A claim protects only while its session lives: whoever is dead holds nothing. */
+function endBySession(leases: readonly Lease[], payload: JournalEvent['payload']): void {
+  const endedMs = Date.parse(String(payload.expiresAt));
+  for (const lease of leases) lease.endsByClockMs = Math.min(lease.endsByClockMs, endedMs);
+}

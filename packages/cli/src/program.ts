@@ -1,0 +1,99 @@
+import { Command, CommanderError } from 'commander';
+import { ApiError } from './api-error.ts';
+import type { CommandContext } from './command-context.ts';
+import { addDemo } from './demo/demo.command.ts';
+import { addEvents } from './events.command.ts';
+import { PlainError } from './plain-error.ts';
+import { addStatus } from './status.command.ts';
+import { addTaskCreate } from './task-create.command.ts';
+import { addTasks } from './tasks.command.ts';
+import { addWhoami } from './whoami.command.ts';
+
+/** Programs of their own: bin/baton.mjs runs them without coming here, so all that is left is to list them. */
+const otherPrograms: readonly [words: string, sentence: string][] = [
+  ['start', 'start everything on this machine: PostgreSQL, both services, the worker, one port'],
+  ['env', 'print how to connect, as exports for a shell'],
+  ['identity serve', 'run the identity service alone (settings IAM_*)'],
+  ['coordination serve', 'run the coordination service alone (settings CP_*)'],
+  ['worker', 'run the worker alone: leases that ended, deliveries, timers'],
+];
+
+const usageError = 2;
+const refusal = 1;
+
+/** Makes the command `baton` with all its commands. */
+export function buildProgram(context: CommandContext): Command {
+  const program = new Command('baton')
+    .description('Baton: people, AI agents and services share work without stepping on each other.')
+    .helpCommand(false)
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .configureHelp({ visibleCommands: leavesOf, subcommandTerm: termOf, showGlobalOptions: false });
+  addDemo(program, context);
+  addStatus(program, context);
+  addWhoami(program, context);
+  addTasks(program, context);
+  addTaskCreate(program.command('task').description('work with one task'), context);
+  addEvents(program, context);
+  for (const [words, sentence] of otherPrograms) addOther(program, words, sentence);
+  for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
+  return program.addHelpText(
+    'after',
+    '\nEvery command but the programs takes --json; "baton demo --help" says more about one.',
+  );
+}
+
+/**
+ * Runs one command line.
+ * @returns the exit code: 0, 1 when it failed or a service refused, 2 when the words were not understood
+ */
+export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
+  const program = buildProgram(context);
+  try {
+    await program.parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof CommanderError) return endOf(error, context);
+    if (error instanceof ApiError) context.output.progress(`${error.code}: ${error.message}\n`);
+    else if (error instanceof PlainError) context.output.progress(`${error.message}\n`);
+    else throw error;
+    return refusal;
+  }
+}
+
+/** Commander has printed help by itself; what it did not understand is said here, in one sentence. */
+function endOf({ code, exitCode, message }: CommanderError, { output }: CommandContext): number {
+  if (exitCode === 0) return 0;
+  if (code !== 'commander.help') {
+    const text = message
+      .replace(/^error: /, '')
+      .replaceAll('\n', ' ')
+      .replace(/\.$/, '');
+    output.progress(`${text.charAt(0).toUpperCase()}${text.slice(1)}: see npx baton --help.\n`);
+  }
+  return usageError;
+}
+
+function addOther(program: Command, words: string, sentence: string): void {
+  const [first = '', ...rest] = words.split(' ');
+  const parent = rest.length === 0 ? program : program.command(first).description(sentence);
+  parent
+    .command(rest[0] ?? first)
+    .description(sentence)
+    .helpGroup('Programs:');
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+function leavesOf(command: Command): Command[] {
+  return descendants(command).filter(({ commands }) => commands.length === 0);
+}
+
+function termOf(command: Command): string {
+  const inGroup = command.parent?.parent ? [command.parent.name()] : [];
+  const words = command.registeredArguments.map((argument) => argument.name().toUpperCase());
+  return [...inGroup, command.name(), ...words].join(' ');
+}

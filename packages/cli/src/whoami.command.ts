@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import {
+  asAdministrator,
+  type CommandContext,
+  type CommonOptions,
+  withCommonOptions,
+} from './command-context.ts';
+import { show } from './console-output.ts';
+import type { HarnessContext } from './wire.ts';
+
+/** `baton whoami`: the principal behind the connection file, and what it may do. */
+export function addWhoami(program: Command, context: CommandContext): void {
+  const command = program.command('whoami').description('say who you are here, and what you may do');
+  withCommonOptions(command).action((options: CommonOptions) =>
+    asAdministrator(options, context, async (client) => {
+      const { tenant, principal, permissions } = await client.call<HarnessContext>('GET', '/harness/context');
+      show(context.output, options.json, { tenant, principal, permissions }, () => [
+        `${principal.displayName} (${principal.kind}, ${principal.status}), principal ${principal.id}`,
+        `tenant ${tenant.slug} (${tenant.name}), ${tenant.id}`,
+        `may: ${permissions.join(', ') || 'nothing'}`,
+      ]);
+    }),
+  );
+}
