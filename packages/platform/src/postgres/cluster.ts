@@ -67,7 +67,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
 function clusterOf(pid: number, socketDirectory: string, directory: string, adopted: boolean): Cluster {
   const ended = (async () => {
-    while (isAlive(pid)) await sleep(watchMs, undefined, { ref: false });
+    while (isAlive(pid)) await sleep(watchMs);
   })();
   return {
     pid,

@@ -2,31 +2,39 @@ import pg from 'pg';
 
 /**
  * Makes a database and a role of the same name that owns it, unless they are there.
- * @param address of the superuser's database
- * @param name a plain lower-case word
+ * @param address of the superuser's database; @param name a plain lower-case word
  */
 export async function ensureDatabase(address: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: address, application_name: 'baton-start' });
+  await withClient(address, async (client) => {
+    const role = await client.query('select 1 from pg_roles where rolname = $1', [name]);
+    if (role.rowCount === 0) await client.query(`create role ${name} login`);
+    const database = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (database.rowCount === 0) await client.query(`create database ${name} owner ${name}`);
+  });
+}
+
+/** The server's major version. */
+export async function serverVersion(address: string): Promise<number> {
+  return withClient(address, async (client) => {
+    const { rows } = await client.query<{ version: number }>(
+      `select current_setting('server_version_num')::integer / 10000 as version`,
+    );
+    return rows[0]?.version ?? 0;
+  });
+}
+
+async function withClient<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: address,
+    application_name: 'baton-start',
+    connectionTimeoutMillis: 10_000,
+  });
+  // A connection that is lost between two statements fails the next one; the event alone must not end the process.
+  client.on('error', () => undefined);
   await client.connect();
   try {
-    await makeUnlessThere(
-      client,
-      'select 1 from pg_roles where rolname = $1',
-      name,
-      `create role ${name} login`,
-    );
-    await makeUnlessThere(
-      client,
-      'select 1 from pg_database where datname = $1',
-      name,
-      `create database ${name} owner ${name}`,
-    );
+    return await work(client);
   } finally {
     await client.end();
   }
-}
-
-async function makeUnlessThere(client: pg.Client, look: string, name: string, make: string): Promise<void> {
-  const { rowCount } = await client.query(look, [name]);
-  if (rowCount === 0) await client.query(make);
 }

@@ -1,0 +1,47 @@
+import type { Home } from './home.ts';
+import { writePrivateFile } from './private-files.ts';
+
+/** All that a program needs to connect; `connection.json` in Baton's folder, for its owner only. */
+export interface Connection {
+  readonly publicUrl: string;
+  readonly identityUrl: string;
+  readonly coordinationUrl: string;
+  readonly issuer: string;
+  readonly tenantId: string;
+  readonly iamBootstrapToken: string;
+  readonly cpBootstrapToken: string;
+  /** The administrator as a principal of coordination. */
+  readonly adminPrincipalId: string;
+  /** A personal access token of the administrator, for the audience control-plane with all its scopes. */
+  readonly adminToken: string;
+  readonly iamDatabaseUrl: string;
+  readonly cpDatabaseUrl: string;
+}
+
+export const connectionFile = 'connection.json';
+
+/** Each field as a shell variable, in the order of `baton env`. */
+const variables: Record<keyof Connection, string> = {
+  publicUrl: 'BATON_PUBLIC_URL',
+  identityUrl: 'BATON_IDENTITY_URL',
+  coordinationUrl: 'BATON_COORDINATION_URL',
+  issuer: 'BATON_ISSUER',
+  tenantId: 'BATON_TENANT_ID',
+  iamBootstrapToken: 'BATON_IAM_BOOTSTRAP_TOKEN',
+  cpBootstrapToken: 'BATON_CP_BOOTSTRAP_TOKEN',
+  adminPrincipalId: 'BATON_ADMIN_PRINCIPAL_ID',
+  adminToken: 'BATON_ADMIN_TOKEN',
+  iamDatabaseUrl: 'BATON_IAM_DATABASE_URL',
+  cpDatabaseUrl: 'BATON_CP_DATABASE_URL',
+};
+
+export function writeConnection(home: Home, connection: Connection): void {
+  writePrivateFile(home.path(connectionFile), `${JSON.stringify(connection, undefined, 2)}\n`);
+}
+
+/** Lines for a POSIX shell, `export NAME='value'`: nothing in a value can be read as a command. */
+export function shellExports(connection: Readonly<Record<string, unknown>>): string {
+  return Object.entries(variables)
+    .map(([field, name]) => `export ${name}='${String(connection[field] ?? '').replaceAll("'", "'\\''")}'\n`)
+    .join('');
+}

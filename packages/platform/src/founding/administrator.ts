@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import type { Home } from '../home.ts';
+import { readPrivateFile, writePrivateFile } from '../private-files.ts';
+import { StartError } from '../start-error.ts';
+import { controlPlane, ensureAudiences, registry } from './audiences.ts';
+import { expected, type JsonApi } from './json-api.ts';
+import { type FoundingState, saveState } from './state.ts';
+
+export interface Founding {
+  readonly home: Home;
+  readonly state: FoundingState;
+  /** Identity with the admin secret. */
+  readonly identity: JsonApi;
+  readonly scim: { readonly audience: string; readonly scope: string };
+}
+
+const displayName = 'Administrator';
+const secondsPerDay = 86_400;
+const tokenLifeDays = 365;
+/** A token with less life left is replaced at the next start. */
+const tokenRenewDays = 30;
+const issueAttemptsMax = 3;
+const journalPageLimit = 500;
+const journalPagesMax = 20;
+
+/** The administrator's token that an earlier start stored, if identity still takes it and for long enough. */
+export async function findGoodToken({ home, state, identity }: Founding): Promise<string | undefined> {
+  const token = readPrivateFile(tokenFile(home))?.trim();
+  if (token === undefined) return undefined;
+  const { status, body } = await identity.send('POST', '/api/v1/platform-access-tokens:introspect', {
+    body: { token },
+  });
+  const daysLeft = (Date.parse(String(body.expiresAt)) - Date.now()) / 1000 / secondsPerDay;
+  const isOurs = body.tenantId === state.tenantId && body.principalId === state.principalId;
+  if (status !== 200 || !isOurs || !(daysLeft > tokenRenewDays)) return undefined;
+  if (state.tokenKey !== undefined) {
+    // It was stored, and the crash came before this was: nothing is being issued any more.
+    delete state.tokenKey;
+    saveState(home, state);
+  }
+  return token;
+}
+
+/**
+ * Makes the tenant, its audiences, the administrator and its token, as far as they are missing. Every step can be
+ * repeated: after a crash anywhere the next call goes on.
+ * @returns the administrator's token
+ * @throws StartError
+ */
+export async function foundIdentity(founding: Founding): Promise<string> {
+  const { home, state, identity, scim } = founding;
+  const isNewTenant = await ensureTenant(identity, state.tenantId);
+  await ensureAudiences(identity, state.tenantId, scim);
+  state.principalId = await ensurePrincipal(founding, isNewTenant);
+  saveState(home, state);
+  const token = await findGoodToken(founding);
+  if (token !== undefined) return token;
+  const issued = await issueToken(founding, state.principalId);
+  writePrivateFile(tokenFile(home), `${issued}\n`);
+  delete state.tokenKey;
+  saveState(home, state);
+  return issued;
+}
+
+const tokenFile = (home: Home) => home.path('secrets', 'admin-token');
+
+async function ensureTenant(identity: JsonApi, id: string): Promise<boolean> {
+  const answer = await identity.send('POST', '/api/v1/tenants', {
+    body: { id, slug: 'baton', name: 'Baton' },
+  });
+  if (answer.code === 'tenant_id_exists') return false;
+  if (answer.code === 'tenant_slug_exists')
+    throw new StartError(
+      'The identity database was set up from another Baton folder: use that folder (BATON_HOME), or an empty database.',
+    );
+  expected(answer, 'making the tenant');
+  return true;
+}
+
+async function ensurePrincipal({ state, identity }: Founding, isNewTenant: boolean): Promise<string> {
+  const path = `/api/v1/tenants/${state.tenantId}/principals`;
+  if (state.principalId !== undefined) {
+    const known = await identity.send('GET', `${path}/${state.principalId}`);
+    if (known.status === 200) return state.principalId;
+  }
+  const left = isNewTenant ? undefined : await findFirstHuman(identity, state.tenantId);
+  if (left !== undefined) return left;
+  const made = await identity.send('POST', path, { body: { kind: 'human', displayName } });
+  return String(expected(made, 'making the administrator').id);
+}
+
+/** An administrator whose id was lost in a crash right after it was made: the tenant's first human. */
+async function findFirstHuman(identity: JsonApi, tenantId: string): Promise<string | undefined> {
+  let after = 0;
+  for (let page = 0; page < journalPagesMax; page += 1) {
+    const path = `/api/v1/events?after=${after}&limit=${journalPageLimit}`;
+    const { items, next_after } = expected(await identity.send('GET', path), 'reading the journal') as {
+      items: { tenant_id: string; type: string; aggregate_id: string; payload: { kind?: string } }[];
+      next_after: number | null;
+    };
+    const found = items.find(
+      ({ tenant_id, type, payload }) =>
+        tenant_id === tenantId && type === 'principal.created' && payload.kind === 'human',
+    );
+    if (found !== undefined) return found.aggregate_id;
+    if (next_after === null) return undefined;
+    after = next_after;
+  }
+  return undefined;
+}
+
+/**
+ * Issues a token. The idempotency key is stored before it is used: when a crash lost the answer, the repeated request
+ * comes back without the secret, and the credential that nobody holds is revoked.
+ */
+async function issueToken({ home, state, identity }: Founding, principalId: string): Promise<string> {
+  const tenant = `/api/v1/tenants/${state.tenantId}`;
+  const context = { body: { issuer: state.issuer, amr: ['local'] } };
+  expected(
+    await identity.send('POST', `${tenant}/principals/${principalId}/authentication-contexts`, context),
+    "recording the administrator's sign-in",
+  );
+  for (let attempt = 0; attempt < issueAttemptsMax; attempt += 1) {
+    state.tokenKey ??= randomUUID();
+    saveState(home, state);
+    const answer = await identity.send('POST', `${tenant}/principals/${principalId}/platform-access-tokens`, {
+      headers: { 'idempotency-key': state.tokenKey },
+      body: {
+        name: 'baton start',
+        audiences: [controlPlane],
+        scopeCeiling: registry[controlPlane],
+        expiresInSeconds: tokenLifeDays * secondsPerDay,
+      },
+    });
+    const { token, credential } = expected(answer, "issuing the administrator's token") as {
+      token: string | null;
+      credential: { id: string };
+    };
+    if (token !== null) return token;
+    const revoke = `${tenant}/platform-access-tokens/${credential.id}:revoke?reason=lost`;
+    expected(await identity.send('POST', revoke), 'revoking a lost token');
+    delete state.tokenKey;
+  }
+  throw new StartError("Setting up failed: identity did not show the administrator's token; start again.");
+}

@@ -1,0 +1,20 @@
+import type { Baton } from './baton.ts';
+
+/** Says where to look and what to type next; never a secret. */
+export function sayReady({ connection, home }: Baton, say: (line: string) => void): void {
+  const { publicUrl, identityUrl } = connection;
+  say(`
+Baton is ready at ${publicUrl}
+
+  Coordination, its API and a page to try it   ${publicUrl}/docs
+  Identity, its API and a page to try it       ${identityUrl}/docs
+  Its data, secrets and logs                   ${home}
+
+Type next, in another terminal:
+
+  npx baton demo     sixteen agents share a backlog while you watch
+  npx baton env      how to connect, as shell exports: eval "$(npx baton env)"
+  npx baton --help   everything else
+
+Ctrl-C stops Baton and keeps its data.`);
+}

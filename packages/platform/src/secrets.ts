@@ -1,0 +1,50 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Home } from './home.ts';
+import { readPrivateFile, writePrivateFile } from './private-files.ts';
+
+/** What the first start makes and every later one reads. */
+export interface Secrets {
+  readonly iamBootstrapToken: string;
+  readonly cpBootstrapToken: string;
+  /** Path of the RSA key that signs access tokens. */
+  readonly signingKeyFile: string;
+  /** The key's thumbprint (RFC 7638): it changes with the key and with nothing else. */
+  readonly signingKeyId: string;
+}
+
+const signingKeyBits = 3072;
+
+/** Makes what is missing; each file is written whole and is readable for its owner only. */
+export async function ensureSecrets(home: Home): Promise<Secrets> {
+  const signingKeyFile = home.path('secrets', 'signing-key.pem');
+  return {
+    iamBootstrapToken: ensureToken(home.path('secrets', 'iam-bootstrap-token')),
+    cpBootstrapToken: ensureToken(home.path('secrets', 'cp-bootstrap-token')),
+    signingKeyFile,
+    signingKeyId: thumbprint(readPrivateFile(signingKeyFile) ?? (await makeSigningKey(signingKeyFile))),
+  };
+}
+
+function ensureToken(path: string): string {
+  const found = readPrivateFile(path);
+  if (found !== undefined) return found.trim();
+  const made = randomBytes(32).toString('base64url');
+  writePrivateFile(path, `${made}\n`);
+  return made;
+}
+
+async function makeSigningKey(path: string): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', {
+    modulusLength: signingKeyBits,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  writePrivateFile(path, privateKey);
+  return privateKey;
+}
+
+function thumbprint(pem: string): string {
+  const { e, kty, n } = createPublicKey(createPrivateKey(pem)).export({ format: 'jwk' });
+  return createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url').slice(0, 22);
+}
