@@ -223,15 +223,20 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
   if (settings.CP_IAM_ENABLED.trim().toLowerCase() === 'true' && issuer === '')
     throw new Error('CP_IAM_ENABLED needs CP_IAM_ISSUER and CP_IAM_JWKS_URL.');
   for (const kind of ['CP_SESSION', 'CP_CLAIM'] as const) {
-    const [min, usual, max] = [
-      settings[`${kind}_TTL_MIN_SECONDS`],
-      settings[`${kind}_TTL_SECONDS`],
-      settings[`${kind}_TTL_MAX_SECONDS`],
-    ];
+    const { min, usual, max } = leaseBounds(settings, kind);
     if (min > usual || usual > max)
       throw new Error(
         `${kind}_TTL_SECONDS lies between ${kind}_TTL_MIN_SECONDS and ${kind}_TTL_MAX_SECONDS.`,
       );
   }
   return settings;
+}
+
+/** The shortest, the usual and the longest lease of a session or a claim, in seconds. */
+export function leaseBounds(settings: Settings, kind: 'CP_SESSION' | 'CP_CLAIM') {
+  return {
+    min: settings[`${kind}_TTL_MIN_SECONDS`],
+    usual: settings[`${kind}_TTL_SECONDS`],
+    max: settings[`${kind}_TTL_MAX_SECONDS`],
+  };
 }

@@ -2,7 +2,8 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../service.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
-import { claimExpired, taskClaimed } from './claims.events.ts';
+import { sessionClosed } from '../sessions/sessions.events.ts';
+import { claimExpired, claimReleased, taskClaimed } from './claims.events.ts';
 import { claimTask } from './claims.ts';
 
 /** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
@@ -50,7 +51,7 @@ export const claim = endpoint({
     'task_already_claimed',
     'invalid_ttl',
   ],
-  emits: [claimExpired, taskClaimed],
+  emits: [claimExpired, taskClaimed, claimReleased, sessionClosed],
   transaction: 'statement',
   example: { sessionId: exampleId, intent: 'fix the flaky test' },
   handle: ({ params, body }, context) => claimTask(context, params.ref, body),

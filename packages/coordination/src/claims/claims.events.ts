@@ -29,3 +29,15 @@ export const claimExpired = defineEvent(
     taskSystemStatusCategory: z.string().optional(),
   }),
 );
+
+/** The status of the task is left out where the same change gives it another one and says so in an event of its own. */
+export const claimReleased = defineEvent(
+  'claim.released',
+  'claim',
+  z.strictObject({
+    taskId: Uuid,
+    reason: z.string(),
+    taskStatus: z.string().optional(),
+    taskSystemStatusCategory: z.string().optional(),
+  }),
+);

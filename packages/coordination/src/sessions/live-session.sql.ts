@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 
-export interface LiveSessionRow {
+export interface SessionStateRow {
   id: string;
   principal_id: string;
   status: string;
@@ -8,9 +8,9 @@ export interface LiveSessionRow {
   delegation_over: boolean;
 }
 
-/** Locks the session (shared), so that it can't close under the command, and says what is wrong with it. */
-export function lockSession(tenantId: string, sessionId: string) {
-  return sql<LiveSessionRow>`
+/** Says what is wrong with a session and locks it (shared), so that it can't close under the command. */
+export function shareSession(tenantId: string, sessionId: string) {
+  return sql<SessionStateRow>`
     select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
       s.delegation_id is not null and not exists (
         select from delegations d
@@ -18,4 +18,16 @@ export function lockSession(tenantId: string, sessionId: string) {
       ) as delegation_over
     from sessions s where s.id = ${sessionId} and s.tenant_id = ${tenantId}
     for share of s`;
+}
+
+/** The same with the lock of a change. Two who share a session can't both go on to change it: they would deadlock. */
+export function lockSession(tenantId: string, sessionId: string) {
+  return sql<SessionStateRow>`
+    select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
+      s.delegation_id is not null and not exists (
+        select from delegations d
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+      ) as delegation_over
+    from sessions s where s.id = ${sessionId} and s.tenant_id = ${tenantId}
+    for no key update of s`;
 }

@@ -1,0 +1,22 @@
+import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from './claims.sql.ts';
+
+/** The task's fencing epoch with its live claim; without one, every column of the claim is null. */
+export type GateRow = { claim_epoch: number; delegation_over: boolean } & (ClaimRow | { id: null });
+
+/** Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. */
+export function readGate(tenantId: string, taskId: string) {
+  return sql<GateRow>`
+    select c.*, t.claim_epoch, c.delegation_over
+    from tasks t
+    left join lateral (
+      select c.*, s.delegation_id is not null and not exists (
+          select from delegations d
+          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+        ) as delegation_over
+      from claims c join sessions s on s.id = c.session_id
+      where c.id = t.active_claim_id and c.status = 'active' and c.expires_at > now()
+        and s.status = 'active' and s.expires_at > now()
+    ) c on true
+    where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
+}

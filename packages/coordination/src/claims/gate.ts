@@ -1,0 +1,47 @@
+import type { Context } from '../context.ts';
+import { fail } from '../service.ts';
+import { endUndelegatedSession } from '../sessions/closing.ts';
+import { sessionClosed } from '../sessions/sessions.events.ts';
+import { claimReleased } from './claims.events.ts';
+import type { ClaimRow } from './claims.sql.ts';
+import { type GateRow, readGate } from './gate.sql.ts';
+
+/** What a writer shows to prove that the task is theirs. */
+export interface PresentedClaim {
+  claimId?: string | undefined;
+  fencingToken?: number | undefined;
+}
+
+/** What an endpoint behind the gate may write when it refuses: the end of a session whose delegation is over. */
+export const claimGateEvents = [claimReleased, sessionClosed];
+
+/**
+ * Lets a write pass only from the holder of the task's live claim, by its id and its current fencing token, or on a task
+ * that nobody holds (core, section 8.6). The task must be locked, and nothing may be written before: one refusal keeps
+ * what this writes.
+ * @param options.claimRequired whether a task that nobody holds is refused too
+ * @returns the live claim, or undefined on a task that nobody holds
+ * @throws Refusal `stale_claim`, `task_claimed`, `claim_holder_mismatch`
+ */
+export async function passClaimGate(
+  context: Context,
+  taskId: string,
+  { claimId, fencingToken }: PresentedClaim,
+  options: { claimRequired: boolean },
+): Promise<ClaimRow | undefined> {
+  const gate = (await context.db.row(readGate(context.tenantId, taskId))) as GateRow;
+  if (gate.id === null) {
+    if (claimId === undefined && !options.claimRequired) return undefined;
+    return fail('stale_claim', { claimId: claimId ?? null });
+  }
+  const { id, claim_epoch: currentClaimEpoch } = gate;
+  if (claimId === undefined) return fail('task_claimed', { taskId, claimId: id, expiresAt: gate.expires_at });
+  if (claimId !== id || fencingToken !== gate.fencing_token || fencingToken !== currentClaimEpoch)
+    fail('stale_claim', { claimId, presentedFencingToken: fencingToken ?? null, currentClaimEpoch });
+  if (gate.holder_id !== context.caller.principalId) fail('claim_holder_mismatch', { claimId });
+  if (gate.delegation_over) {
+    await endUndelegatedSession(context, gate.session_id);
+    fail('stale_claim', { claimId }, { commits: true });
+  }
+  return gate;
+}

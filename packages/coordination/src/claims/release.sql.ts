@@ -1,0 +1,58 @@
+import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from './claims.sql.ts';
+
+export interface ReleasedRow extends ClaimRow {
+  workspace_id: string | null;
+  task_status: string;
+  task_category: string;
+}
+
+export function activeClaimsOfSession(tenantId: string, sessionId: string) {
+  return sql<{ id: string }>`
+    select id from claims where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
+}
+
+export function activeClaimsOfHolder(tenantId: string, holderId: string) {
+  return sql<{ id: string }>`
+    select id from claims where holder_id = ${holderId} and tenant_id = ${tenantId} and status = 'active'`;
+}
+
+/**
+ * Ends claims and frees their tasks: the tasks are locked in the order of their ids, then the claims. A claim that ended
+ * while this waited is left as it is.
+ * @param taskMoves whether the task goes back to the type's release status, if it still stands in the claim status
+ */
+export function releaseById(release: {
+  tenantId: string;
+  claimIds: readonly string[];
+  reason: string;
+  taskMoves: boolean;
+}) {
+  return sql<ReleasedRow>`
+    with locked as materialized (
+      select t.id from tasks t
+      where t.tenant_id = ${release.tenantId} and t.id in (
+        select c.task_id from claims c
+        where c.id = any (${release.claimIds}::uuid[]) and c.tenant_id = ${release.tenantId} and c.status = 'active')
+      order by t.id
+      for update of t
+    ), released as (
+      update claims c set status = 'released', released_at = now(), release_reason = ${release.reason}
+      from locked
+      where c.task_id = locked.id and c.id = any (${release.claimIds}::uuid[]) and c.status = 'active'
+      returning c.*
+    ), freed as (
+      update tasks t
+      set active_claim_id = null, lease_expires_at = null,
+        status = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
+        category = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
+        version = t.version + case when ${release.taskMoves} then 1 else 0 end, updated_at = now()
+      from released, task_types tt
+      where t.id = released.task_id and t.active_claim_id = released.id and tt.id = t.type_id
+      returning t.id, t.workspace_id, t.status, t.category
+    )
+    select released.*, t.workspace_id, coalesce(freed.status, t.status) as task_status,
+      coalesce(freed.category, t.category) as task_category
+    from released join tasks t on t.id = released.task_id left join freed on freed.id = released.task_id
+    order by released.task_id`;
+}

@@ -1,0 +1,37 @@
+import type { Context } from '../context.ts';
+import { emit } from '../journal/journal.ts';
+import { runFailed } from './runs.events.ts';
+import { type EndedRunRow, failRunOfTask, failRunsOfClaims as failRuns } from './runs.sql.ts';
+
+/**
+ * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.
+ * @param reason `superseded` for a zombie that a newer attempt or a completion meets, `task_cancelled`
+ */
+export async function failRunningRun(context: Context, taskId: string, reason: string): Promise<void> {
+  const run = await context.db.row(failRunOfTask(context.tenantId, taskId, reason));
+  if (run !== undefined) noteFailed(context, run, reason);
+}
+
+/**
+ * Fails the running runs that were started under these claims, which must be locked or ended by this change.
+ * @returns how many there were
+ */
+export async function failRunsOfClaims(
+  context: Context,
+  claimIds: readonly string[],
+  reason: string,
+): Promise<number> {
+  if (claimIds.length === 0) return 0;
+  const runs = await context.db.rows(failRuns(context.tenantId, claimIds, reason));
+  for (const run of runs) noteFailed(context, run, reason);
+  return runs.length;
+}
+
+function noteFailed(context: Context, run: EndedRunRow, reason: string): void {
+  emit(
+    context,
+    runFailed,
+    { entityId: run.id, workspaceId: run.workspace_id, sessionId: run.session_id },
+    { taskId: run.task_id, reason, attempt: run.attempt },
+  );
+}

@@ -1,0 +1,31 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** Version 2 names the agent's revision. The instructions are named by hash and references, never copied. */
+export const runStarted = defineEvent(
+  'run.started',
+  'run',
+  z.strictObject({
+    taskId: Uuid,
+    claimId: Uuid,
+    attempt: z.int(),
+    fencingToken: z.int(),
+    instructionsHash: z.string().nullable(),
+    instructionsRefs: z.array(z.string()).nullable(),
+    agentRevisionId: Uuid.nullable(),
+  }),
+  2,
+);
+
+export const runSucceeded = defineEvent(
+  'run.succeeded',
+  'run',
+  z.strictObject({ taskId: Uuid, attempt: z.int(), taskCompleted: z.boolean() }),
+);
+
+const runEnded = z.strictObject({ taskId: Uuid, reason: z.string(), attempt: z.int() });
+
+/** `reason` is the executor's own, or `superseded`, `principal_disabled`, `task_cancelled`. */
+export const runFailed = defineEvent('run.failed', 'run', runEnded);
+export const runCancelled = defineEvent('run.cancelled', 'run', runEnded);
