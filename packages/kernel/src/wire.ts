@@ -25,6 +25,8 @@ export const InstantInput = z
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
   )
+  // An offset can push an instant out of the years that have four digits, which is all that is stored.
+  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
   .meta({ format: 'date-time' });
 
 /** A free JSON object. It is passed on as it was parsed, never copied: `__proto__` stays a plain key. */
