@@ -107,6 +107,7 @@ export const errors = {
   invalid_acceptance: invalid('An acceptance check is malformed.'),
   invalid_acceptance_spec: invalid("The spec of an acceptance check doesn't fit its kind."),
   duplicate_check_key: invalid('Two acceptance checks have the same key.'),
+  invalid_evidence: invalid('A piece of evidence is malformed.'),
   duplicate_evidence: invalid('The same fact is given twice as evidence.'),
   unknown_acceptance_check: invalid('Evidence names a check that the task does not have.'),
   invalid_origin: invalid('The origin is malformed.'),

@@ -1,0 +1,96 @@
+import { InstantInput, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../service.ts';
+import { AcceptanceCheck, acceptanceChecksMax } from './acceptance.ts';
+import { Evidence, evidenceItemsMax } from './evidence.ts';
+import { judgedLater } from './judged-document.ts';
+import { Origin } from './origin.ts';
+import { RequirementsInput } from './requirements.ts';
+import { Task } from './task.ts';
+import { TaskRef } from './task-ref.ts';
+import { createTask, getTask } from './tasks.ts';
+import { taskCreated, taskRelationAdded } from './tasks.events.ts';
+
+export { Task } from './task.ts';
+
+const title = z.string().min(1).max(500);
+const status = z.string().min(1).max(64);
+/** A document of which not even the shape is judged here: 422 `invalid_document` says so. */
+const customFields = z.unknown().meta({ type: 'object' });
+const assigneeId = z
+  .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
+  .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
+const acceptance = z.array(judgedLater(AcceptanceCheck)).max(acceptanceChecksMax);
+const evidence = z.array(judgedLater(Evidence)).max(evidenceItemsMax);
+
+export const NewTask = z.strictObject({
+  title,
+  description: z.string().default(''),
+  priority: z.string().default('medium'),
+  status: status.nullish(),
+  typeId: Uuid.nullish(),
+  typeKey: z.string().min(1).max(63).nullish(),
+  typeVersion: z.int().min(1).max(2_147_483_647).nullish(),
+  ownerId: Uuid.nullish(),
+  assigneeId: assigneeId.nullish(),
+  workspaceId: Uuid.nullish(),
+  customFields: customFields.default({}),
+  startDate: InstantInput.nullish(),
+  dueDate: InstantInput.nullish(),
+  parentTask: TaskRef.nullish(),
+  requirements: RequirementsInput.nullish(),
+  goalId: Uuid.nullish(),
+  origin: judgedLater(Origin).nullish(),
+  acceptance: acceptance.default([]),
+  evidence: evidence.default([]),
+});
+
+const create = endpoint({
+  method: 'POST',
+  path: '/tasks',
+  summary: 'Make a task.',
+  permission: 'tasks.write',
+  body: NewTask,
+  returns: { 201: Task },
+  errors: [
+    'invalid_title',
+    'invalid_priority',
+    'not_found',
+    'status_not_in_lifecycle',
+    'invalid_status',
+    'invalid_document',
+    'payload_too_large',
+    'payload_too_deep',
+    'custom_fields_invalid',
+    'secret_material_rejected',
+    'invalid_planned_dates',
+    'unknown_agent',
+    'invalid_acceptance',
+    'invalid_acceptance_spec',
+    'duplicate_check_key',
+    'invalid_evidence',
+    'duplicate_evidence',
+    'unknown_acceptance_check',
+    'invalid_origin',
+    'invalid_requirement',
+    'unknown_requirement',
+  ],
+  emits: [taskCreated, taskRelationAdded],
+  etag: 'task',
+  example: { title: 'Fix the flaky login test', description: 'It fails on Mondays.', priority: 'high' },
+  handle: ({ body }, context) => createTask(context, body),
+});
+
+const read = endpoint({
+  method: 'GET',
+  path: '/tasks/{ref}',
+  summary: 'Read a task.',
+  permission: 'tasks.read',
+  params: { ref: TaskRef },
+  returns: { 200: Task },
+  errors: ['not_found'],
+  etag: 'task',
+  handle: ({ params }, context) => getTask(context, params.ref),
+});
+
+export const tasksApi = [create, read];

@@ -1,0 +1,32 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { OriginSummary } from './origin.ts';
+import { priorities } from './task.ts';
+
+export const taskCreated = defineEvent(
+  'task.created',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    title: z.string(),
+    status: z.string(),
+    systemStatusCategory: z.string(),
+    typeKey: z.string(),
+    typeVersion: z.int(),
+    priority: z.enum(priorities),
+    workspaceId: Uuid.nullable(),
+    startDate: Timestamp.nullable(),
+    dueDate: Timestamp.nullable(),
+    customFields: z.boolean(),
+    goalId: Uuid.nullable(),
+    origin: OriginSummary,
+    acceptanceChecks: z.int(),
+  }),
+);
+
+export const taskRelationAdded = defineEvent(
+  'task.relation_added',
+  'task',
+  z.strictObject({ relationId: Uuid, toTaskId: Uuid, type: z.string() }),
+);

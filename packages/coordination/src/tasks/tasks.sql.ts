@@ -1,0 +1,76 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { TaskRow } from './task.ts';
+import type { TaskRef } from './task-ref.ts';
+
+export function readTask(tenantId: string, ref: TaskRef) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
+      and t.tenant_id = ${tenantId}`;
+}
+
+/** Locks the task for the rest of the command; rows that refer to it may still be added beside it. */
+export function lockTask(tenantId: string, ref: TaskRef) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
+      and t.tenant_id = ${tenantId}
+    for no key update of t`;
+}
+
+/** Those of the ids that are principals of the tenant. */
+export function findPrincipals(tenantId: string, ids: readonly string[]) {
+  return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
+}
+
+export interface NewTaskValues {
+  id: string;
+  tenantId: string;
+  typeId: string;
+  title: string;
+  description: string;
+  status: string;
+  category: string;
+  priority: number;
+  ownerId: string | null;
+  assigneeId: string | null;
+  customFields: JsonObject;
+  startDate: string | null;
+  dueDate: string | null;
+  origin: object;
+  acceptance: readonly object[];
+  evidence: readonly object[];
+  createdBy: string;
+  /** The relation to its parent, which a new task can have without a look for cycles: nothing leads to it yet. */
+  relationId: string;
+  parentTaskId: string | null;
+}
+
+/**
+ * Gives the task its number and writes it. The counter's row stays locked until the commit, so that the numbers of
+ * rival tasks are one after another: this is therefore the last statement of its command.
+ */
+export function insertTask(task: NewTaskValues) {
+  return sql<TaskRow>`
+    with number as (
+      update task_counters set last_number = last_number + 1 where tenant_id = ${task.tenantId} returning last_number
+    ), made as (
+      insert into tasks (id, tenant_id, public_number, type_id, title, description, status, category, priority,
+        owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, created_by)
+      select ${task.id}, ${task.tenantId}, number.last_number, ${task.typeId}, ${task.title}, ${task.description},
+        ${task.status}, ${task.category}, ${task.priority}, ${task.ownerId}, ${task.assigneeId},
+        ${JSON.stringify(task.customFields)}, ${task.startDate}, ${task.dueDate}, ${JSON.stringify(task.origin)},
+        ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.createdBy}
+      from number
+      returning *
+    ), related as (
+      insert into task_relations (id, tenant_id, from_task_id, to_task_id, type, created_by)
+      select ${task.relationId}, ${task.tenantId}, made.id, ${task.parentTaskId}::uuid, 'parent', ${task.createdBy}
+      from made where ${task.parentTaskId}::uuid is not null
+    )
+    select made.*, tt.key as type_key, tt.version as type_version
+    from made join task_types tt on tt.id = made.type_id`;
+}

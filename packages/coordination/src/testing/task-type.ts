@@ -1,0 +1,36 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { type Lifecycle, movesFrom } from '../task-types/lifecycle.ts';
+import { systemLifecycle } from '../task-types/system-type.ts';
+import type { TestCoordination } from './coordination.ts';
+
+export interface TestType {
+  key: string;
+  version?: number;
+  status?: 'active' | 'deprecated';
+  fieldSchema?: object;
+  lifecycle?: Lifecycle;
+  acceptance?: object[];
+  tenantId?: string;
+}
+
+/** Puts a task type into the store, as no endpoint can yet. @returns its id */
+export async function insertTestType(baton: TestCoordination, type: TestType): Promise<string> {
+  const id = newId();
+  const tenantId = type.tenantId ?? baton.tenantId;
+  const author = tenantId === baton.tenantId ? baton.admin : baton.otherAdmin;
+  const lifecycle = type.lifecycle ?? (systemLifecycle as Lifecycle);
+  const { claimStatus = null, releaseStatus = null } = lifecycle;
+  const categoryOf = (key: string | null) =>
+    lifecycle.statuses.find((status) => status.key === key)?.category ?? null;
+  const claimFrom = lifecycle.statuses
+    .map(({ key }) => key)
+    .filter((key) => claimStatus !== null && movesFrom(lifecycle, key).includes(claimStatus));
+  await baton.pool.run(sql`
+    insert into task_types (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, claim_status,
+      claim_category, claim_from, release_status, release_category, acceptance, status, created_by)
+    values (${id}, ${tenantId}, ${type.key}, ${type.version ?? 1}, ${type.key}, ${JSON.stringify(type.fieldSchema ?? {})},
+      ${JSON.stringify(lifecycle)}, ${claimStatus}, ${categoryOf(claimStatus)}, ${claimFrom}, ${releaseStatus},
+      ${categoryOf(releaseStatus)}, ${JSON.stringify(type.acceptance ?? [])}, ${type.status ?? 'active'}, ${author.principalId})`);
+  return id;
+}
