@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { shellExports } from './connection.ts';
+
+test('the shell exports hold every field, and nothing in a value is read as a command', () => {
+  const nasty = `it's "$HOME" \`id\` \\ $(id); x\nline`;
+  const exports = shellExports({ publicUrl: nasty, adminToken: 'iam_pat_1' });
+  const script = `${exports}printf '%s|%s' "$BATON_PUBLIC_URL" "$BATON_ADMIN_TOKEN"`;
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+  assert.equal(stderr, '');
+  assert.equal(stdout, `${nasty}|iam_pat_1`);
+  assert.equal(exports.match(/^export BATON_[A-Z_]+='/gm)?.length, 11);
+});

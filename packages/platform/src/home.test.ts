@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, test } from 'node:test';
+import { dataVersion, openHome } from './home.ts';
+import { writePrivateFile } from './private-files.ts';
+import { ensureSecrets } from './secrets.ts';
+import { StartError } from './start-error.ts';
+import { privateFolder } from './testing/private-folder.ts';
+
+let folder: ReturnType<typeof privateFolder>;
+
+beforeEach(() => {
+  folder = privateFolder();
+});
+
+afterEach(() => folder.remove());
+
+/** One plain sentence: it ends with a full stop, has one line, and shows no stack. */
+const sentence = (pattern: RegExp) => (error: Error) => {
+  assert.ok(error instanceof StartError);
+  assert.match(error.message, pattern);
+  assert.match(error.message, /^[^\n]+\.$/);
+  return true;
+};
+
+test('a new home is made for its owner only and remembers its version', () => {
+  const directory = join(folder.path, 'deep', 'home');
+  const home = openHome(directory);
+  assert.equal(home.isNew, true);
+  assert.equal(statSync(directory).mode & 0o777, 0o700);
+  assert.deepEqual(JSON.parse(readFileSync(home.path('version.json'), 'utf8')), { dataVersion });
+  home.release();
+  assert.equal(openHome(directory).isNew, false);
+});
+
+test('a home in use by another Baton is refused with its process', () => {
+  const home = openHome(folder.path);
+  assert.throws(() => openHome(folder.path), sentence(new RegExp(`process ${process.pid}`)));
+  home.release();
+  openHome(folder.path).release();
+});
+
+/** Runs a process that opens the home, prints whether it got it, and then does `after`. */
+function opener(after: string): Promise<string> {
+  const script = `
+    import { openHome } from ${JSON.stringify(join(import.meta.dirname, 'home.ts'))};
+    try { openHome(${JSON.stringify(folder.path)}); console.log('got it'); ${after} }
+    catch (error) { console.log(error.name); }`;
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
+  return text(child.stdout);
+}
+
+test('the lock of a Baton that was killed is no obstacle', async () => {
+  assert.equal(await opener("process.kill(process.pid, 'SIGKILL');"), 'got it\n');
+  openHome(folder.path).release();
+});
+
+test('of several that start at once on a home whose Baton was killed, exactly one gets it', async () => {
+  await opener("process.kill(process.pid, 'SIGKILL');");
+  const holdOn = 'setTimeout(() => {}, 2000);';
+  const answers = await Promise.all(Array.from({ length: 8 }, () => opener(holdOn)));
+  assert.deepEqual(answers.sort(), [...Array(7).fill('StartError\n'), 'got it\n']);
+});
+
+test('a home that a newer Baton wrote is refused', () => {
+  writePrivateFile(join(folder.path, 'version.json'), JSON.stringify({ dataVersion: dataVersion + 1 }));
+  assert.throws(() => openHome(folder.path), sentence(/newer Baton/));
+  assert.throws(() => openHome(folder.path), sentence(/newer Baton/), 'and it is not left locked');
+});
+
+test('a home in whose place is a file is refused', () => {
+  const path = join(folder.path, 'file');
+  writeFileSync(path, '');
+  assert.throws(() => openHome(path), sentence(/a file is in its place/));
+});
+
+test('a home that can not be written is refused', () => {
+  const path = join(folder.path, 'closed');
+  mkdirSync(path, { mode: 0o500 });
+  chmodSync(folder.path, 0o755);
+  asOrdinaryUser(() => {
+    for (const place of [path, join(path, 'below')])
+      assert.throws(() => openHome(place), sentence(/you may not write there \(EACCES\)/));
+  });
+});
+
+/** Root may write anywhere: for this long it is somebody else. */
+function asOrdinaryUser(work: () => void): void {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(65534);
+  try {
+    work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+test('secrets and the signing key are made once, for their owner only', async () => {
+  const home = openHome(folder.path);
+  const first = await ensureSecrets(home);
+  assert.deepEqual(await ensureSecrets(home), first);
+  for (const name of ['iam-bootstrap-token', 'cp-bootstrap-token', 'signing-key.pem'])
+    assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
+  assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
+  assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
+});

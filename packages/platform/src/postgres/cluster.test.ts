@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import pg from 'pg';
+import { StartError } from '../start-error.ts';
+import { privateFolder } from '../testing/private-folder.ts';
+import { type Cluster, startCluster } from './cluster.ts';
+import { ensureDatabase, serverVersion } from './databases.sql.ts';
+import { superviseCluster } from './supervisor.ts';
+
+let home: ReturnType<typeof privateFolder>;
+let directory: string;
+let stop: (() => Promise<void>)[];
+
+beforeEach(() => {
+  home = privateFolder();
+  directory = join(home.path, 'postgres');
+  stop = [];
+});
+
+afterEach(async () => {
+  for (const one of stop) await one();
+  await home.remove();
+});
+
+async function start(durable = true): Promise<Cluster> {
+  const cluster = await startCluster({ directory, durable, say: () => undefined });
+  stop.push(() => cluster.stop());
+  return cluster;
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows as Record<string, unknown>[];
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const logOf = (cluster: Cluster) => readFileSync(cluster.logFile, 'utf8');
+
+test('the first start makes the data, the second one keeps them and needs no recovery', async () => {
+  const first = await start();
+  await ensureDatabase(first.url('postgres'), 'identity');
+  await ensureDatabase(first.url('postgres'), 'identity');
+  await query(first.url('identity', 'identity'), 'create table kept as select 42 as answer');
+  await first.stop();
+  await first.ended;
+  const second = await start();
+  assert.deepEqual(await query(second.url('identity', 'identity'), 'select answer from kept'), [
+    { answer: 42 },
+  ]);
+  assert.match(logOf(second), /database system was shut down at/);
+  assert.doesNotMatch(logOf(second), /not properly shut down/);
+});
+
+test('nobody but the owner can enter the folder of the socket, and no network reaches the server', async () => {
+  const cluster = await start();
+  const socket = new URL(cluster.url('postgres')).searchParams.get('host') as string;
+  assert.equal(statSync(socket).mode & 0o077, 0);
+  const rows = await query(
+    cluster.url('postgres'),
+    "select current_setting('listen_addresses') as addresses",
+  );
+  assert.deepEqual(rows, [{ addresses: '' }]);
+});
+
+test('commits are on disk before they are answered, unless the cluster is a throw-away one', async () => {
+  const safety = "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit";
+  const cluster = await start();
+  assert.deepEqual(await query(cluster.url('postgres'), safety), [{ fsync: 'on', commit: 'on' }]);
+  await cluster.stop();
+  directory = join(home.path, 'fast');
+  const fast = await start(false);
+  assert.deepEqual(await query(fast.url('postgres'), safety), [{ fsync: 'off', commit: 'off' }]);
+});
+
+test('a server that outlived its killed parent is used as it is', async () => {
+  const main = join(import.meta.dirname, '../testing/cluster.main.ts');
+  const parent = spawn(process.execPath, [main, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+  const adopted = await start();
+  assert.deepEqual([adopted.adopted, adopted.pid], [true, Number(pid.toString())]);
+  assert.equal(await serverVersion(adopted.url('postgres')), 18);
+});
+
+test('after kill -9 of PostgreSQL every acknowledged row is there', async () => {
+  const cluster = await start();
+  const url = cluster.url('postgres');
+  await query(url, 'create table acknowledged (id integer primary key)');
+  const acknowledged: number[] = [];
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    for (let id = writer; ; id += 4) {
+      await client.query('insert into acknowledged values ($1)', [id]);
+      acknowledged.push(id);
+    }
+  });
+  const ended = Promise.allSettled(writers);
+  while (acknowledged.length < 400) await new Promise((resolve) => setTimeout(resolve, 5));
+  process.kill(cluster.pid, 'SIGKILL');
+  await ended;
+  const again = await start();
+  assert.match(logOf(again), /not properly shut down; automatic recovery in progress/);
+  const rows = await query(again.url('postgres'), 'select id from acknowledged');
+  const found = new Set(rows.map(({ id }) => id));
+  assert.deepEqual(
+    acknowledged.filter((id) => !found.has(id)),
+    [],
+  );
+});
+
+test('a server that ends by itself is started again, on the same address', async () => {
+  const options = { directory, durable: true, say: () => undefined };
+  const supervised = await superviseCluster(options, (reason) => assert.fail(reason));
+  stop.push(() => supervised.stop());
+  const before = supervised.current();
+  process.kill(before.pid, 'SIGKILL');
+  await before.ended;
+  const deadline = performance.now() + 20_000;
+  while (supervised.current().pid === before.pid && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.notEqual(supervised.current().pid, before.pid);
+  assert.equal(supervised.current().url('postgres'), before.url('postgres'));
+  assert.equal(await serverVersion(before.url('postgres')), 18);
+});
+
+test('a process that got the number of a dead server is not taken for it', async () => {
+  const cluster = await start();
+  process.kill(cluster.pid, 'SIGKILL');
+  await cluster.ended;
+  // This very process has the number now, in both files that PostgreSQL left behind.
+  for (const path of [join(directory, 'data/postmaster.pid'), join(directory, 'run/.s.PGSQL.5432.lock')])
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)));
+  const again = await start();
+  assert.equal(again.adopted, false);
+});
+
+test('what a crash left of half-made data is thrown away', async () => {
+  mkdirSync(join(directory, 'data.new'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(directory, 'data.new', 'PG_VERSION'), '18\n');
+  await start();
+  assert.equal(readdirSync(directory).includes('data.new'), false);
+});
+
+test('a folder whose path is too long for a socket gets one under the temporary folder', async () => {
+  const long = join(home.path, 'a'.repeat(120));
+  mkdirSync(long, { mode: 0o700 });
+  directory = join(long, 'postgres');
+  const cluster = await start();
+  const socket = new URL(cluster.url('postgres')).searchParams.get('host') as string;
+  assert.ok(socket.length < 90, socket);
+  assert.equal(await serverVersion(cluster.url('postgres')), 18);
+});
+
+test('data of another PostgreSQL version are refused with a sentence', async () => {
+  const cluster = await start();
+  await cluster.stop();
+  const path = join(directory, 'data', 'PG_VERSION');
+  renameSync(path, `${path}.kept`);
+  writeFileSync(path, '15\n', { mode: 0o644 });
+  await assert.rejects(
+    start(),
+    (error: Error) => error instanceof StartError && /made by PostgreSQL 15/.test(error.message),
+  );
+});
