@@ -2,9 +2,7 @@ import { type Environment, type PlatformSettings, readPlatformSettings } from '.
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Edge, openEdge } from './edge.ts';
-import { type Founding, findGoodToken, foundIdentity } from './founding/administrator.ts';
-import { jsonApi } from './founding/json-api.ts';
-import { foundCoordination } from './founding/membership.ts';
+import { type Founded, found } from './founding/founding.ts';
 import { type FoundingState, openState } from './founding/state.ts';
 import { type Home, openHome } from './home.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
@@ -60,7 +58,7 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
   const home = (parts.home = openHome(settings.BATON_HOME));
   const edge = (parts.edge = await openEdge(settings.HOST, settings.PORT));
   if (home.isNew) say(`Made the folder ${home.directory} for Baton's data.`);
-  const [secrets, databases] = await settleBoth(
+  const [made, databases] = await settleBoth(
     ensureSecrets(home),
     openDatabases(settings, home, say, onFailure).then((opened) => (parts.databases = opened)),
   );
@@ -68,24 +66,25 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
   sayDatabases(databases, say);
   say(await migrateDatabases(databases));
   signal.throwIfAborted();
+  const secrets: Secrets = {
+    ...made,
+    iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
+    cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
+  };
   const urls = urlsOf(settings, edge.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
-  const issuer = settings.IAM_ISSUER || state.issuer;
-  const services = await startServices(
-    serviceEnvironment(env, decidedSettings({ settings, secrets, databases, urls, issuer })),
-  );
-  parts.services = services;
+  if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
+  const decided = decidedSettings(secrets, databases, urls, state.issuer);
+  const services = (parts.services = await startServices(serviceEnvironment(env, decided)));
   edge.serve(services);
   signal.throwIfAborted();
-  const connection = await found({
-    settings,
-    home,
-    secrets,
-    databases,
-    urls,
-    state: { ...state, issuer },
-    say,
-  });
+  const isFirst = state.adminPrincipalId === undefined;
+  const scim = { audience: settings.IAM_SCIM_AUDIENCE, scope: settings.IAM_SCIM_SCOPE };
+  const founded = await found({ home, state, url: urls.localUrl, secrets, scim });
+  if (isFirst) say('Made the tenant "baton" and its administrator, in both services.');
+  const connection = connectionOf({ secrets, databases, urls, state, founded });
+  writeConnection(home, connection);
+  say(`Programs connect with ${home.path(connectionFile)}, which only you can read.`);
   edge.open();
   return connection;
 }
@@ -103,15 +102,13 @@ function urlsOf({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): Urls 
   return { localUrl, publicUrl: IAM_PUBLIC_URL || localUrl };
 }
 
-interface Decisions {
-  readonly settings: PlatformSettings;
-  readonly secrets: Secrets;
-  readonly databases: Databases;
-  readonly urls: Urls;
-  readonly issuer: string;
-}
-
-function decidedSettings({ secrets, databases, urls, issuer }: Decisions): Record<string, string> {
+/** What the default run settles for the services, unless the person gave it. */
+function decidedSettings(
+  secrets: Secrets,
+  databases: Databases,
+  urls: Urls,
+  issuer: string,
+): Record<string, string> {
   // Key documents come from this machine's own loopback, which outgoing requests otherwise never reach.
   const allowedHosts = JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']);
   return {
@@ -132,54 +129,27 @@ function decidedSettings({ secrets, databases, urls, issuer }: Decisions): Recor
   };
 }
 
-interface FoundingParts extends Omit<Decisions, 'issuer'> {
-  readonly home: Home;
-  readonly state: FoundingState;
-  say(line: string): void;
-}
-
-/** Sets up tenant and administrator where they are missing, over HTTP like any client, and writes connection.json. */
-async function found({
-  settings,
-  home,
-  secrets,
-  databases,
-  urls,
-  state,
-  say,
-}: FoundingParts): Promise<Connection> {
-  const iamBootstrapToken = settings.IAM_BOOTSTRAP_TOKEN || secrets.iamBootstrapToken;
-  const cpBootstrapToken = settings.CP_BOOTSTRAP_TOKEN || secrets.cpBootstrapToken;
-  const identity = jsonApi(`${urls.localUrl}/iam`, { 'x-iam-bootstrap-token': iamBootstrapToken });
-  const scim = { audience: settings.IAM_SCIM_AUDIENCE, scope: settings.IAM_SCIM_SCOPE };
-  const founding: Founding = { home, state, identity, scim };
-  const isFirst = state.adminPrincipalId === undefined;
-  const adminToken = (await findGoodToken(founding)) ?? (await foundIdentity(founding));
-  const adminPrincipalId = await foundCoordination({
-    home,
-    state,
-    identity,
-    coordinationUrl: urls.localUrl,
-    cpBootstrapToken,
-    adminToken,
-  });
-  if (isFirst) say('Made the tenant "baton" and its administrator, in both services.');
-  const connection: Connection = {
+function connectionOf(parts: {
+  secrets: Secrets;
+  databases: Databases;
+  urls: Urls;
+  state: FoundingState;
+  founded: Founded;
+}): Connection {
+  const { secrets, databases, urls, state, founded } = parts;
+  return {
     publicUrl: urls.publicUrl,
     identityUrl: `${urls.publicUrl}/iam`,
     coordinationUrl: urls.publicUrl,
     issuer: state.issuer,
     tenantId: state.tenantId,
-    iamBootstrapToken,
-    cpBootstrapToken,
-    adminPrincipalId,
-    adminToken,
+    iamBootstrapToken: secrets.iamBootstrapToken,
+    cpBootstrapToken: secrets.cpBootstrapToken,
+    adminPrincipalId: founded.adminPrincipalId,
+    adminToken: founded.adminToken,
     iamDatabaseUrl: databases.iamDatabaseUrl,
     cpDatabaseUrl: databases.cpDatabaseUrl,
   };
-  writeConnection(home, connection);
-  say(`Programs connect with ${home.path(connectionFile)}, which only you can read.`);
-  return connection;
 }
 
 function sayDatabases({ cluster }: Databases, say: (line: string) => void): void {

@@ -6,7 +6,7 @@ import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 export interface FoundingState {
   readonly tenantId: string;
   /** Decided once: people and agents are bound to it, so a later start on another port must not change it. */
-  readonly issuer: string;
+  issuer: string;
   /** The administrator as a principal of identity. */
   principalId?: string;
   /** The idempotency key of a token that is being issued and has not been stored yet. */
