@@ -9,7 +9,7 @@ const programs = [
   { words: ['start'], file: 'packages/platform/src/start.main.ts' },
   { words: ['env'], file: 'packages/platform/src/env.main.ts' },
   { words: ['identity', 'serve'], file: 'packages/identity/src/main.ts' },
-  { words: ['coordination', 'serve'], file: 'packages/coordination/src/main.ts' },
+  { words: ['coordination'], file: 'packages/coordination/src/main.ts' },
   { words: ['worker'], file: 'packages/coordination/src/worker.main.ts' },
 ];
 

@@ -75,7 +75,7 @@ function placeOf(file: string): Place {
   if (pack === 'platform') return { pack, feature: undefined, floor: 4, isTesting };
   if (pack === undefined || !services.has(pack)) return { pack, feature: undefined, floor: 4, isTesting };
   if (feature !== undefined) return { pack, feature, floor: 2, isTesting };
-  const isTop = /^(app|endpoints|runtime|describe|.*\.main|main)\.ts$/.test(path);
+  const isTop = /^(app|endpoints|runtime|describe|worker|background|.*\.main|main)\.ts$/.test(path);
   return { pack, feature: undefined, floor: isTop ? 3 : 1, isTesting };
 }
 

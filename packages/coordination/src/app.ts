@@ -1,16 +1,20 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import cors from '@fastify/cors';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { addDocs } from '@baton/kernel/docs-page';
 import { buildHttp, type RunningService } from '@baton/kernel/http';
+import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
+import { readMigrations } from '@baton/kernel/migrate';
 import { Registry } from 'prom-client';
 import { createAuthenticator } from './authn/authenticate.ts';
 import { readCoordinationSettings, type Settings } from './config.ts';
 import { createCounters } from './counters.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
+import { createHealth } from './health/health.ts';
+import { migrationsDirectory } from './migrations.ts';
 import { coordinationRuntime } from './runtime.ts';
 
 export interface CoordinationOptions {
@@ -19,6 +23,9 @@ export interface CoordinationOptions {
   /** The tests' own; by default a log to standard output. */
   log?: Logger;
 }
+
+/** How long a stop waits for requests under way: longer than any statement may run. */
+const drainMsMax = 30_000;
 
 export function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
   return createPool({
@@ -39,8 +46,10 @@ export function poolOf(settings: Settings, log: Logger, applicationName: string)
 export async function createCoordination({ env, log: given }: CoordinationOptions): Promise<RunningService> {
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
+  const headRevision = (await readMigrations(migrationsDirectory)).length;
   const registry = new Registry();
   const pool = poolOf(settings, log, 'baton-coordination');
+  const authenticator = createAuthenticator(pool, settings, log);
   const app = buildHttp(
     coordinationRuntime({
       settings,
@@ -48,19 +57,44 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       log,
       metrics: requestMetrics(registry),
       counters: createCounters(registry),
-      authenticator: createAuthenticator(pool, settings, log),
+      authenticator,
+      health: createHealth({ db: pool, registry, headRevision, log }),
       wake: () => undefined,
+      publishBindingChange: authenticator.forget,
     }),
     endpoints,
   );
+  if (settings.CP_CORS_ORIGINS.length > 0) app.register(cors, corsOf(settings));
   addDocs(app, 'Baton coordination', describeApi());
   await app.ready();
+  const requests = drainable(app.routing);
   return {
-    handler: (req: IncomingMessage, res: ServerResponse) => app.routing(req, res),
+    handler: requests.handler,
     upgrade: (_req, socket: Duplex) => socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n'),
     async close() {
+      await requests.drain(drainMsMax);
       await app.close();
       await pool.close();
     },
+  };
+}
+
+/** Pages of the named origins may call; the credential is a header, so no cookie is ever involved. */
+function corsOf({ CP_CORS_ORIGINS: origins }: Settings) {
+  return {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'if-match',
+      'if-none-match',
+      'x-correlation-id',
+      'x-request-id',
+      'x-run-id',
+    ],
+    exposedHeaders: ['etag', 'idempotency-replayed', 'location', 'retry-after', 'x-request-id', 'x-run-id'],
+    maxAge: 600,
   };
 }

@@ -4,6 +4,7 @@ import type { EventDraft } from './journal/journal.ts';
 import type { Caller } from './authn/caller.ts';
 import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
+import type { Health } from './health/health.ts';
 
 /** What a handler works with: who asks, the store (in the command's transaction), and the journal of this change. */
 export interface Context {
@@ -15,6 +16,7 @@ export interface Context {
   readonly settings: Settings;
   readonly log: Logger;
   readonly counters: Counters;
+  readonly health: Health;
   readonly endpoint: string;
   readonly requestId: string;
   readonly correlationId: string;
@@ -25,4 +27,9 @@ export interface Context {
   wroteEvents: boolean;
   /** Runs after the commit; must not throw. */
   readonly afterCommit: (() => void)[];
+  /**
+   * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
+   * Call it in `afterCommit`.
+   */
+  publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }

@@ -8,11 +8,12 @@ import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@ba
 import type { Operation } from '@baton/kernel/service';
 import type { Authenticator } from './authn/authenticate.ts';
 import { type Caller, nobody } from './authn/caller.ts';
-import { lockActivePrincipal } from './authn/caller.sql.ts';
+import { requireActiveCaller } from './authn/principal-lock.ts';
 import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
 import { type ErrorCode, errors } from './errors.ts';
+import type { Health } from './health/health.ts';
 import { flushEvents } from './journal/journal.ts';
 import { holds, type Permission } from './permissions.ts';
 import { fail } from './service.ts';
@@ -76,13 +77,16 @@ export interface RuntimeParts {
   metrics: RequestMetrics;
   counters: Counters;
   authenticator: Authenticator;
+  health: Health;
   /** Wakes whoever reads the tenant's journal. */
   wake(tenantId: string): void;
+  /** See `Context`. */
+  publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }
 
 /** Coordination's side of the request pipeline (coordination-core, section 1.2). */
 export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
-  const { settings, pool, log, metrics, counters, authenticator, wake } = parts;
+  const { settings, pool, log, metrics, counters, authenticator, health, wake } = parts;
   return {
     name: 'coordination',
     basePath: '/api/v1',
@@ -101,7 +105,7 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
     keyOwner: ({ tenantId, principalId }) => ({ tenantId, principalId }),
     async lockCaller(tx, caller) {
       if (caller === nobody) return;
-      if (!(await lockActivePrincipal(tx, caller))) fail('principal_not_active');
+      await requireActiveCaller(tx, caller);
     },
     context: contextOf,
     beforeCommit: flushEvents,
@@ -125,6 +129,7 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
       settings,
       log,
       counters,
+      health,
       endpoint: call.endpoint,
       requestId: call.requestId,
       correlationId: call.correlationId,
@@ -132,6 +137,7 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
       drafts: [],
       wroteEvents: false,
       afterCommit: [],
+      publishBindingChange: parts.publishBindingChange,
     };
   }
 }

@@ -109,9 +109,18 @@ function successesOf(endpoint: Operation): Record<string, object> {
       status,
       schema === null
         ? { description: 'Done; no body.' }
-        : { description: 'Done.', content: { 'application/json': { schema: jsonSchema(schema, 'output') } } },
+        : {
+            description: 'Done.',
+            content: { [mediaTypeOf(schema)]: { schema: jsonSchema(schema, 'output') } },
+          },
     ]),
   );
+}
+
+/** A body that isn't JSON says so: `z.string().meta({ contentMediaType: 'text/plain' })`. */
+function mediaTypeOf(schema: z.ZodType): string {
+  const { contentMediaType } = schema.meta() ?? {};
+  return typeof contentMediaType === 'string' ? contentMediaType : 'application/json';
 }
 
 function refusalsOf(api: ApiDescription, codes: readonly string[]): Record<string, object> {

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from '@baton/kernel/db';
+import { nobody } from './authn/caller.ts';
+import type { Context } from './context.ts';
+import { flushEvents } from './journal/journal.ts';
+
+/** What a job of the worker works with. */
+export interface WorkerTools extends Pick<Context, 'settings' | 'log' | 'counters'> {
+  readonly pool: Pool;
+  /**
+   * Runs one unit of work of one tenant in a transaction of its own. Its events are written with it and name no actor
+   * (core, section 17.1); readers are woken after the commit.
+   */
+  command<T>(job: string, tenantId: string, work: (context: Context) => Promise<T>): Promise<T>;
+}
+
+export type BackgroundParts = Pick<
+  Context,
+  'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'
+> & {
+  readonly pool: Pool;
+  wake(tenantId: string): void;
+};
+
+export function workerTools(parts: BackgroundParts): WorkerTools {
+  const { settings, log, counters, health, pool, wake, publishBindingChange } = parts;
+  const traceRunId = `run_${randomBytes(16).toString('hex')}`;
+  return {
+    settings,
+    log,
+    counters,
+    pool,
+    async command(job, tenantId, work) {
+      const { context, result } = await pool.transaction(async (tx) => {
+        const context: Context = {
+          db: tx,
+          transactional: true,
+          caller: { ...nobody, tenantId },
+          tenantId,
+          settings,
+          log,
+          counters,
+          health,
+          endpoint: `worker ${job}`,
+          requestId: 'worker',
+          correlationId: `worker-${job}`,
+          traceRunId,
+          drafts: [],
+          wroteEvents: false,
+          afterCommit: [],
+          publishBindingChange,
+        };
+        const result = await work(context);
+        await flushEvents(context);
+        return { context, result };
+      });
+      for (const act of context.afterCommit) act();
+      if (context.wroteEvents) wake(tenantId);
+      return result;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { type Db, sqlState } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { Registry } from 'prom-client';
+import type { z } from 'zod';
+import type { NotReady, Ready } from './health.api.ts';
+import { type LiveCountsRow, readLiveCounts, readRevision } from './health.sql.ts';
+
+/** What this process knows of itself and of its store (core, section 2). */
+export interface Health {
+  readiness(): Promise<z.infer<typeof Ready> | z.infer<typeof NotReady>>;
+  /** Every figure in the text exposition format. */
+  exposition(): Promise<string>;
+}
+
+/** Counting is shared by all who ask within this time (W19). */
+const countsAgeMsMax = 5000;
+/** A probe asks again soon; it must not wait for a pool that is exhausted or a store that hangs. */
+const readinessWaitMs = 3000;
+
+const undefinedTable = '42P01';
+
+/** @param headRevision the newest migration that this program knows */
+export function createHealth(options: {
+  db: Db;
+  registry: Registry;
+  headRevision: number;
+  log: Logger;
+}): Health {
+  const { db, registry, headRevision, log } = options;
+  let counts: { readAt: number; row: Promise<LiveCountsRow | undefined> } | undefined;
+
+  async function readiness() {
+    try {
+      const dbRevision = await within(readinessWaitMs, revisionOf(db));
+      if (dbRevision < headRevision)
+        return {
+          status: 'unavailable' as const,
+          reason: 'migrations_pending' as const,
+          dbRevision,
+          headRevision,
+        };
+      return { status: 'ready' as const, revision: dbRevision };
+    } catch (error) {
+      log.warn({ err: error }, 'not ready: the database is out of reach');
+      return { status: 'unavailable' as const, reason: 'database_unreachable' as const };
+    }
+  }
+
+  function countsOf(): Promise<LiveCountsRow | undefined> {
+    const now = performance.now();
+    if (counts === undefined || now - counts.readAt > countsAgeMsMax) {
+      const row = db.row(readLiveCounts()).catch((error: unknown) => {
+        log.warn({ err: error }, 'the gauges could not be read');
+        counts = undefined;
+        return undefined;
+      });
+      counts = { readAt: now, row };
+    }
+    return counts.row;
+  }
+
+  return {
+    readiness,
+    async exposition() {
+      const [counters, row] = await Promise.all([registry.metrics(), countsOf()]);
+      return `${counters}\n${row === undefined ? '# DB gauges unavailable\n' : gaugesOf(row)}`;
+    },
+  };
+}
+
+async function revisionOf(db: Db): Promise<number> {
+  try {
+    return (await db.row(readRevision))?.revision ?? 0;
+  } catch (error) {
+    if (sqlState(error) === undefinedTable) return 0;
+    throw error;
+  }
+}
+
+function gaugesOf(row: LiveCountsRow): string {
+  const gauges: [name: string, help: string, value: number][] = [
+    ['active_harness_sessions', 'Sessions whose lease is live.', row.sessions],
+    ['active_claims', 'Claims whose lease is live.', row.claims],
+    ['active_runs', 'Runs that are running.', row.runs],
+    [
+      'journal_horizon_age_seconds',
+      'Age of the oldest committed event that an open transaction still holds back.',
+      row.horizon_age_seconds,
+    ],
+  ];
+  return gauges
+    .map(([name, help, value]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`)
+    .join('\n');
+}
+
+async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, refuse) => {
+    timer = setTimeout(() => refuse(new Error(`no answer within ${waitMs} ms`)), waitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RunningService } from './http.ts';
+import type { Logger } from './log.ts';
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Counts the requests under way, so that a stop can wait for them. */
+export interface DrainableHandler {
+  readonly handler: Handler;
+  /** From now on every answer ends its connection; resolves when none is under way, or after `waitMsMax`. */
+  drain(waitMsMax: number): Promise<void>;
+}
+
+export function drainable(handler: Handler): DrainableHandler {
+  const underWay = new Set<ServerResponse>();
+  let drained: (() => void) | undefined;
+  // A connection that is kept alive would bring its next request to a service that is going away.
+  const endConnection = (res: ServerResponse) => {
+    if (!res.headersSent) res.setHeader('connection', 'close');
+  };
+  return {
+    handler(req, res) {
+      underWay.add(res);
+      if (drained !== undefined) endConnection(res);
+      res.once('close', () => {
+        underWay.delete(res);
+        if (underWay.size === 0) drained?.();
+      });
+      handler(req, res);
+    },
+    async drain(waitMsMax) {
+      underWay.forEach(endConnection);
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((done) => {
+        drained = done;
+        timer = setTimeout(done, waitMsMax);
+        if (underWay.size === 0) done();
+      });
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * Opens a port for a service until the process is told to stop (SIGTERM, SIGINT); requests under way are finished.
+ * @returns where it listens, and a promise of its end
+ * @throws Error with one sentence when the port can't be had
+ */
+export async function listenUntilStopped(
+  service: RunningService,
+  { host, port, log }: { host: string; port: number; log: Logger },
+): Promise<{ url: string; stopped: Promise<void> }> {
+  const server = createServer((req, res) => service.handler(req, res));
+  server.on('upgrade', (req, socket, head) => {
+    if (service.upgrade !== undefined) service.upgrade(req, socket, head);
+    else socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+  });
+  await new Promise<void>((done, refuse) => {
+    server.once('error', (error: NodeJS.ErrnoException) => refuse(portError(error, host, port)));
+    server.listen(port, host, done);
+  });
+  const stopped = new Promise<void>((done, refuse) => {
+    const stop = (signal: string) => {
+      log.info({ signal }, 'stopping: requests under way are finished first');
+      const closed = new Promise<void>((end) => server.close(() => end()));
+      service
+        .close()
+        .then(() => closed)
+        .then(done, refuse);
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
+  });
+  const { address, family, port: openPort } = server.address() as AddressInfo;
+  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${openPort}`, stopped };
+}
+
+function portError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'another program uses it',
+    EACCES: 'this user may not open it',
+    EADDRNOTAVAIL: 'this machine has no such address',
+  };
+  return new Error(`Can't listen on ${host}:${port}: ${reasons[error.code ?? ''] ?? error.message}.`, {
+    cause: error,
+  });
+}
