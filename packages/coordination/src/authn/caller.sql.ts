@@ -1,16 +1,19 @@
-import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
 
+export interface LockedPrincipalRow {
+  id: string;
+  kind: 'human' | 'agent' | 'service';
+  status: 'active' | 'paused' | 'disabled';
+}
+
 /**
- * Locks the caller's row (shared) for the rest of the command, so that a disable either waits for the command or is
- * seen by it.
- * @returns whether the principal is active
+ * Locks a principal's row for the rest of the command. `key share` is the lock that every row which names the principal
+ * takes anyway: commands of one principal don't wait for each other, nor for a changed display name. A disable takes
+ * `for update`, so it waits for them all, or they see it.
  */
-export async function lockActivePrincipal(
-  tx: Db,
-  caller: { tenantId: string; principalId: string },
-): Promise<boolean> {
-  const principal = await tx.row<{ status: string }>(sql`
-    select status from principals where id = ${caller.principalId} and tenant_id = ${caller.tenantId} for share`);
-  return principal?.status === 'active';
+export function lockPrincipalShared(tenantId: string, principalId: string) {
+  return sql<LockedPrincipalRow>`
+    select id, kind, status from principals
+    where id = ${principalId} and tenant_id = ${tenantId}
+    for key share`;
 }

@@ -177,11 +177,13 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   };
 }
 
-async function listen(env: Record<string, string>, closers: (() => Promise<void>)[]) {
-  const service = await createCoordination({
-    env,
-    log: createLog({ name: 'coordination', level: 'error', sync: true }),
-  });
+/** One process of the service. */
+export async function listen(
+  env: Record<string, string>,
+  closers: (() => Promise<void>)[],
+  log = createLog({ name: 'coordination', level: 'error', sync: true }),
+) {
+  const service = await createCoordination({ env, log });
   const server = createServer((req, res) => service.handler(req, res));
   server.on('upgrade', (req, socket, head) => service.upgrade?.(req, socket, head));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

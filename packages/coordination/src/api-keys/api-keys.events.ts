@@ -1,0 +1,34 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+export const apiKeyCreated = defineEvent(
+  'api_key.created',
+  'api_key',
+  z.strictObject({ principalId: Uuid, keyPrefix: z.string(), permissions: z.array(z.string()) }),
+);
+
+/** The last two are of the command that revokes every emergency key. */
+export const apiKeyRevoked = defineEvent(
+  'api_key.revoked',
+  'api_key',
+  z.strictObject({
+    keyPrefix: z.string(),
+    breakGlass: z.literal(true).optional(),
+    issuedBy: z.string().optional(),
+  }),
+);
+
+export const breakGlassIssued = defineEvent(
+  'api_key.break_glass_issued',
+  'api_key',
+  z.strictObject({
+    principalId: Uuid,
+    keyPrefix: z.string(),
+    permissions: z.array(z.string()),
+    expiresAt: Timestamp,
+    ttlSeconds: z.int(),
+    reason: z.string(),
+    issuedBy: z.string(),
+  }),
+);

@@ -1,0 +1,17 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** The last two are absent when no identity was bound. */
+export const tenantBootstrapped = defineEvent(
+  'tenant.bootstrapped',
+  'tenant',
+  z.strictObject({
+    slug: z.string(),
+    adminPrincipalId: Uuid,
+    apiKeyId: Uuid,
+    apiKeyPrefix: z.string(),
+    iamBindingId: Uuid.optional(),
+    iamPrincipalId: Uuid.optional(),
+  }),
+);

@@ -1,0 +1,30 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+const boundIdentity = {
+  principalId: Uuid,
+  issuer: z.string(),
+  iamTenantId: Uuid,
+  iamPrincipalId: Uuid,
+  permissions: z.array(z.string()),
+};
+
+export const iamBindingCreated = defineEvent(
+  'iam_binding.created',
+  'iam_binding',
+  z.strictObject(boundIdentity),
+);
+
+/** `previousPrincipalId` where the identity moved from another principal. */
+export const iamBindingUpdated = defineEvent(
+  'iam_binding.updated',
+  'iam_binding',
+  z.strictObject({ ...boundIdentity, previousPrincipalId: Uuid.optional() }),
+);
+
+export const iamBindingRevoked = defineEvent(
+  'iam_binding.revoked',
+  'iam_binding',
+  z.strictObject({ principalId: Uuid, issuer: z.string(), iamPrincipalId: Uuid }),
+);
