@@ -1,5 +1,9 @@
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/db';
+import { decodeCursor, type Page } from '@baton/kernel/paging';
+import { compiled, sql } from '@baton/kernel/sql';
 import type { TaskRef } from '../tasks/task-ref.ts';
+
+export const claimStatuses = ['active', 'released', 'stale'] as const;
 
 export interface ClaimRow {
   id: string;
@@ -7,7 +11,7 @@ export interface ClaimRow {
   task_id: string;
   session_id: string;
   holder_id: string;
-  status: 'active' | 'released' | 'stale';
+  status: (typeof claimStatuses)[number];
   fencing_token: number;
   intent: string;
   acquired_at: string;
@@ -123,4 +127,38 @@ export function takeLease(request: LeaseRequest) {
       (select payload from said where n = 1) as expired_payload,
       (select payload from said where n = 2) as claimed_payload
     from made`;
+}
+
+export function findClaim(tenantId: string, claimId: string) {
+  return sql<ClaimRow>`select * from claims where id = ${claimId} and tenant_id = ${tenantId}`;
+}
+
+export interface ClaimFilter {
+  taskId?: string | undefined;
+  sessionId?: string | undefined;
+  status?: ClaimRow['status'] | undefined;
+}
+
+const build = queryBuilder<{ claims: ClaimRow }>();
+export const claimsNewestFirst = 'claims';
+
+/** One page and one row more, newest first. */
+export function listClaims(tenantId: string, filter: ClaimFilter, page: Page) {
+  let query = build
+    .selectFrom('claims')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('acquired_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId);
+  if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (page.cursor !== undefined) {
+    const [acquiredAt, id] = decodeCursor(claimsNewestFirst, page.cursor, ['timestamp', 'uuid']);
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('acquired_at', 'id'), '<', tuple(acquiredAt as string, id as string)),
+    );
+  }
+  return compiled(query);
 }

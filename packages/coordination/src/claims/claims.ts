@@ -1,16 +1,30 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { cutPage, type Page } from '@baton/kernel/paging';
 import type { z } from 'zod';
+import { leaseBounds } from '../config.ts';
 import type { Context } from '../context.ts';
 import { noteEvent } from '../journal/journal.ts';
+import { holds } from '../permissions.ts';
 import { fail } from '../service.ts';
 import { requireLiveSession } from '../sessions/live-session.ts';
 import { requireClaimableTask } from '../tasks/claimability.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import type { Claim, ClaimRequest } from './claims.api.ts';
 import { claimExpired, taskClaimed } from './claims.events.ts';
-import { type ClaimRow, type LeaseRow, takeLease } from './claims.sql.ts';
+import {
+  type ClaimFilter,
+  type ClaimRow,
+  claimStatuses,
+  claimsNewestFirst,
+  findClaim,
+  type LeaseRow,
+  listClaims,
+  takeLease,
+} from './claims.sql.ts';
+import { lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
+import { releaseClaims } from './release.ts';
 
 /** What a task showed under its lock may change once more only by a relation added in between. */
 const attemptsMax = 3;
@@ -32,16 +46,70 @@ export async function claimTask(
     return lease;
   }
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    if (ttlSeconds !== undefined) {
+      const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
+      if (lease !== undefined) return granted(context, lease);
+    }
     await requireLiveSession(context, request.sessionId);
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) {
-      const { CP_CLAIM_TTL_MIN_SECONDS: min, CP_CLAIM_TTL_MAX_SECONDS: max } = context.settings;
+      const { min, max } = leaseBounds(context.settings, 'CP_CLAIM');
       fail('invalid_ttl', { min, max });
     }
-    const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
-    if (lease !== undefined) return granted(context, lease);
   }
   throw new Error('a claim was refused although nothing stood in its way');
+}
+
+/**
+ * Takes over the task of a claim that is dead, or that ended before.
+ * @throws Refusal `not_found`, those of a session, `claim_not_expired` while the claim is live, those of `claimTask`
+ */
+export async function reclaimTask(
+  context: Context,
+  claimId: string,
+  request: z.output<typeof ClaimRequest>,
+): Promise<Claim> {
+  const claim = await getClaim(context, claimId);
+  await requireLiveSession(context, request.sessionId);
+  await context.db.row(lockTaskOfClaim(context.tenantId, claimId));
+  const state = await context.db.row(readLeaseState(context.tenantId, claimId));
+  if (state !== undefined && state.status === 'active' && !state.lease_over && !state.session_over)
+    fail('claim_not_expired', { claimId, expiresAt: state.expires_at });
+  return claimTask(context, { id: claim.taskId, number: null }, request);
+}
+
+/** @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function readClaims(
+  context: Context,
+  { status, ...asked }: Omit<ClaimFilter, 'status'> & { status?: string | undefined },
+  page: Page,
+) {
+  const known = claimStatuses.find((name) => name === status);
+  if (status !== undefined && known === undefined) fail('invalid_status', { known: claimStatuses });
+  const found = await context.db.rows(listClaims(context.tenantId, { ...asked, status: known }, page));
+  const { rows, nextCursor } = cutPage(found, page, claimsNewestFirst, (row) => [row.acquired_at, row.id]);
+  return { items: rows.map(claimOf), nextCursor };
+}
+
+/** @throws Refusal `not_found` */
+export async function getClaim(context: Context, claimId: string): Promise<Claim> {
+  const row = await context.db.row(findClaim(context.tenantId, claimId));
+  return row === undefined ? fail('not_found') : claimOf(row);
+}
+
+/**
+ * Releases a claim for its holder or a manager; one that ended before stays as it is.
+ * @throws Refusal `not_found`, `claim_holder_mismatch`
+ */
+export async function releaseClaim(context: Context, claimId: string, reason: string): Promise<Claim> {
+  const claim = await getClaim(context, claimId);
+  const isHolder = claim.holderId === context.caller.principalId;
+  if (!isHolder && !holds(context.caller.permissions, 'claims.manage'))
+    fail('claim_holder_mismatch', { claimId });
+  if (claim.status !== 'active') return claim;
+  const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
+  // It ended between the look and the lock.
+  return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 
 async function tryLease(
@@ -61,10 +129,9 @@ async function tryLease(
 
 /** The asked lease in seconds, or undefined when it is out of bounds: that is refused last. */
 function claimTtl({ settings }: Context, asked: number | undefined): number | undefined {
-  const ttlSeconds = asked ?? settings.CP_CLAIM_TTL_SECONDS;
-  const fits =
-    ttlSeconds >= settings.CP_CLAIM_TTL_MIN_SECONDS && ttlSeconds <= settings.CP_CLAIM_TTL_MAX_SECONDS;
-  return fits ? ttlSeconds : undefined;
+  const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
+  const ttlSeconds = asked ?? usual;
+  return ttlSeconds >= min && ttlSeconds <= max ? ttlSeconds : undefined;
 }
 
 function leaseRequest(
