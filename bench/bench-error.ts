@@ -1,0 +1,2 @@
+/** Ends a measurement with one sentence. */
+export class BenchError extends Error {}

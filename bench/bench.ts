@@ -1,0 +1,26 @@
+// npm run bench -- NAME [options]: measures one hot path on this machine. docs/performance.md says what and how.
+import { SettingError } from '@baton/kernel/config';
+import { StartError } from '@baton/platform/start-error';
+import { BenchError } from './bench-error.ts';
+import { benchClaim } from './claim/claim.bench.ts';
+
+const benches: Readonly<Record<string, (args: string[]) => Promise<void>>> = { claim: benchClaim };
+
+const [name = '', ...args] = process.argv.slice(2);
+const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
+if (bench === undefined) {
+  console.error(
+    `Usage: npm run bench -- NAME [options]; NAME is one of: ${Object.keys(benches).join(', ')}.`,
+  );
+  process.exitCode = 2;
+} else {
+  try {
+    await bench(args);
+  } catch (error) {
+    const isPlain = [BenchError, SettingError, StartError].some((kind) => error instanceof kind);
+    const isUsage = String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');
+    if (!isPlain && !isUsage) throw error;
+    console.error((error as Error).message);
+    process.exitCode = isUsage ? 2 : 1;
+  }
+}

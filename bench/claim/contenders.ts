@@ -1,0 +1,91 @@
+import { takeLease } from '@baton/coordination/claims/claims.sql';
+import { createPool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { BenchError } from '../bench-error.ts';
+import type { ClaimFixture, Claimant } from './fixture.ts';
+import { RawConnection } from './raw-connection.ts';
+
+/** One of the ways to claim that are compared. */
+export interface Contender {
+  readonly name: string;
+  /** Claims one task on the connection with this number. */
+  claim(connection: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const leaseSeconds = 300;
+
+/** `POST /tasks/{id}:claim` with a token, each agent on its own connection. */
+export async function overHttp(port: number, fixture: ClaimFixture, connections: number): Promise<Contender> {
+  const lanes = await Promise.all(
+    fixture.claimants.slice(0, connections).map(async (claimant) => ({
+      socket: await RawConnection.open(port),
+      rest: requestRest(port, claimant),
+    })),
+  );
+  return {
+    name: 'over HTTP',
+    async claim(connection) {
+      const { socket, rest } = lanes[connection] as (typeof lanes)[number];
+      const status = await socket.exchange(`POST /api/v1/tasks/${fixture.nextTaskId()}${rest}`);
+      if (status !== 200) throw new BenchError(`A claim was answered with ${status}.`);
+    },
+    close: async () => lanes.forEach(({ socket }) => void socket.close()),
+  };
+}
+
+/** All of the request behind the task's id, made once. */
+function requestRest(port: number, { token, sessionId }: Claimant): string {
+  const body = JSON.stringify({ sessionId });
+  const head = [
+    ':claim HTTP/1.1',
+    `host: 127.0.0.1:${port}`,
+    `authorization: Bearer ${token}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** The service's own statement, sent by the driver without a service in between. */
+export async function overBareDriver(
+  databaseUrl: string,
+  fixture: ClaimFixture,
+  connections: number,
+): Promise<Contender> {
+  const pool = createPool({
+    url: databaseUrl,
+    connectionsMax: connections,
+    applicationName: 'baton-bench',
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 10_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  return {
+    name: 'bare driver',
+    async claim(connection) {
+      const { principalId, iamPrincipalId, sessionId } = fixture.claimants[connection] as Claimant;
+      const requestId = `req_${connection}`;
+      const lease = await pool.row(
+        takeLease({
+          tenantId: fixture.tenantId,
+          principalId,
+          iamPrincipalId,
+          ref: { id: fixture.nextTaskId(), number: null },
+          sessionId,
+          claimId: newId(),
+          claimedEventId: newId(),
+          expiredEventId: newId(),
+          ttlSeconds: leaseSeconds,
+          intent: '',
+          correlationId: requestId,
+          requestId,
+          traceRunId: requestId,
+        }),
+      );
+      if (lease === undefined) throw new BenchError('The statement granted no claim.');
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { foundTenant } from '@baton/coordination/bootstrap/founding';
+import { startIssuer } from '@baton/coordination/testing/issuer';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { migrate } from '@baton/kernel/migrate';
+import { sql } from '@baton/kernel/sql';
+import { BenchError } from '../bench-error.ts';
+
+/** An agent with an open session and a valid token. */
+export interface Claimant {
+  readonly principalId: string;
+  readonly iamPrincipalId: string;
+  readonly sessionId: string;
+  readonly token: string;
+}
+
+export interface ClaimFixture {
+  readonly tenantId: string;
+  readonly claimants: readonly Claimant[];
+  /** A task that nobody has claimed yet. @throws Error when all are used up */
+  nextTaskId(): string;
+  /** What coordination must be told to accept the tokens. */
+  readonly settings: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const migrations = join(import.meta.dirname, '../../packages/coordination/migrations');
+const tokenSeconds = 3600;
+const tasksPerInsert = 20_000;
+
+/** Fills an empty database: a tenant, so many agents with sessions and tokens, and so many tasks to claim. */
+export async function makeClaimFixture(
+  databaseUrl: string,
+  agents: number,
+  tasks: number,
+): Promise<ClaimFixture> {
+  await migrate(databaseUrl, migrations);
+  const issuer = await startIssuer();
+  const pool = createPool({
+    url: databaseUrl,
+    connectionsMax: 1,
+    applicationName: 'baton-bench',
+    statementTimeoutMs: 60_000,
+    lockTimeoutMs: 60_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  try {
+    const { tenantId, adminPrincipalId } = await foundTenant(pool, {
+      tenantSlug: 'bench',
+      tenantName: 'Bench',
+      adminDisplayName: 'Bench',
+    });
+    const claimants: Claimant[] = [];
+    for (let index = 0; index < agents; index += 1) {
+      const claimant = await insertClaimant(pool, tenantId, issuer.issuer);
+      const token = await issuer.sign(
+        {
+          sub: claimant.iamPrincipalId,
+          tenant_id: tenantId,
+          scope: ['control-plane:write', 'control-plane:read'],
+        },
+        { lifeSeconds: tokenSeconds },
+      );
+      claimants.push({ ...claimant, token });
+    }
+    const taskIds = await insertTasks(pool, tenantId, adminPrincipalId, tasks);
+    await pool.run(sql`analyze tasks`);
+    return {
+      tenantId,
+      claimants,
+      nextTaskId() {
+        const id = taskIds.pop();
+        if (id === undefined) throw new BenchError('All tasks were claimed: raise --tasks.');
+        return id;
+      },
+      settings: {
+        CP_DATABASE_URL: databaseUrl,
+        CP_IAM_ISSUER: issuer.issuer,
+        CP_IAM_JWKS_URL: issuer.jwksUrl,
+      },
+      close: () => issuer.close(),
+    };
+  } finally {
+    await pool.close();
+  }
+}
+
+async function insertClaimant(pool: Pool, tenantId: string, issuer: string) {
+  const [principalId, iamPrincipalId, sessionId] = [newId(), newId(), newId()];
+  await pool.run(sql`
+    insert into principals (id, tenant_id, kind, display_name)
+    values (${principalId}, ${tenantId}, 'agent', 'bench agent')`);
+  await pool.run(sql`
+    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+    values (${newId()}, ${tenantId}, ${principalId}, ${issuer}, ${tenantId}, ${iamPrincipalId}, '{tasks.claim}')`);
+  await pool.run(sql`
+    insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
+    values (${sessionId}, ${tenantId}, ${principalId}, 'bench', 'connected', now() + interval '1 hour')`);
+  return { principalId, iamPrincipalId, sessionId };
+}
+
+async function insertTasks(
+  pool: Pool,
+  tenantId: string,
+  createdBy: string,
+  tasks: number,
+): Promise<string[]> {
+  const all: string[] = [];
+  while (all.length < tasks) {
+    const ids = Array.from({ length: Math.min(tasksPerInsert, tasks - all.length) }, newId);
+    await pool.run(sql`
+      insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by)
+      select id, ${tenantId}, ${all.length}::bigint + number, (select id from task_types limit 1), 'Task to claim', 'todo',
+        'active', 2, '{"kind":"harness","evidence":[]}', ${createdBy}
+      from unnest(${ids}::uuid[]) with ordinality as given (id, number)`);
+    all.push(...ids);
+  }
+  return all.reverse();
+}

@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startCluster } from '@baton/platform/postgres/cluster';
+import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
+import pg from 'pg';
+
+/** An empty database that lives as long as the measurement. */
+export interface Store {
+  readonly url: string;
+  /** The server's own words about its version. */
+  readonly version: string;
+  close(): Promise<void>;
+}
+
+const name = 'baton_bench';
+
+/**
+ * Starts the PostgreSQL that Baton ships, on a temporary folder, with durable commits; or makes a database on the
+ * server at `address`.
+ */
+export async function openStore(address: string | undefined): Promise<Store> {
+  return address === undefined ? await startOwnServer() : await makeDatabase(address);
+}
+
+async function startOwnServer(): Promise<Store> {
+  const home = mkdtempSync(join(tmpdir(), 'baton-bench-'));
+  const directory = join(home, 'baton', 'postgres');
+  mkdirSync(join(home, 'baton'));
+  const cluster = await startCluster({ directory, durable: true, say: console.error });
+  await ensureDatabase(cluster.url('postgres'), name);
+  const url = cluster.url(name, name);
+  return {
+    url,
+    version: await versionOf(url),
+    async close() {
+      await cluster.stop();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeDatabase(address: string): Promise<Store> {
+  const database = `${name}_${process.pid}`;
+  await ask(address, `create database ${database}`);
+  const url = new URL(address);
+  url.pathname = `/${database}`;
+  return {
+    url: url.href,
+    version: await versionOf(url.href),
+    close: async () => void (await ask(address, `drop database ${database} with (force)`)),
+  };
+}
+
+async function versionOf(url: string): Promise<string> {
+  const rows = await ask(
+    url,
+    `select split_part(version(), ' on ', 1) || ', fsync ' || current_setting('fsync') as version`,
+  );
+  return String(rows[0]?.version);
+}
+
+async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'baton-bench' });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
