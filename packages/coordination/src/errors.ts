@@ -25,7 +25,7 @@ export const errors = {
   permission_denied: forbidden('None of the permissions that would suffice is held.'),
   scope_not_granted: forbidden('The token carries no scope of this service.'),
   permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
-  principal_not_active: forbidden('The principal is paused or disabled.'),
+  principal_not_active: { ...forbidden('The principal is paused or disabled.'), otherStatus: 422 },
   delegation_required: forbidden('No live delegation lets the caller act for that person.'),
   not_eligible: forbidden('The task asks for roles, capabilities or skills that the caller lacks.'),
   bootstrap_disabled: forbidden('No bootstrap secret is configured.'),

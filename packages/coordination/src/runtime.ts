@@ -161,8 +161,10 @@ export function renderError(error: unknown, requestId: string): RenderedError {
       ...(headers && { headers }),
     };
   };
-  if (error instanceof Refusal && error.code in errors)
-    return envelope(error.code as ErrorCode, error.details, error.headers);
+  if (error instanceof Refusal && error.code in errors) {
+    const rendered = envelope(error.code as ErrorCode, error.details, error.headers);
+    return { ...rendered, status: error.status ?? rendered.status };
+  }
   if (error instanceof InvalidRequest) {
     const listed = error.problems.map((problem) => ({
       loc: [problem.in, ...problem.path].join('.'),

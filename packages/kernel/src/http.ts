@@ -127,7 +127,8 @@ export function buildHttp<Caller, Context extends object>(
         const caller = await runtime.authenticate(head, endpoint);
         if (!sizeFirst) refuseDeclaredSize(request, bytesMax);
         const bytes = await readBody(request.raw, bytesMax);
-        const input = readInput(request.params, request.query, head.headers, bytes);
+        const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
+        const input = readInput(request.params, request.query, head.headers, bytes, authorize);
         const answer = await execute(runtime, endpoint, { ...head, endpoint: name, caller }, input);
         runtime.metrics.count(request.method, answer.status, (performance.now() - started) / 1000);
         return send(reply, head, answer.status, answer.body, answer.headers);

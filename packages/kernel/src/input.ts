@@ -49,6 +49,7 @@ export function inputReader(endpoint: Operation) {
     rawQuery: unknown,
     headers: IncomingHttpHeaders,
     bytes: Buffer,
+    beforeIfMatch?: () => void,
   ): ParsedInput => {
     const problems: Problem[] = [];
     const parsedQuery = check('query', query, { ...(rawQuery as object) }, problems) as Record<
@@ -64,6 +65,7 @@ export function inputReader(endpoint: Operation) {
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
     refuseUnstorable(rawParams as object, rawQuery as object, text, sent);
+    beforeIfMatch?.();
     const { limit, cursor, ...rest } = parsedQuery;
     return {
       params: parsedParams,

@@ -50,7 +50,7 @@ function operationOf(api: ApiDescription, endpoint: Operation): object {
     ...(security === undefined ? { security: [] } : { security: [{ [security]: [] }] }),
     parameters: parametersOf(endpoint),
     ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint) }),
-    responses: { ...successesOf(endpoint), ...refusalsOf(api, codes) },
+    responses: { ...successesOf(endpoint), ...refusalsOf(api, endpoint, codes) },
     'x-permission': endpoint.permission,
     'x-errors': codes,
     'x-events': endpoint.emits.map(({ type, version }) => ({ type, version })),
@@ -123,13 +123,21 @@ function mediaTypeOf(schema: z.ZodType): string {
   return typeof contentMediaType === 'string' ? contentMediaType : 'application/json';
 }
 
-function refusalsOf(api: ApiDescription, codes: readonly string[]): Record<string, object> {
-  const byStatus = Map.groupBy(codes, (code) => api.errors[code]?.status ?? 500);
+function refusalsOf(
+  api: ApiDescription,
+  { errors }: Operation,
+  codes: readonly string[],
+): Record<string, object> {
+  const answers = codes.flatMap((code) => {
+    const { status = 500, otherStatus } = api.errors[code] ?? {};
+    const statuses = otherStatus !== undefined && errors.includes(code) ? [status, otherStatus] : [status];
+    return statuses.map((status) => ({ code, status }));
+  });
   return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [
       status,
       {
-        description: group.map((code) => `\`${code}\`: ${api.errors[code]?.when ?? ''}`).join('\n\n'),
+        description: group.map(({ code }) => `\`${code}\`: ${api.errors[code]?.when ?? ''}`).join('\n\n'),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
     ]),

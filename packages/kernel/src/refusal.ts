@@ -2,6 +2,8 @@ export type Details = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly status: number;
+  /** A second status, where an endpoint answers the code for a reason of its own; the refusal then carries it. */
+  readonly otherStatus?: number;
   /** When a client meets it; also the human text of the envelope. */
   readonly when: string;
   /** What a client does about it. */
@@ -20,11 +22,19 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly reason: string | undefined;
   readonly commits: boolean;
+  /** Instead of the status in the table of errors. */
+  readonly status: number | undefined;
 
   constructor(
     code: string,
     details: Details = {},
-    options: { headers?: Record<string, string>; reason?: string; commits?: boolean; cause?: unknown } = {},
+    options: {
+      headers?: Record<string, string>;
+      reason?: string;
+      commits?: boolean;
+      status?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(code, { cause: options.cause });
     this.name = 'Refusal';
@@ -33,6 +43,7 @@ export class Refusal extends Error {
     this.headers = options.headers ?? {};
     this.reason = options.reason;
     this.commits = options.commits ?? false;
+    this.status = options.status;
   }
 }
 

@@ -99,6 +99,8 @@ export interface EndpointSpec<
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
   /** The entity prefix that If-Match must carry; the header is then required. */
   ifMatch?: string;
+  /** The permission is asked before If-Match is looked at: 403 then comes before 428. */
+  permissionFirst?: boolean;
   /** The entity prefix of the ETag of the answer, from its `version`. */
   etag?: string;
   paging?: boolean;
@@ -139,6 +141,7 @@ export interface Endpoint<Context = object> {
   readonly emits: readonly EventDeclaration[];
   readonly idempotency: 'accepted' | 'required' | 'own' | 'ignored';
   readonly ifMatch: string | undefined;
+  readonly permissionFirst: boolean;
   readonly etag: string | undefined;
   readonly paging: boolean;
   readonly transaction: 'command' | 'statement' | 'none';
@@ -187,6 +190,7 @@ export function endpointsOf<V extends Vocabulary>(
       emits: spec.emits ?? [],
       idempotency: spec.idempotency ?? (reads ? 'ignored' : defaults.idempotency),
       ifMatch: spec.ifMatch,
+      permissionFirst: spec.permissionFirst ?? false,
       etag: spec.etag,
       paging: spec.paging ?? false,
       transaction: spec.transaction ?? (reads ? 'none' : 'command'),
