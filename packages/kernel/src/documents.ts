@@ -1,3 +1,4 @@
+import { nodesOf } from './json.ts';
 import { Refusal } from './refusal.ts';
 import type { Json, JsonObject } from './wire.ts';
 
@@ -165,26 +166,6 @@ export function refuseFractions(document: Json, field: string): void {
   for (const { value, path } of nodesOf(document)) {
     if (typeof value === 'number' && !Number.isSafeInteger(value))
       throw new Refusal('non_canonical_value', { field, path: shown(path) });
-  }
-}
-
-interface Node {
-  readonly value: Json;
-  /** `/steps/0/name`, empty for the document itself. */
-  readonly path: string;
-  /** The name under which an object holds it. */
-  readonly key: string | undefined;
-}
-
-function* nodesOf(root: Json): Generator<Node> {
-  const pending: Node[] = [{ value: root, path: '', key: undefined }];
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    yield node;
-    const { value, path } = node;
-    if (typeof value !== 'object' || value === null) continue;
-    const named = !Array.isArray(value);
-    for (const [key, item] of Object.entries(value).reverse())
-      pending.push({ value: item, path: `${path}/${key}`, key: named ? key : undefined });
   }
 }
 

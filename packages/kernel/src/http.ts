@@ -81,13 +81,16 @@ export function buildHttp<Caller, Context extends object>(
       onBadUrl: (_path, req, res) => sendRaw(req, res, new Refusal('not_found')),
     },
     frameworkErrors: (error, request, reply) => fail(request, reply, error),
+    // What arrives during a shutdown is answered as long as the store is there, then with our own 503.
+    return503OnClosing: false,
     clientErrorHandler(_error, socket) {
       if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
     },
   });
-  // The pipeline reads the body itself, after the credential: an anonymous caller must not make us parse.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // The pipeline reads the body itself, after the credential: an anonymous caller must not make us parse. To the
+  // framework no method has a body, so it doesn't judge the content type either.
+  for (const method of app.supportedMethods)
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   const methodsOf = new Map<string, string[]>();
   for (const endpoint of endpoints) {
@@ -98,8 +101,7 @@ export function buildHttp<Caller, Context extends object>(
     app.route({ method: endpoint.method, url, handler: serve(endpoint) });
   }
   for (const [url, methods] of methodsOf) {
-    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
-    if (others.length === 0) continue;
+    const others = app.supportedMethods.filter((method) => !methods.includes(method));
     const allow = methods.join(', ');
     app.route({
       method: others,
@@ -120,7 +122,7 @@ export function buildHttp<Caller, Context extends object>(
     const bytesMax = runtime.bodyBytesMax(endpoint);
     const sizeFirst = runtime.sizeBeforeCredential(endpoint);
     return async (request: FastifyRequest, reply: FastifyReply) => {
-      const head = headOf(request);
+      const head = headOf(request.raw, request.ip);
       const started = performance.now();
       try {
         if (sizeFirst) refuseDeclaredSize(request, bytesMax);
@@ -176,7 +178,7 @@ export function buildHttp<Caller, Context extends object>(
   }
 
   function fail(request: FastifyRequest, reply: FastifyReply, error: unknown) {
-    const head = headOf(request);
+    const head = headOf(request.raw, request.ip);
     let reason = error;
     try {
       refuseDeclaredSize(request, 1024 * 1024);
@@ -187,10 +189,16 @@ export function buildHttp<Caller, Context extends object>(
     return refuse(request, reply, head, reason, `${request.method} (no route)`, undefined);
   }
 
-  function sendRaw(_req: IncomingMessage, res: ServerResponse, error: Refusal) {
-    const requestId = newRequestId();
-    const { status, body } = runtime.render(error, requestId);
-    res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId });
+  /** For an address that the router can't even read. */
+  function sendRaw(req: IncomingMessage, res: ServerResponse, error: Refusal) {
+    const head = headOf(req, '');
+    const { status, body } = runtime.render(error, head.requestId);
+    runtime.metrics.count(head.method, status, 0);
+    res.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': head.requestId,
+      'x-run-id': head.traceRunId,
+    });
     res.end(JSON.stringify(body));
   }
 }
@@ -215,14 +223,14 @@ function codeOf(error: unknown): string {
   return isTemporary(error) ? 'unavailable' : 'internal_error';
 }
 
-function headOf(request: FastifyRequest): RequestHead {
-  const { headers } = request;
+function headOf(raw: IncomingMessage, address: string): RequestHead {
+  const { headers, method = '', url = '' } = raw;
   const requestId = accepted(headers['x-request-id'], requestIdForm) ?? newRequestId();
   return {
-    method: request.method,
-    path: request.url.split('?', 1)[0] as string,
+    method,
+    path: url.split('?', 1)[0] as string,
     headers,
-    address: request.ip,
+    address,
     requestId,
     correlationId: accepted(headers['x-correlation-id'], correlationIdForm) ?? requestId,
     traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${newTraceHex()}`,

@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { parseIfMatch } from './etag.ts';
+import { nodesOf } from './json.ts';
 import { InvalidRequest, type Problem, UnstorableText } from './refusal.ts';
 import type { Operation, Shape } from './service.ts';
+import type { Json } from './wire.ts';
 
 export const problemsMax = 20;
 const problemNameLengthMax = 100;
+const problemPathLengthMax = 200;
 
 /** What a handler gets, before the page's length is judged. */
 export interface ParsedInput {
@@ -101,11 +104,20 @@ function readJson(
   } catch {
     return refuse('json_invalid', 'The body is not valid JSON in UTF-8');
   }
+  if (mayOverflow.test(text) && holdsInfinity(sent as Json))
+    return refuse('json_invalid', 'The body holds a number that is too large');
   if (!expected) {
     const empty = typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0;
     return empty ? { text: '', sent: undefined } : refuse('extra_forbidden', 'This call takes no body');
   }
   return { text, sent };
+}
+
+/** Digits or an exponent that may lie beyond every double: parsed to infinity, it would be stored as null. */
+const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
+
+function holdsInfinity(sent: Json): boolean {
+  return nodesOf(sent).some(({ value }) => value === Infinity || value === -Infinity);
 }
 
 function check(where: Problem['in'], schema: z.ZodType, value: unknown, problems: Problem[]): unknown {
@@ -142,19 +154,19 @@ function problemsOf(where: Problem['in'], issue: z.core.$ZodIssue): Problem[] {
 function refuseUnstorable(params: object, query: object, text: string, sent: unknown): void {
   for (const [name, value] of Object.entries(params)) refuseText(`path.${name}`, String(value));
   for (const [name, value] of Object.entries(query)) refuseText(`query.${name}`, String(value));
-  if (/\\u(0000|d[89a-f])/i.test(text)) refuseTextIn('', sent);
+  if (/\\u(0000|d[89a-f])/i.test(text)) refuseTextIn(sent as Json);
 }
 
-function refuseTextIn(path: string, value: unknown): void {
-  if (typeof value === 'string') return refuseText(path, value);
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, item] of Object.entries(value)) {
-    refuseText(`${path}/${key.replaceAll('\0', '')}`, key);
-    refuseTextIn(`${path}/${key}`, item);
+function refuseTextIn(sent: Json): void {
+  for (const { path, key, value } of nodesOf(sent)) {
+    if (key !== undefined) refuseText(path, key);
+    if (typeof value === 'string') refuseText(path, value);
   }
 }
 
 function refuseText(path: string, value: string): void {
-  if (value.includes('\0')) throw new UnstorableText(path, 'nul_character');
-  if (!value.isWellFormed()) throw new UnstorableText(path.toWellFormed(), 'lone_surrogate');
+  const code = value.includes('\0') ? 'nul_character' : value.isWellFormed() ? undefined : 'lone_surrogate';
+  if (code === undefined) return;
+  const shown = path.replaceAll('\0', '').toWellFormed().slice(0, problemPathLengthMax);
+  throw new UnstorableText(shown, code);
 }
