@@ -1,0 +1,284 @@
+-- GENERATED from migrations/ by: npm run generate
+-- The whole schema of identity, to read and to review; the migrations make it.
+
+create table audiences (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  allowed_scopes text[] not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint audiences_pkey PRIMARY KEY (id),
+  constraint audiences_key UNIQUE (tenant_id, key),
+  constraint audiences_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint audiences_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table audit_records (
+  sequence bigint generated always as identity not null,
+  id uuid default gen_random_uuid() not null,
+  tenant_id uuid not null,
+  action text not null,
+  actor_ref character varying(200) not null,
+  resource_type text not null,
+  resource_id uuid not null,
+  outcome text not null,
+  reason text default ''::text not null,
+  request_id text not null,
+  occurred_at timestamp(3) with time zone default now() not null,
+  constraint audit_records_pkey PRIMARY KEY (sequence),
+  constraint audit_records_outcome_check CHECK ((outcome = ANY (ARRAY['allowed'::text, 'denied'::text])))
+);
+CREATE TRIGGER audit_records_append_only BEFORE DELETE OR UPDATE ON public.audit_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_records_never_truncated BEFORE TRUNCATE ON public.audit_records FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table authentication_contexts (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  external_identity_id uuid,
+  issuer text not null,
+  acr text,
+  amr text[] not null,
+  auth_time timestamp(3) with time zone not null,
+  source text not null,
+  recorded_at timestamp(3) with time zone default now() not null,
+  constraint authentication_contexts_pkey PRIMARY KEY (id),
+  constraint authentication_contexts_source_check CHECK ((source = ANY (ARRAY['bootstrap'::text, 'federation'::text]))),
+  constraint authentication_contexts_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
+  constraint authentication_contexts_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint authentication_contexts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX authentication_contexts_newest ON public.authentication_contexts USING btree (tenant_id, principal_id, recorded_at DESC);
+
+create table events (
+  sequence bigint generated always as identity not null,
+  id uuid not null,
+  tenant_id uuid not null,
+  type text not null,
+  aggregate_type text not null,
+  aggregate_id uuid not null,
+  payload jsonb not null,
+  occurred_at timestamp(3) with time zone default now() not null,
+  constraint events_pkey PRIMARY KEY (sequence),
+  constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
+CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table external_identities (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  issuer text not null,
+  subject text not null,
+  status text default 'active'::text not null,
+  source text not null,
+  identity_provider_id uuid,
+  external_id text default ''::text not null,
+  last_sign_in_at timestamp(3) with time zone,
+  last_acr text,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint external_identities_pkey PRIMARY KEY (id),
+  constraint external_identities_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'federated'::text, 'provisioned'::text]))),
+  constraint external_identities_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint external_identities_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
+  constraint external_identities_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint external_identities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE UNIQUE INDEX external_identities_external_id ON public.external_identities USING btree (identity_provider_id, external_id) WHERE (external_id <> ''::text);
+CREATE INDEX external_identities_of_principal ON public.external_identities USING btree (principal_id);
+CREATE UNIQUE INDEX external_identities_subject ON public.external_identities USING btree (rtrim(issuer, '/'::text), subject);
+
+create table group_members (
+  id uuid not null,
+  tenant_id uuid not null,
+  group_id uuid not null,
+  principal_id uuid not null,
+  source text not null,
+  identity_provider_id uuid,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint group_members_pkey PRIMARY KEY (id),
+  constraint group_members_principal UNIQUE (group_id, principal_id),
+  constraint group_members_source_check CHECK ((source = ANY (ARRAY['local'::text, 'federated'::text, 'scim'::text]))),
+  constraint group_members_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id),
+  constraint group_members_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
+  constraint group_members_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX group_members_of_principal ON public.group_members USING btree (principal_id);
+
+create table groups (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  name text not null,
+  status text default 'active'::text not null,
+  source text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint groups_pkey PRIMARY KEY (id),
+  constraint groups_key UNIQUE (tenant_id, key),
+  constraint groups_source_check CHECK ((source = ANY (ARRAY['local'::text, 'federated'::text, 'scim'::text]))),
+  constraint groups_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table identity_providers (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  issuer text not null,
+  registered_issuer text not null,
+  audience text not null,
+  jwks_uri text default ''::text not null,
+  subject_claim text default 'sub'::text not null,
+  external_id_claim text default 'sub'::text not null,
+  group_claim text default 'groups'::text not null,
+  group_mappings jsonb default '{}'::jsonb not null,
+  required_acr_values text[] default '{}'::text[] not null,
+  required_amr_values text[] default '{}'::text[] not null,
+  lifecycle_profile text default 'read_only'::text not null,
+  jwks_cache_ttl_seconds integer default 300 not null,
+  jwks_stale_grace_seconds integer default 900 not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint identity_providers_pkey PRIMARY KEY (id),
+  constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
+  constraint identity_providers_key UNIQUE (tenant_id, key),
+  constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
+  constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table memberships (
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint memberships_pkey PRIMARY KEY (tenant_id, principal_id),
+  constraint memberships_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint memberships_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX memberships_of_principal ON public.memberships USING btree (principal_id);
+
+create table platform_access_tokens (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  kind text not null,
+  name text not null,
+  public_prefix text not null,
+  secret_hash text not null,
+  audiences text[] not null,
+  scope_ceiling text[] not null,
+  origin text not null,
+  authentication_context_id uuid,
+  auth_issuer text,
+  acr text,
+  amr text[],
+  auth_time timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  revoke_reason text default ''::text not null,
+  rotated_from_id uuid,
+  idempotency_key text,
+  idempotency_fingerprint text,
+  constraint platform_access_tokens_pkey PRIMARY KEY (id),
+  constraint platform_access_tokens_key UNIQUE (tenant_id, idempotency_key),
+  constraint platform_access_tokens_prefix UNIQUE (public_prefix),
+  constraint platform_access_tokens_secret UNIQUE (secret_hash),
+  constraint platform_access_tokens_kind_check CHECK ((kind = ANY (ARRAY['platform_access_token'::text, 'legacy_control_plane_api_key'::text]))),
+  constraint platform_access_tokens_origin_check CHECK ((origin = ANY (ARRAY['sign_in'::text, 'agent'::text, 'migration'::text]))),
+  constraint platform_access_tokens_authentication_context_id_fkey FOREIGN KEY (authentication_context_id) REFERENCES authentication_contexts(id),
+  constraint platform_access_tokens_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint platform_access_tokens_rotated_from_id_fkey FOREIGN KEY (rotated_from_id) REFERENCES platform_access_tokens(id),
+  constraint platform_access_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+) with (fillfactor=80);
+CREATE INDEX platform_access_tokens_live ON public.platform_access_tokens USING btree (principal_id) WHERE (revoked_at IS NULL);
+CREATE INDEX platform_access_tokens_of_tenant ON public.platform_access_tokens USING btree (tenant_id, created_at, id);
+
+create table principals (
+  id uuid not null,
+  kind text not null,
+  display_name text not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint principals_pkey PRIMARY KEY (id),
+  constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service_account'::text, 'workload'::text]))),
+  constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
+);
+
+create table service_accounts (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  client_id text not null,
+  secret_hash text not null,
+  audiences text[] not null,
+  scope_ceiling text[] not null,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint service_accounts_pkey PRIMARY KEY (id),
+  constraint service_accounts_client_id_key UNIQUE (client_id),
+  constraint service_accounts_principal_id_key UNIQUE (principal_id),
+  constraint service_accounts_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint service_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX service_accounts_of_tenant ON public.service_accounts USING btree (tenant_id, created_at);
+
+create table signing_keys (
+  kid text not null,
+  thumbprint text not null,
+  first_seen_at timestamp(3) with time zone default now() not null,
+  constraint signing_keys_pkey PRIMARY KEY (kid)
+);
+
+create table tenants (
+  id uuid not null,
+  slug text not null,
+  name text not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint tenants_pkey PRIMARY KEY (id),
+  constraint tenants_slug_key UNIQUE (slug),
+  constraint tenants_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
+);
+
+CREATE OR REPLACE FUNCTION public.journal_settled()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select least(head.number, (
+    select min((locks.classid::bigint & 65535) << 32 | locks.objid::bigint)
+    from pg_locks locks
+    where locks.locktype = 'advisory' and locks.objsubid = 1 and locks.classid::bigint >> 16 = 19022
+      and locks.database = (select oid from pg_database where datname = current_database())
+      and head.number >= 0))
+  from (select case when is_called then last_value else 0 end as number from events_sequence_seq) head
+$function$;
+
+CREATE OR REPLACE FUNCTION public.mark_journal_writer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  floor bigint;
+begin
+  select case when is_called then last_value else 0 end into floor from events_sequence_seq;
+  perform pg_advisory_xact_lock_shared((19022::bigint << 48) | floor);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $function$;

@@ -1,0 +1,89 @@
+import { addDocs } from '@baton/kernel/docs-page';
+import { buildHttp, type RunningService } from '@baton/kernel/http';
+import { createLog, type Logger } from '@baton/kernel/log';
+import { requestMetrics } from '@baton/kernel/metrics';
+import { Registry } from 'prom-client';
+import { readIdentitySettings, type Settings } from './config.ts';
+import { createCounters } from './counters.ts';
+import { poolOf, prepareDatabase } from './database.ts';
+import { describeApi } from './describe.ts';
+import { endpoints } from './endpoints.ts';
+import { serveMetrics } from './metrics-server.ts';
+import { identityRuntime } from './runtime.ts';
+import { SigningKeys } from './signing-keys/signing-keys.ts';
+import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+
+export interface Identity extends RunningService {
+  /** Reads the signing key again; on a failure the old one stays and the log says why. */
+  reloadSigningKey(): Promise<void>;
+}
+
+/**
+ * Makes the identity service from its settings (IAM_*); whoever owns the port passes requests to its handler. SIGHUP
+ * reads the signing key again.
+ * @throws Error with one sentence for settings, a key or a database that can't be used
+ */
+export async function createIdentity({
+  env,
+}: {
+  env: Readonly<Record<string, string | undefined>>;
+}): Promise<RunningService> {
+  const settings = readIdentitySettings(env);
+  const identity = await openIdentity(
+    settings,
+    createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL }),
+  );
+  const reload = () => void identity.reloadSigningKey();
+  process.on('SIGHUP', reload);
+  return {
+    handler: identity.handler,
+    async close() {
+      process.off('SIGHUP', reload);
+      await identity.close();
+    },
+  };
+}
+
+/** The same without touching the process: what tests use. */
+export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
+  const pool = poolOf(settings, log);
+  const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
+  try {
+    await prepareDatabase(settings, pool);
+    await signingKeys.load(settings, pool, log);
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  if (settings.IAM_BOOTSTRAP_TOKEN === '')
+    log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
+
+  const registry = new Registry();
+  const counters = createCounters(registry, () => signingKeys.waiting);
+  const metrics = requestMetrics(registry);
+  const ledger = new ExchangeLedger(pool);
+  const app = buildHttp(
+    identityRuntime({ settings, pool, log, metrics, counters, signingKeys, ledger }),
+    endpoints,
+  );
+  addDocs(app, 'Baton identity', describeApi());
+  await app.ready();
+  const stopMetrics = await serveMetrics(registry, settings);
+  return {
+    handler: (req, res) => app.routing(req, res),
+    async reloadSigningKey() {
+      try {
+        await signingKeys.load(settings, pool, log);
+        log.info('the signing key was read again');
+      } catch (error) {
+        log.error({ err: error }, 'the signing key could not be read again: the former one stays in use');
+      }
+    },
+    async close() {
+      await stopMetrics();
+      await app.close();
+      await ledger.idle();
+      await pool.close();
+    },
+  };
+}

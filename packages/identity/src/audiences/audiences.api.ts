@@ -1,0 +1,59 @@
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Key, NameSet, tenantParam } from '../fields.ts';
+import { endpoint } from '../service.ts';
+import { audienceCreated, audienceUpdated } from './audiences.events.ts';
+import { createAudience, listAudiences, replaceAllowedScopes } from './audiences.ts';
+
+const Audience = z.strictObject({
+  id: Uuid,
+  tenant_id: Uuid,
+  key: z.string(),
+  allowed_scopes: z.array(z.string()),
+  status: z.enum(['active', 'disabled']),
+});
+
+/** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
+const AudienceRequest = z.strictObject({ key: Key, allowedScopes: NameSet.default([]) });
+export type AudienceRequest = z.infer<typeof AudienceRequest>;
+
+const exampleScopes = ['control-plane:read', 'control-plane:write'];
+
+export const create = endpoint({
+  method: 'POST',
+  path: '/tenants/{tenantId}/audiences',
+  summary: 'Register an audience and the scopes that it allows.',
+  params: tenantParam,
+  body: AudienceRequest,
+  returns: { 201: Audience },
+  errors: ['tenant_not_found', 'invalid_scope', 'audience_exists'],
+  emits: [audienceCreated],
+  example: { key: 'control-plane', allowedScopes: exampleScopes },
+  handle: ({ params, body }, context) => createAudience(context, params.tenantId, body),
+});
+
+export const list = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/audiences',
+  summary: 'List the audiences of a tenant by key.',
+  params: tenantParam,
+  returns: { 200: z.array(Audience) },
+  errors: ['tenant_not_found'],
+  handle: ({ params }, { db }) => listAudiences(db, params.tenantId),
+});
+
+export const change = endpoint({
+  method: 'PATCH',
+  path: '/tenants/{tenantId}/audiences/{key}',
+  summary: 'Replace the scopes that an audience allows; an equal list changes nothing.',
+  params: { ...tenantParam, key: z.string().max(120) },
+  body: z.strictObject({ allowedScopes: NameSet }),
+  returns: { 200: Audience },
+  errors: ['audience_not_found', 'invalid_scope'],
+  emits: [audienceUpdated],
+  example: { allowedScopes: exampleScopes },
+  handle: ({ params, body }, context) =>
+    replaceAllowedScopes(context, params.tenantId, params.key, body.allowedScopes),
+});
+
+export const audiencesApi = [create, list, change];

@@ -1,0 +1,48 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface AudienceRow {
+  id: string;
+  tenant_id: string;
+  key: string;
+  allowed_scopes: string[];
+  status: 'active' | 'disabled';
+}
+
+/** No row when the key is taken; a rival that takes it at this moment is waited for. */
+export function insertAudience(audience: {
+  id: string;
+  tenantId: string;
+  key: string;
+  allowedScopes: readonly string[];
+}) {
+  return sql<AudienceRow>`
+    insert into audiences (id, tenant_id, key, allowed_scopes)
+    values (${audience.id}, ${audience.tenantId}, ${audience.key}, ${audience.allowedScopes})
+    on conflict (tenant_id, key) do nothing
+    returning id, tenant_id, key, allowed_scopes, status`;
+}
+
+/** In the order of code points, whatever the database sorts by. */
+export function findAudiences(tenantId: string) {
+  return sql<AudienceRow>`
+    select id, tenant_id, key, allowed_scopes, status from audiences
+    where tenant_id = ${tenantId}
+    order by key collate "C"`;
+}
+
+export function findActiveAudiences(tenantId: string, keys: readonly string[]) {
+  return sql<AudienceRow>`
+    select id, tenant_id, key, allowed_scopes, status from audiences
+    where tenant_id = ${tenantId} and key = any (${keys}::text[]) and status = 'active'`;
+}
+
+export function lockAudience(tenantId: string, key: string) {
+  return sql<AudienceRow>`
+    select id, tenant_id, key, allowed_scopes, status from audiences
+    where tenant_id = ${tenantId} and key = ${key}
+    for no key update`;
+}
+
+export function updateAllowedScopes(audienceId: string, allowedScopes: readonly string[]) {
+  return sql`update audiences set allowed_scopes = ${allowedScopes} where id = ${audienceId}`;
+}

@@ -1,0 +1,65 @@
+import type { Context } from './context.ts';
+
+/** What is recorded of each act (contract, section 13). */
+export type AuditAction =
+  | 'tenants.create'
+  | 'principals.create'
+  | 'principals.disable'
+  | 'external_identities.link'
+  | 'authentication_contexts.record'
+  | 'audiences.create'
+  | 'audiences.update'
+  | 'groups.create'
+  | 'group_members.add'
+  | 'service_accounts.create'
+  | 'service_accounts.update'
+  | 'service_accounts.rotate_secret'
+  | 'service_accounts.revoke'
+  | 'tokens.exchange'
+  | 'platform_access_tokens.issue'
+  | 'platform_access_tokens.rotate'
+  | 'platform_access_tokens.revoke'
+  | 'platform_access_tokens.exchange'
+  | 'platform_access_tokens.introspect'
+  | 'legacy_credentials.import';
+
+/** An audit row on its way, in the names of its columns. Prefixes may stand in `reason`; secrets and hashes never do. */
+export interface AuditDraft {
+  tenant_id: string;
+  action: AuditAction;
+  actor_ref: string;
+  resource_type: string;
+  resource_id: string;
+  outcome: 'allowed' | 'denied';
+  reason: string;
+  request_id: string;
+}
+
+export interface AuditEntry {
+  tenantId: string;
+  action: AuditAction;
+  /** Kind and id of what was acted upon. */
+  resource: readonly [type: string, id: string];
+  outcome?: 'allowed' | 'denied';
+  reason?: string;
+  /** By default the caller. */
+  actor?: string;
+}
+
+/** Adds a row to the audit record of this change; it is written in the change's own transaction. */
+export function audit(context: Context, entry: AuditEntry): void {
+  context.audits.push(auditDraft(context, entry));
+}
+
+export function auditDraft({ caller, requestId }: Context, entry: AuditEntry): AuditDraft {
+  return {
+    tenant_id: entry.tenantId,
+    action: entry.action,
+    actor_ref: (entry.actor ?? caller.actor).slice(0, 200),
+    resource_type: entry.resource[0],
+    resource_id: entry.resource[1],
+    outcome: entry.outcome ?? 'allowed',
+    reason: entry.reason ?? '',
+    request_id: requestId,
+  };
+}

@@ -1,0 +1,43 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface AuthenticationContextRow {
+  id: string;
+  issuer: string;
+  acr: string | null;
+  amr: string[];
+  auth_time: string;
+  recorded_at: string;
+  /** Older than the age that was asked about; an equal age passes. */
+  is_expired: boolean;
+}
+
+export interface NewContext {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  externalIdentityId: string | null;
+  issuer: string;
+  acr: string | null;
+  amr: readonly string[];
+  /** RFC 3339; null is now, and the future is now too. */
+  authTime: string | null;
+}
+
+export function insertContext(context: NewContext) {
+  return sql<AuthenticationContextRow>`
+    insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
+      source)
+    values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
+      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'bootstrap')
+    returning id, issuer, acr, amr, auth_time, recorded_at, false as is_expired`;
+}
+
+export function findNewestContext(person: { tenantId: string; principalId: string }, ageSecondsMax: number) {
+  return sql<AuthenticationContextRow>`
+    select id, issuer, acr, amr, auth_time, recorded_at,
+      recorded_at < now() - make_interval(secs => ${ageSecondsMax}) as is_expired
+    from authentication_contexts
+    where tenant_id = ${person.tenantId} and principal_id = ${person.principalId}
+    order by recorded_at desc
+    limit 1`;
+}

@@ -1,0 +1,165 @@
+import {
+  choice,
+  flag,
+  integer,
+  map,
+  readSettings,
+  type SettingValues,
+  type Setting,
+  text,
+} from '@baton/kernel/config';
+import { readPrivilegedScopes } from './privileged-scopes.ts';
+
+const seconds = 'seconds';
+const daySeconds = 86_400;
+
+/** Every setting of identity (contract, section 15). Read here and nowhere else. */
+export const settingTable = {
+  IAM_BOOTSTRAP_TOKEN: text({
+    default: '',
+    secret: true,
+    doc: 'The admin secret; empty closes every admin endpoint.',
+  }),
+  IAM_SIGNING_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    aliases: ['IAM_SIGNING_PRIVATE_KEY_FILE'],
+    doc: 'The file with the RSA signing key (PEM, 3072 bits or more, no passphrase).',
+  }),
+  IAM_SIGNING_PRIVATE_KEY: text<string | undefined>({
+    default: undefined,
+    secret: true,
+    doc: 'The signing key itself (PEM); wins over the file.',
+  }),
+  IAM_SIGNING_KEY_ID: text({
+    default: 'local-dev',
+    doc: 'The `kid` of the signing key; a new key needs a new one.',
+  }),
+  IAM_SIGNING_QUEUE_MAX: integer({
+    default: 512,
+    min: 1,
+    max: 100_000,
+    unit: 'signatures',
+    doc: 'Signatures that may wait; one more is answered 503 with Retry-After.',
+  }),
+  IAM_PUBLIC_URL: address({
+    default: 'http://localhost:8010',
+    doc: 'Where the installation is reached from outside; `iss` is this with `/iam` behind it.',
+  }),
+  IAM_ISSUER: address<string | undefined>({
+    default: undefined,
+    doc: 'The `iss` of issued tokens, as it stands; unset means IAM_PUBLIC_URL with `/iam` behind it.',
+  }),
+  IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
+  IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),
+  IAM_METRICS_PORT: integer({
+    default: 0,
+    min: 0,
+    max: 65_535,
+    doc: 'The port that serves `/metrics`, on the same address; 0 serves none.',
+  }),
+  IAM_DATABASE_URL: text({
+    default: 'postgresql://iam:iam@localhost:5435/iam',
+    secret: true,
+    doc: 'The PostgreSQL database (15 or later) of identity.',
+  }),
+  IAM_DATABASE_CONNECTIONS_MAX: integer({
+    default: 20,
+    min: 1,
+    max: 1000,
+    unit: 'connections',
+    doc: 'Connections to the database per process at most.',
+  }),
+  IAM_STATEMENT_TIMEOUT_SECONDS: integer({
+    default: 10,
+    min: 1,
+    max: 3600,
+    unit: seconds,
+    doc: 'The longest that a statement may run or wait for a lock.',
+  }),
+  IAM_CREATE_SCHEMA_ON_STARTUP: flag({
+    default: false,
+    doc: 'Whether a start brings the database up to date; without it an old database is not served.',
+  }),
+  IAM_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
+    default: 'info',
+    doc: 'The least severe line that is logged.',
+  }),
+  IAM_TOKEN_TTL_SECONDS: integer({
+    default: 300,
+    min: 1,
+    max: daySeconds,
+    unit: seconds,
+    doc: 'How long an access token lives.',
+  }),
+  IAM_PAT_DEFAULT_TTL_SECONDS: integer({
+    default: 30 * daySeconds,
+    min: 60,
+    unit: seconds,
+    doc: 'How long a platform access token lives that asks for no time; never beyond the maximum.',
+  }),
+  IAM_PAT_MAX_TTL_SECONDS: integer({
+    default: 365 * daySeconds,
+    min: 60,
+    unit: seconds,
+    doc: 'The longest life of a platform access token.',
+  }),
+  IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS: integer({
+    default: 300,
+    unit: seconds,
+    doc: 'How old the recorded sign-in of a person may be when a token is issued.',
+  }),
+  IAM_PAT_LAST_USED_INTERVAL_SECONDS: integer({
+    default: 30,
+    unit: seconds,
+    doc: 'How stale `lastUsedAt` may be before an exchange writes it again; 0 writes it each time.',
+  }),
+  IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS: integer({
+    default: 90 * daySeconds,
+    min: 60,
+    unit: seconds,
+    doc: 'The longest life of an imported legacy key.',
+  }),
+  IAM_PRIVILEGED_SCOPES: map({
+    default: {},
+    doc: 'Further scopes that only members of a group get, by federation: scope to group key.',
+  }),
+  IAM_PEOPLE_SCOPE: text({ default: 'iam:people', doc: 'The privileged scope of people management.' }),
+  IAM_PEOPLE_ADMIN_GROUP: text({
+    default: 'people-admins',
+    doc: 'The group whose members may have that scope.',
+  }),
+};
+
+export interface Settings extends SettingValues<typeof settingTable> {
+  /** The `iss` of issued tokens. */
+  readonly issuer: string;
+  /** Group key by privileged scope (contract, section 9.6). */
+  readonly privilegedScopes: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads the settings of identity.
+ * @throws SettingError with one sentence for a value that can't be used
+ */
+export function readIdentitySettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const values = readSettings(settingTable, env);
+  return {
+    ...values,
+    issuer: values.IAM_ISSUER ?? `${values.IAM_PUBLIC_URL}/iam`,
+    privilegedScopes: readPrivilegedScopes(values),
+  };
+}
+
+/** An http address. Consumers compare issuers character by character, so one with a slash at its end is refused. */
+function address<T extends string | undefined>(options: { default: T; doc: string }): Setting<T | string> {
+  return {
+    ...options,
+    kind: 'address',
+    parse(value) {
+      if (!/^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?$/i.test(value))
+        throw new Error('must be an http or https address.');
+      if (value.endsWith('/')) throw new Error('must not end in a slash.');
+      return value;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Db } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { AuditDraft } from './audit.ts';
+import type { Caller } from './caller.ts';
+import type { Settings } from './config.ts';
+import type { Counters } from './counters.ts';
+import type { EventDraft } from './journal/journal.ts';
+import type { SigningKeys } from './signing-keys/signing-keys.ts';
+import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+
+/** What a handler works with: who asks, the store (in the command's transaction), and what is to be recorded. */
+export interface Context {
+  /** The transaction of a command; the pool where the endpoint has none. */
+  readonly db: Db;
+  readonly caller: Caller;
+  readonly settings: Settings;
+  readonly signingKeys: SigningKeys;
+  readonly ledger: ExchangeLedger;
+  readonly counters: Counters;
+  readonly log: Logger;
+  readonly endpoint: string;
+  readonly requestId: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Written in one statement just before the commit; filled by `emit` only. */
+  readonly events: EventDraft[];
+  /** Written in the same statement; filled by `audit` only. */
+  readonly audits: AuditDraft[];
+}

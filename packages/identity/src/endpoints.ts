@@ -1,0 +1,34 @@
+import type { Endpoint } from '@baton/kernel/service';
+import { audiencesApi } from './audiences/audiences.api.ts';
+import { authenticationContextsApi } from './authentication-contexts/authentication-contexts.api.ts';
+import type { Context } from './context.ts';
+import { externalIdentitiesApi } from './external-identities/external-identities.api.ts';
+import { groupsApi } from './groups/groups.api.ts';
+import { healthApi } from './health/health.api.ts';
+import { journalApi } from './journal/journal.api.ts';
+import { legacyCredentialsApi } from './legacy-credentials/legacy-credentials.api.ts';
+import { platformAccessTokensApi } from './platform-access-tokens/platform-access-tokens.api.ts';
+import { presentedTokensApi } from './platform-access-tokens/presented.api.ts';
+import { principalsApi } from './principals/principals.api.ts';
+import { serviceAccountsApi } from './service-accounts/service-accounts.api.ts';
+import { signingKeysApi } from './signing-keys/signing-keys.api.ts';
+import { tenantsApi } from './tenants/tenants.api.ts';
+import { tokensApi } from './tokens/tokens.api.ts';
+
+/** Every operation of identity. What is not listed here does not exist. */
+export const endpoints: readonly Endpoint<Context>[] = [
+  ...healthApi,
+  ...signingKeysApi,
+  ...tenantsApi,
+  ...principalsApi,
+  ...externalIdentitiesApi,
+  ...authenticationContextsApi,
+  ...audiencesApi,
+  ...groupsApi,
+  ...serviceAccountsApi,
+  ...platformAccessTokensApi,
+  ...legacyCredentialsApi,
+  ...presentedTokensApi,
+  ...tokensApi,
+  ...journalApi,
+];

@@ -1,0 +1,95 @@
+import type { ErrorTable } from '@baton/kernel/refusal';
+
+const row = (status: number, react: string) => (when: string) => ({ status, when, react });
+
+const malformed = row(400, 'Fix the request.');
+const credential = row(401, 'Get a new credential; the answer never says what is wrong with this one.');
+const forbidden = row(403, 'Ask for less, or have the rights widened.');
+const absent = row(404, 'Check the identifier and the tenant.');
+const conflict = row(409, 'Read the state again, then decide.');
+const exists = row(409, 'Treat it as done, or choose another name.');
+const invalid = row(422, 'Fix the request.');
+
+/** The error registry (identity contract, sections 4 to 8 and 17): status, when a client meets the code, what it does. */
+export const errors = {
+  idempotency_key_required: malformed('Issuing and rotating a token needs an Idempotency-Key.'),
+
+  unauthorized: row(401, 'Send the admin secret.')('The admin header is missing, empty or wrong.'),
+  invalid_token: credential(
+    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active.',
+  ),
+  invalid_client: credential(
+    'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
+  ),
+
+  audience_not_allowed: forbidden(
+    'The credential does not name the audience, or it is not an active audience of the tenant.',
+  ),
+  scope_not_allowed: forbidden('A scope that was asked for lies outside of what the credential may have.'),
+  authentication_context_required: row(
+    403,
+    'Record a sign-in of the person first.',
+  )('No sign-in of this person is recorded.'),
+  authentication_context_expired: row(
+    403,
+    'Record a fresh sign-in of the person.',
+  )('The newest sign-in is older than the allowed age.'),
+
+  tenant_not_found: absent('There is no such tenant, or it is not active.'),
+  principal_not_found: absent('There is no such principal with an active membership in the tenant.'),
+  external_identity_not_found: absent('The principal has no such external identity.'),
+  credential_not_found: absent('The tenant has no such token.'),
+  audience_not_found: absent('The tenant has no such audience.'),
+  service_account_not_found: absent('The tenant has no such service account.'),
+  group_not_found: absent('The tenant has no such group.'),
+  not_found: absent('There is no such path here.'),
+  method_not_allowed: row(405, 'Use a method that Allow names.')('The path exists, but not for this method.'),
+
+  tenant_id_exists: exists('A tenant has this id.'),
+  tenant_slug_exists: exists('A tenant has this slug.'),
+  external_identity_exists: exists('The issuer and subject are linked already, here or in another tenant.'),
+  identity_provider_managed: conflict(
+    "The tenant's identity provider of this issuer links its people itself.",
+  ),
+  audience_exists: exists('The tenant has an audience with this key.'),
+  group_exists: exists('The tenant has a group with this key.'),
+  group_is_federated: conflict('The group is kept by an identity provider or a directory.'),
+  group_membership_exists: exists('The principal is a member of the group.'),
+  principal_not_active: conflict('The principal is paused or disabled.'),
+  credential_not_active: conflict('The token is revoked or expired.'),
+  credential_conflict: row(
+    409,
+    'Retry with the same Idempotency-Key.',
+  )('Another token got in the way while this one was made.'),
+  credential_exists: exists('A token with this prefix or this hash exists.'),
+  service_account_revoked: conflict('The service account is revoked.'),
+  idempotency_key_reused: row(409, 'Use a new key.')('The key was used for another request.'),
+
+  request_too_large: row(413, 'Send less.')('The body is larger than 1 MiB.'),
+
+  invalid_request: invalid(
+    'The request has another form than the declared one; `detail` is a list of the problems.',
+  ),
+  validation_error: invalid(
+    'A text holds a character that can not be stored; `detail` is a list of the problems.',
+  ),
+  principal_kind_not_allowed: invalid('Only humans and agents get tokens; services use client credentials.'),
+  human_principal_required: invalid('Only humans sign in.'),
+  unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
+  invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
+  expiry_too_long: invalid('The token would live longer than the allowed maximum.'),
+  invalid_scope: invalid('A scope has 1 to 120 characters.'),
+  invalid_credential_material: invalid('The prefix or the hash of the key is not hexadecimal.'),
+  compatibility_window_too_long: invalid('The imported key would live longer than the allowed maximum.'),
+
+  internal_error: row(
+    500,
+    'Report it with the request id.',
+  )('A failure of ours, or no signing key is configured. `detail` holds no code.'),
+  unavailable: row(
+    503,
+    'Retry after the seconds that Retry-After names.',
+  )('The database can not be used now, or too many signatures are waiting.'),
+} satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;

@@ -1,0 +1,15 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** The subject stays out: it may tell who a person is. */
+export const externalIdentityLinked = defineEvent(
+  'external_identity.linked',
+  'external_identity',
+  z.strictObject({
+    externalIdentityId: Uuid,
+    principalId: Uuid,
+    identityProvider: z.string().optional(),
+    provisioningSource: z.string().optional(),
+  }),
+);

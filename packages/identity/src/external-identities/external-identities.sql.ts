@@ -1,0 +1,39 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface ExternalIdentityRow {
+  id: string;
+  principal_id: string;
+  issuer: string;
+  subject: string;
+  status: 'active' | 'disabled';
+  created_at: string;
+}
+
+/** An active provider of this issuer that links its people itself. */
+export function findReadOnlyProvider(tenantId: string, issuer: string) {
+  return sql<{ id: string }>`
+    select id from identity_providers
+    where tenant_id = ${tenantId} and issuer = rtrim(${issuer}, '/') and status = 'active'
+      and lifecycle_profile = 'read_only'`;
+}
+
+/** No row when issuer and subject are linked already; a rival that links them at this moment is waited for. */
+export function insertExternalIdentity(identity: {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  issuer: string;
+  subject: string;
+}) {
+  return sql<ExternalIdentityRow>`
+    insert into external_identities (id, tenant_id, principal_id, issuer, subject, source)
+    values (${identity.id}, ${identity.tenantId}, ${identity.principalId}, ${identity.issuer}, ${identity.subject},
+      'manual')
+    on conflict (rtrim(issuer, '/'), subject) do nothing
+    returning id, principal_id, issuer, subject, status, created_at`;
+}
+
+export function findExternalIdentity(principalId: string, externalIdentityId: string) {
+  return sql<{ id: string }>`
+    select id from external_identities where id = ${externalIdentityId} and principal_id = ${principalId}`;
+}

@@ -1,0 +1,35 @@
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** The forms of fields that several resources share (contract, sections 1, 5 and 6). */
+
+/** Text of `min` to `max` characters: code points, not UTF-16 units. */
+export function characters(min: number, max: number) {
+  return z
+    .string()
+    .refine((text) => {
+      const count = [...text].length;
+      return count >= min && count <= max;
+    }, `must have ${min} to ${max} characters`)
+    .meta({ minLength: min, maxLength: max });
+}
+
+export const Name = characters(1, 200);
+export const Reason = characters(0, 200);
+/** The name of an audience or group among those of its tenant. */
+export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
+export const Issuer = characters(1, 500);
+
+/** A list without repeats, in the order of code points: the form of every list of names in an answer. */
+export const NameSet = z.array(z.string()).transform(sortedSet);
+
+export const tenantParam = { tenantId: Uuid };
+export const principalParams = { tenantId: Uuid, principalId: Uuid };
+
+export function sortedSet(names: readonly string[]): string[] {
+  return [...new Set(names)].sort(byCodePoint);
+}
+
+function byCodePoint(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+}

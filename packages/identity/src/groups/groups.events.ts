@@ -1,0 +1,23 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** Who made it, where it wasn't the admin. */
+const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
+
+export const groupCreated = defineEvent(
+  'group.created',
+  'group',
+  z.strictObject({
+    groupId: Uuid,
+    key: z.string(),
+    source: z.enum(['federated', 'scim']).optional(),
+    ...origin,
+  }),
+);
+
+export const groupMembershipAdded = defineEvent(
+  'group_membership.added',
+  'group',
+  z.strictObject({ groupId: Uuid, principalId: Uuid, ...origin }),
+);

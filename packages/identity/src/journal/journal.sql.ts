@@ -1,0 +1,71 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { AuditDraft } from '../audit.ts';
+import type { EventDraft } from './journal.ts';
+
+export interface EventRow {
+  sequence: number;
+  id: string;
+  tenant_id: string;
+  type: string;
+  aggregate_type: string;
+  aggregate_id: string;
+  payload: JsonObject;
+  occurred_at: string;
+}
+
+/** Journal rows and audit rows of one change in one statement, in the orders given. */
+export function appendEventsAndAudits(events: readonly EventDraft[], audits: readonly AuditDraft[]) {
+  return sql`
+    with said as (
+      insert into events (id, tenant_id, type, aggregate_type, aggregate_id, payload)
+      select id, tenant_id, type, aggregate_type, aggregate_id, payload
+      from jsonb_to_recordset(${numbered(events)}::jsonb) as d (
+        n integer, id uuid, tenant_id uuid, type text, aggregate_type text, aggregate_id uuid, payload jsonb)
+      order by n
+    )
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
+    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
+    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
+      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text)
+    order by n`;
+}
+
+export function appendAudits(audits: readonly AuditDraft[]) {
+  return sql`
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
+    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
+    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
+      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text)
+    order by n`;
+}
+
+/** The number up to which nothing can appear any more; to be read before the rows, in a statement of its own. */
+export function settledSequence() {
+  return sql<{ settled: number }>`select journal_settled() as settled`;
+}
+
+export interface EventFilter {
+  after: number;
+  settled: number;
+  tenantId: string | undefined;
+  type: string | undefined;
+  rowsMax: number;
+}
+
+export function eventsAfter({ after, settled, tenantId, type, rowsMax }: EventFilter) {
+  return sql<EventRow>`
+    select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at
+    from events
+    where sequence > ${after} and sequence <= ${settled}
+      and (${tenantId ?? null}::uuid is null or tenant_id = ${tenantId ?? null}::uuid)
+      and (${type ?? null}::text is null or type = ${type ?? null}::text)
+    order by sequence
+    limit ${rowsMax}`;
+}
+
+function numbered(drafts: readonly object[]): string {
+  return JSON.stringify(drafts.map((draft, n) => ({ ...draft, n })));
+}

@@ -1,0 +1,25 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+export const PrincipalKind = z.enum(['human', 'agent', 'service_account', 'workload']);
+export type PrincipalKind = z.infer<typeof PrincipalKind>;
+
+/** Who made it, where it wasn't the admin. */
+const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
+
+export const principalCreated = defineEvent(
+  'principal.created',
+  'principal',
+  z.strictObject({ principalId: Uuid, kind: PrincipalKind, ...origin }),
+);
+
+export const principalDisabled = defineEvent(
+  'principal.disabled',
+  'principal',
+  z.strictObject({
+    principalId: Uuid,
+    revokedCredentials: z.int(),
+    provisioningSource: z.string().optional(),
+  }),
+);

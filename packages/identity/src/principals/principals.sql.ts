@@ -1,0 +1,58 @@
+import { sql } from '@baton/kernel/sql';
+import type { PrincipalKind } from './principals.events.ts';
+
+export interface PrincipalRow {
+  id: string;
+  kind: PrincipalKind;
+  display_name: string;
+  status: 'active' | 'paused' | 'disabled';
+  created_at: string;
+}
+
+/** The principal with its membership; no row for an unknown tenant. */
+export function insertPrincipal(principal: {
+  id: string;
+  tenantId: string;
+  kind: PrincipalKind;
+  displayName: string;
+}) {
+  return sql<PrincipalRow>`
+    with tenant as (
+      select id from tenants where id = ${principal.tenantId}
+    ), made as (
+      insert into principals (id, kind, display_name)
+      select ${principal.id}, ${principal.kind}, ${principal.displayName} from tenant
+      returning id, kind, display_name, status, created_at
+    ), joined as (
+      insert into memberships (tenant_id, principal_id) select tenant.id, made.id from tenant, made
+    )
+    select * from made`;
+}
+
+export function findPrincipal(tenantId: string, principalId: string) {
+  return sql<PrincipalRow>`
+    select p.id, p.kind, p.display_name, p.status, p.created_at
+    from memberships m join principals p on p.id = m.principal_id
+    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
+}
+
+/** Against a disable at the same time; those who make credentials don't wait for each other. */
+export function sharePrincipal(tenantId: string, principalId: string) {
+  return sql<PrincipalRow>`
+    select p.id, p.kind, p.display_name, p.status, p.created_at
+    from memberships m join principals p on p.id = m.principal_id
+    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'
+    for share of p`;
+}
+
+export function lockPrincipal(tenantId: string, principalId: string) {
+  return sql<PrincipalRow>`
+    select p.id, p.kind, p.display_name, p.status, p.created_at
+    from memberships m join principals p on p.id = m.principal_id
+    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'
+    for no key update of p`;
+}
+
+export function markDisabled(principalId: string) {
+  return sql`update principals set status = 'disabled' where id = ${principalId}`;
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../audit.ts';
+import type { Context } from '../context.ts';
+import { emit } from '../journal/journal.ts';
+import { revokeTokensOfPrincipal } from '../credentials/revocation.ts';
+import { fail } from '../service.ts';
+import { tenantExists } from '../tenants/tenants.ts';
+import type { PrincipalRequest } from './principals.api.ts';
+import { principalCreated, principalDisabled } from './principals.events.ts';
+import {
+  findPrincipal,
+  insertPrincipal,
+  lockPrincipal,
+  markDisabled,
+  type PrincipalRow,
+  sharePrincipal,
+} from './principals.sql.ts';
+
+/** The tenant's status is not looked at: a closed tenant lets nobody in, and can still be put in order. */
+export async function createPrincipal(
+  context: Context,
+  tenantId: string,
+  { kind, displayName }: PrincipalRequest,
+): Promise<PrincipalRow> {
+  const principal = await addPrincipal(context.db, { tenantId, kind, displayName });
+  if (principal === undefined) fail('tenant_not_found');
+  const about = { tenantId, aggregateId: principal.id };
+  emit(context, principalCreated, about, { principalId: principal.id, kind });
+  audit(context, { tenantId, action: 'principals.create', resource: ['principal', principal.id] });
+  return principal;
+}
+
+/** A new principal with an active membership; undefined for an unknown tenant. Nothing is recorded yet. */
+export function addPrincipal(
+  db: Db,
+  principal: { tenantId: string; kind: PrincipalRow['kind']; displayName: string },
+): Promise<PrincipalRow | undefined> {
+  return db.row(insertPrincipal({ id: randomUUID(), ...principal }));
+}
+
+/** @throws Refusal `principal_not_found` without an active membership in this tenant */
+export async function readPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
+  return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
+}
+
+export async function isMember(db: Db, tenantId: string, principalId: string): Promise<boolean> {
+  return (await db.row(findPrincipal(tenantId, principalId))) !== undefined;
+}
+
+/**
+ * Reads a principal, and until the transaction ends nobody can disable it: what is made for it now is either revoked by
+ * that disable, or refused. Undefined without an active membership in this tenant.
+ */
+export function holdMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
+  return db.row(sharePrincipal(tenantId, principalId));
+}
+
+/** The same; @throws Refusal `principal_not_found` */
+export async function holdPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
+  return (await holdMember(db, tenantId, principalId)) ?? fail('principal_not_found');
+}
+
+export interface DisableOrder {
+  tenantId: string;
+  principalId: string;
+  reason: string;
+}
+
+/**
+ * Disables a principal in all its tenants and revokes its tokens wherever they were issued.
+ * @returns how many tokens were revoked; 0 when it is repeated
+ * @throws Refusal `principal_not_found`
+ */
+export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
+  const { tenantId, principalId, reason } = order;
+  const action = { tenantId, action: 'principals.disable', resource: ['principal', principalId] } as const;
+  const principal = await context.db.row(lockPrincipal(tenantId, principalId));
+  if (principal === undefined) {
+    if (await tenantExists(context.db, tenantId))
+      audit(context, { ...action, outcome: 'denied', reason: 'principal_not_found' });
+    fail('principal_not_found', {}, { commits: true });
+  }
+  const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
+  if (principal.status !== 'disabled') {
+    await context.db.run(markDisabled(principalId));
+    const about = { tenantId, aggregateId: principalId };
+    emit(context, principalDisabled, about, { principalId, revokedCredentials });
+  }
+  audit(context, { ...action, reason: `${reason} revoked:${revokedCredentials}` });
+  return revokedCredentials;
+}

@@ -1,0 +1,119 @@
+import type { Call } from '@baton/kernel/command';
+import { isTemporary } from '@baton/kernel/command';
+import type { Db, Pool } from '@baton/kernel/db';
+import type { ServiceRuntime } from '@baton/kernel/http';
+import type { Logger } from '@baton/kernel/log';
+import type { RequestMetrics } from '@baton/kernel/metrics';
+import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
+import type { Operation } from '@baton/kernel/service';
+import { type Caller, createAdmission } from './caller.ts';
+import type { Settings } from './config.ts';
+import type { Context } from './context.ts';
+import type { Counters } from './counters.ts';
+import { type ErrorCode, errors } from './errors.ts';
+import { flushRecords } from './journal/journal.ts';
+import type { SigningKeys } from './signing-keys/signing-keys.ts';
+import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+
+export const bodyBytesMax = 1_048_576;
+
+/** What any endpoint may answer without declaring it: the steps before its own. */
+export const pipelineCodes: readonly ErrorCode[] = [
+  'unauthorized',
+  'not_found',
+  'method_not_allowed',
+  'request_too_large',
+  'invalid_request',
+  'validation_error',
+  'internal_error',
+  'unavailable',
+];
+
+/** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
+export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
+  return [
+    ...(endpoint.auth === undefined ? (['unauthorized'] as const) : []),
+    ...(endpoint.body === undefined ? [] : (['request_too_large', 'validation_error'] as const)),
+    'invalid_request',
+    'internal_error',
+    'unavailable',
+  ];
+}
+
+export interface RuntimeParts {
+  settings: Settings;
+  pool: Pool;
+  log: Logger;
+  metrics: RequestMetrics;
+  counters: Counters;
+  signingKeys: SigningKeys;
+  ledger: ExchangeLedger;
+}
+
+/** Identity's side of the request pipeline (contract, section 1). */
+export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
+  const { settings, pool, log, metrics, counters, signingKeys, ledger } = parts;
+  const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN);
+  return {
+    name: 'identity',
+    basePath: '/api/v1',
+    pool,
+    log,
+    metrics,
+    pipelineCodes: new Set(pipelineCodes),
+    bodyBytesMax: () => bodyBytesMax,
+    sizeBeforeCredential: ({ auth }) => auth !== undefined,
+    authenticate: async (head, endpoint) => admit(head, endpoint),
+    authorize: () => undefined,
+    context: contextOf,
+    beforeCommit: flushRecords,
+    render: renderError,
+  };
+
+  function contextOf(call: Call<Caller>, db: Db): Context {
+    return {
+      db,
+      caller: call.caller,
+      settings,
+      signingKeys,
+      ledger,
+      counters,
+      log,
+      endpoint: call.endpoint,
+      requestId: call.requestId,
+      headers: call.headers,
+      events: [],
+      audits: [],
+    };
+  }
+}
+
+/** The error envelope (contract, 1.8 to 1.13): a code, or the list of what is wrong with the form of a request. */
+export function renderError(error: unknown): RenderedError {
+  if (error instanceof Refusal && error.code in errors)
+    return {
+      status: errors[error.code as ErrorCode].status,
+      body: { detail: error.code },
+      headers: error.headers,
+    };
+  if (error instanceof InvalidRequest) {
+    const detail = error.problems.map(({ type, in: where, path, message }) => ({
+      type,
+      loc: [where, ...path],
+      msg: message,
+    }));
+    return { status: 422, body: { detail } };
+  }
+  if (error instanceof UnstorableText) {
+    const msg = 'must not hold NUL characters or halves of surrogate pairs';
+    return { status: 422, body: { detail: [{ type: error.code, loc: locationOf(error.path), msg }] } };
+  }
+  if (isTemporary(error))
+    return { status: 503, body: { detail: 'unavailable' }, headers: { 'retry-after': '1' } };
+  return { status: 500, body: { detail: 'Internal Server Error' } };
+}
+
+/** `/amr/0` of a body, `query.reason`, `path.key` */
+function locationOf(path: string): string[] {
+  return path.startsWith('/') ? ['body', ...path.slice(1).split('/')] : path.split('.');
+}

@@ -1,0 +1,190 @@
+// GENERATED from migrations/ by: npm run generate
+import type { Generated, GeneratedAlways } from '@baton/kernel/db';
+
+export interface Tables {
+  audiences: AudiencesTable;
+  audit_records: AuditRecordsTable;
+  authentication_contexts: AuthenticationContextsTable;
+  events: EventsTable;
+  external_identities: ExternalIdentitiesTable;
+  group_members: GroupMembersTable;
+  groups: GroupsTable;
+  identity_providers: IdentityProvidersTable;
+  memberships: MembershipsTable;
+  platform_access_tokens: PlatformAccessTokensTable;
+  principals: PrincipalsTable;
+  service_accounts: ServiceAccountsTable;
+  signing_keys: SigningKeysTable;
+  tenants: TenantsTable;
+}
+
+interface AudiencesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  allowed_scopes: string[];
+  status: Generated<string>;
+  created_at: Generated<string>;
+}
+
+interface AuditRecordsTable {
+  sequence: GeneratedAlways<number>;
+  id: Generated<string>;
+  tenant_id: string;
+  action: string;
+  actor_ref: string;
+  resource_type: string;
+  resource_id: string;
+  outcome: string;
+  reason: Generated<string>;
+  request_id: string;
+  occurred_at: Generated<string>;
+}
+
+interface AuthenticationContextsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  external_identity_id: string | null;
+  issuer: string;
+  acr: string | null;
+  amr: string[];
+  auth_time: string;
+  source: string;
+  recorded_at: Generated<string>;
+}
+
+interface EventsTable {
+  sequence: GeneratedAlways<number>;
+  id: string;
+  tenant_id: string;
+  type: string;
+  aggregate_type: string;
+  aggregate_id: string;
+  payload: unknown;
+  occurred_at: Generated<string>;
+}
+
+interface ExternalIdentitiesTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  issuer: string;
+  subject: string;
+  status: Generated<string>;
+  source: string;
+  identity_provider_id: string | null;
+  external_id: Generated<string>;
+  last_sign_in_at: string | null;
+  last_acr: string | null;
+  created_at: Generated<string>;
+}
+
+interface GroupMembersTable {
+  id: string;
+  tenant_id: string;
+  group_id: string;
+  principal_id: string;
+  source: string;
+  identity_provider_id: string | null;
+  created_at: Generated<string>;
+}
+
+interface GroupsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  name: string;
+  status: Generated<string>;
+  source: string;
+  created_at: Generated<string>;
+}
+
+interface IdentityProvidersTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  issuer: string;
+  registered_issuer: string;
+  audience: string;
+  jwks_uri: Generated<string>;
+  subject_claim: Generated<string>;
+  external_id_claim: Generated<string>;
+  group_claim: Generated<string>;
+  group_mappings: Generated<unknown>;
+  required_acr_values: Generated<string[]>;
+  required_amr_values: Generated<string[]>;
+  lifecycle_profile: Generated<string>;
+  jwks_cache_ttl_seconds: Generated<number>;
+  jwks_stale_grace_seconds: Generated<number>;
+  status: Generated<string>;
+  created_at: Generated<string>;
+}
+
+interface MembershipsTable {
+  tenant_id: string;
+  principal_id: string;
+  status: Generated<string>;
+  created_at: Generated<string>;
+}
+
+interface PlatformAccessTokensTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  kind: string;
+  name: string;
+  public_prefix: string;
+  secret_hash: string;
+  audiences: string[];
+  scope_ceiling: string[];
+  origin: string;
+  authentication_context_id: string | null;
+  auth_issuer: string | null;
+  acr: string | null;
+  amr: string[] | null;
+  auth_time: string | null;
+  created_at: Generated<string>;
+  expires_at: string;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  revoke_reason: Generated<string>;
+  rotated_from_id: string | null;
+  idempotency_key: string | null;
+  idempotency_fingerprint: string | null;
+}
+
+interface PrincipalsTable {
+  id: string;
+  kind: string;
+  display_name: string;
+  status: Generated<string>;
+  created_at: Generated<string>;
+}
+
+interface ServiceAccountsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  client_id: string;
+  secret_hash: string;
+  audiences: string[];
+  scope_ceiling: string[];
+  last_used_at: string | null;
+  revoked_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface SigningKeysTable {
+  kid: string;
+  thumbprint: string;
+  first_seen_at: Generated<string>;
+}
+
+interface TenantsTable {
+  id: string;
+  slug: string;
+  name: string;
+  status: Generated<string>;
+  created_at: Generated<string>;
+}

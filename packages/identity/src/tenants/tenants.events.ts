@@ -1,0 +1,9 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+export const tenantCreated = defineEvent(
+  'tenant.created',
+  'tenant',
+  z.strictObject({ tenantId: Uuid, slug: z.string() }),
+);

@@ -1,0 +1,143 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Pool } from '@baton/kernel/db';
+import { createLog } from '@baton/kernel/log';
+import { createTestDatabase } from '@baton/kernel/testing/database';
+import { recordTruth } from '@baton/kernel/testing/truth';
+import { type Identity, openIdentity } from '../app.ts';
+import { readIdentitySettings } from '../config.ts';
+import { migrationsDirectory, poolOf } from '../database.ts';
+import { endpoints } from '../endpoints.ts';
+
+export interface Answer {
+  status: number;
+  // A test reads what it expects; a wrong form fails its assertion.
+  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  body: any;
+  headers: Headers;
+}
+
+export interface RequestOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface TestIdentity {
+  readonly url: string;
+  readonly databaseUrl: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The store itself, for what no endpoint can set up or show. */
+  readonly pool: Pool;
+  /** Every line that was logged. */
+  readonly logged: readonly string[];
+  readonly service: Identity;
+  /** Anybody, at any path. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  /** The admin, below `/api/v1`. */
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  patch(path: string, body: unknown): Promise<Answer>;
+  /** Another process of the same service on the same store. */
+  another(env?: Record<string, string>): Promise<TestIdentity>;
+  close(): Promise<void>;
+}
+
+export const adminSecret = 'admin-secret-of-the-tests';
+export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
+
+let signingKey: string | undefined;
+
+/** A signing key of this test process, in PEM. Making one takes up to a second. */
+export function testSigningKey(): string {
+  signingKey ??= makeRsaKey(3072);
+  return signingKey;
+}
+
+export function makeRsaKey(bits: number): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+}
+
+/** The whole service over HTTP on a store of its own. Without a signing key unless the settings bring one. */
+export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
+  recordTruth('identity', endpoints);
+  const database = await createTestDatabase(migrationsDirectory);
+  const env = {
+    IAM_DATABASE_URL: database.url,
+    IAM_BOOTSTRAP_TOKEN: adminSecret,
+    IAM_LOG_LEVEL: 'debug',
+    ...settings,
+  };
+  const first = await listen(env);
+  return {
+    ...first,
+    async close() {
+      await first.close();
+      await database.drop();
+    },
+  };
+}
+
+async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }): Promise<TestIdentity> {
+  const logged: string[] = [];
+  const log = createLog({
+    name: 'identity',
+    level: env['IAM_LOG_LEVEL'] ?? 'debug',
+    destination: { write: (line) => logged.push(line) },
+  });
+  const service = await openIdentity(readIdentitySettings(env), log);
+  const pool = poolOf(readIdentitySettings(env), log);
+  const server = createServer((req, res) => service.handler(req, res));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const others: TestIdentity[] = [];
+
+  async function request(
+    method: string,
+    path: string,
+    { body, headers }: RequestOptions = {},
+  ): Promise<Answer> {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(text === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(text === undefined ? {} : { body: text }),
+    });
+    const received = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true && received !== '';
+    return {
+      status: response.status,
+      body: isJson ? JSON.parse(received) : received,
+      headers: response.headers,
+    };
+  }
+
+  const asAdmin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    request(method, `/api/v1${path}`, { body, headers: { ...adminHeader, ...headers } });
+
+  return {
+    url,
+    databaseUrl: env.IAM_DATABASE_URL,
+    env,
+    pool,
+    logged,
+    service,
+    request,
+    get: (path, headers) => asAdmin('GET', path, undefined, headers),
+    post: (path, body, headers) => asAdmin('POST', path, body, headers),
+    patch: (path, body) => asAdmin('PATCH', path, body),
+    async another(more = {}) {
+      const other = await listen({ ...env, ...more });
+      others.push(other);
+      return other;
+    },
+    async close() {
+      for (const other of others) await other.close();
+      server.closeAllConnections();
+      await new Promise<void>((done) => server.close(() => done()));
+      await service.close();
+      await pool.close();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.ts';
+
+/** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
+export interface Grant {
+  readonly tenantId: string;
+  readonly principalId: string;
+  readonly principalKind: string;
+  readonly credentialId: string;
+  readonly audience: string;
+  readonly scope: readonly string[];
+  /** The database's clock, in whole seconds since 1970. */
+  readonly nowSeconds: number;
+  /** Not for client credentials. */
+  readonly session?: { readonly id: string; readonly scopeCeiling: readonly string[] };
+  /** The sign-in of a person; both absent for everybody else. */
+  readonly authTime?: string | null;
+  readonly acr?: string | null;
+}
+
+/** Signs the access token of a grant. It holds these claims and no others: consumers assert the exact set. */
+export async function signAccessToken(context: Context, grant: Grant): Promise<string> {
+  const { settings, signingKeys, counters } = context;
+  const started = performance.now();
+  const token = await signingKeys.sign({
+    iss: settings.issuer,
+    sub: grant.principalId,
+    tenant_id: grant.tenantId,
+    aud: grant.audience,
+    scope: grant.scope,
+    principal_type: grant.principalKind,
+    credential_id: grant.credentialId,
+    iat: grant.nowSeconds,
+    nbf: grant.nowSeconds,
+    exp: grant.nowSeconds + settings.IAM_TOKEN_TTL_SECONDS,
+    jti: randomUUID(),
+    ...(grant.session && { scope_ceiling: grant.session.scopeCeiling, session_id: grant.session.id }),
+    ...(grant.authTime != null && { auth_time: grant.authTime }),
+    ...(grant.acr != null && { acr: grant.acr }),
+  });
+  counters.signed((performance.now() - started) / 1000);
+  return token;
+}

@@ -1,0 +1,37 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface ClientRow {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  secret_hash: string;
+  audiences: string[];
+  scope_ceiling: string[];
+  /** The first thing that stands in its way; null when nothing does. */
+  refusal: string | null;
+  /** What the audience allows; null when it isn't an active one of the tenant. */
+  allowed_scopes: string[] | null;
+  is_use_due: boolean;
+  now_seconds: number;
+}
+
+/** Everything that an exchange looks at, in one read. The secret is compared by the program, in constant time. */
+export function findClient(clientId: string, audience: string, useIntervalSeconds: number) {
+  return sql<ClientRow>`
+    select s.id, s.tenant_id, s.principal_id, s.secret_hash, s.audiences, s.scope_ceiling,
+      case
+        when s.revoked_at is not null then 'service_account_revoked'
+        when t.status <> 'active' then 'tenant_not_active'
+        when m.status is distinct from 'active' then 'membership_not_active'
+        when p.status <> 'active' then 'principal_not_active'
+      end as refusal,
+      a.allowed_scopes,
+      s.last_used_at is null or s.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
+      floor(extract(epoch from now()))::bigint as now_seconds
+    from service_accounts s
+    join tenants t on t.id = s.tenant_id
+    join principals p on p.id = s.principal_id
+    left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id
+    left join audiences a on a.tenant_id = s.tenant_id and a.key = ${audience} and a.status = 'active'
+    where s.client_id = ${clientId}`;
+}

@@ -1,0 +1,78 @@
+import { auditDraft } from '../audit.ts';
+import type { Context } from '../context.ts';
+import { isSecretOf } from '../secrets.ts';
+import { fail } from '../service.ts';
+import { signAccessToken } from '../token-exchange/access-token.ts';
+import type { ClientExchangeRequest } from './tokens.api.ts';
+import { type ClientRow, findClient } from './tokens.sql.ts';
+
+/**
+ * Exchanges client credentials for an access token with exactly the scopes that are asked for (contract, section 8.5).
+ * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`
+ */
+export async function exchangeClientCredentials(context: Context, request: ClientExchangeRequest) {
+  const { settings, signingKeys, ledger, counters } = context;
+  const { audience, scopes } = request;
+  signingKeys.current();
+  const client = await identifyClient(context, request);
+  const refuse = async (
+    code: 'invalid_client' | 'audience_not_allowed' | 'scope_not_allowed',
+    why: string,
+  ) => {
+    counters.presented('client', why);
+    await ledger.record({ audit: auditOf(context, client, 'denied', `audience:${audience} ${why}`) });
+    return fail(code, {}, { reason: `service_account:${client.id} ${why}` });
+  };
+  if (client.refusal !== null) return refuse('invalid_client', client.refusal);
+  const { allowed_scopes: allowed, scope_ceiling: ceiling } = client;
+  if (!client.audiences.includes(audience) || allowed === null)
+    return refuse('audience_not_allowed', 'audience_not_allowed');
+  const isGrantable = (scope: string) =>
+    ceiling.includes(scope) && allowed.includes(scope) && scope !== settings.IAM_PEOPLE_SCOPE;
+  if (!scopes.every(isGrantable)) return refuse('scope_not_allowed', 'scope_not_allowed');
+
+  const accessToken = await signAccessToken(context, {
+    tenantId: client.tenant_id,
+    principalId: client.principal_id,
+    principalKind: 'service_account',
+    credentialId: client.id,
+    audience,
+    scope: scopes,
+    nowSeconds: client.now_seconds,
+  });
+  await ledger.record({
+    audit: auditOf(context, client, 'allowed', `audience:${audience}`),
+    used: client.is_use_due ? ['service_account', client.id] : undefined,
+  });
+  counters.presented('client', 'exchanged');
+  return { accessToken, tokenType: 'Bearer' as const, expiresIn: settings.IAM_TOKEN_TTL_SECONDS };
+}
+
+/** The account whose secret is presented, which may be refused yet. @throws Refusal `invalid_client` */
+async function identifyClient(
+  context: Context,
+  { clientId, clientSecret, audience }: ClientExchangeRequest,
+): Promise<ClientRow> {
+  const { db, settings, ledger, counters, log } = context;
+  const client = await db.row(findClient(clientId, audience, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS));
+  const isGenuine = isSecretOf(clientSecret, client?.secret_hash);
+  if (client !== undefined && isGenuine) return client;
+  counters.presented('client', 'unknown');
+  if (client === undefined) return fail('invalid_client', {}, { reason: 'unknown client' });
+  // Not awaited: the answer must not take longer than the one to a client that nobody knows.
+  ledger
+    .record({ audit: auditOf(context, client, 'denied', `audience:${audience} wrong_secret`) })
+    .catch((error: unknown) => log.error({ err: error }, 'a refused client was not audited'));
+  return fail('invalid_client', {}, { reason: `service_account:${client.id} wrong_secret` });
+}
+
+function auditOf(context: Context, client: ClientRow, outcome: 'allowed' | 'denied', reason: string) {
+  return auditDraft(context, {
+    tenantId: client.tenant_id,
+    action: 'tokens.exchange',
+    resource: ['service_account', client.id],
+    outcome,
+    reason,
+    actor: client.principal_id,
+  });
+}
