@@ -110,6 +110,7 @@ create table task_types (
   claim_status text,
   claim_category text,
   claim_from text[] not null default '{}',
+  -- null unless claim_status leads to it: a release moves a task along a declared edge or not at all
   release_status text,
   release_category text,
   execution jsonb,
@@ -259,16 +260,23 @@ create table idempotency_keys (
 );
 create index idempotency_keys_due on idempotency_keys (expires_at);
 
--- A dump restored into a new cluster meets transaction ids that start lower; the start of the service raises the
--- offset, so that positions keep rising.
+-- Positions come from transaction ids, which start lower in a cluster that a dump was restored into, and fall behind what
+-- readers have seen after a fail-over that lost transactions. A process that meets another cluster than the one noted
+-- here raises the offset above everything that can have been handed out (journal/epoch.ts).
 create table journal_epoch (
   singleton boolean primary key default true check (singleton),
-  position_offset bigint not null default 0
+  position_offset bigint not null default 0,
+  -- system identifier and timeline; null until the first process connects, or where they can't be read
+  cluster text
 );
 insert into journal_epoch default values;
 
-create function journal_position() returns bigint language sql stable as
-  'select position_offset + pg_current_xact_id()::text::bigint from journal_epoch';
+-- plpgsql, because it keeps its plan: as an SQL function it cost 12 µs of each inserting statement, so it costs 2.
+-- stable, so that it reads the offset as of the inserting statement, which waited for the lock of whoever raises it.
+create function journal_position() returns bigint language plpgsql stable as $$
+begin
+  return (select position_offset from journal_epoch) + pg_current_xact_id()::text::bigint;
+end $$;
 
 -- Every event below this position is committed or gone: nothing can still appear there.
 create function journal_horizon() returns bigint language sql stable as
@@ -312,9 +320,10 @@ create table journal_floors (
   floor_sequence bigint not null default 0
 );
 
--- One row per event until it is delivered, written with the event.
+-- One row per event until it is delivered, written by the statement that writes the event. It can't name an event that
+-- doesn't exist, so it has no foreign key: checking one took 6 of the 23 µs that both rows cost.
 create table outbox (
-  event_sequence bigint primary key references events,
+  event_sequence bigint primary key,
   tenant_id uuid not null,
   attempts integer not null default 0,
   available_at timestamptz(3) not null default now(),

@@ -28,7 +28,7 @@ export type Claim = z.infer<typeof Claim>;
 
 export const ClaimRequest = z.strictObject({
   sessionId: Uuid,
-  ttlSeconds: z.int().optional(),
+  ttlSeconds: z.int().nullish(),
   intent: z.string().max(500).default(''),
 });
 
@@ -82,7 +82,7 @@ export const claimsApi = [
     description: 'For its holder, or with `claims.manage`. Beat every third of the lease.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
-    body: z.strictObject({ ttlSeconds: z.int().optional() }),
+    body: z.strictObject({ ttlSeconds: z.int().nullish() }),
     bodyOptional: true,
     returns: { 200: Claim },
     errors: [

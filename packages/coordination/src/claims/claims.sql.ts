@@ -59,7 +59,7 @@ export function takeLease(request: LeaseRequest) {
     with caller as materialized (
       select id from principals
       where id = ${request.principalId} and tenant_id = ${request.tenantId} and status = 'active'
-      for share
+      for key share
     ), holder as materialized (
       select s.id from sessions s join caller on s.principal_id = caller.id
       where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active' and s.expires_at > now()

@@ -128,7 +128,7 @@ async function tryLease(
 }
 
 /** The asked lease in seconds, or undefined when it is out of bounds: that is refused last. */
-function claimTtl({ settings }: Context, asked: number | undefined): number | undefined {
+function claimTtl({ settings }: Context, asked: number | null | undefined): number | undefined {
   const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
   const ttlSeconds = asked ?? usual;
   return ttlSeconds >= min && ttlSeconds <= max ? ttlSeconds : undefined;

@@ -50,7 +50,7 @@ export function lockTaskOfClaim(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select t.id from tasks t
     where t.id = (select task_id from claims where id = ${claimId} and tenant_id = ${tenantId})
-    for update`;
+    for no key update`;
 }
 
 /** Everything that decides whether a claim is live. */

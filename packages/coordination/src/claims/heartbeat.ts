@@ -20,7 +20,7 @@ const attemptsMax = 3;
 export async function heartbeatClaim(
   context: Context,
   claimId: string,
-  ttlAsked: number | undefined,
+  ttlAsked: number | null | undefined,
 ): Promise<Claim> {
   const { db, tenantId, caller, settings } = context;
   const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');

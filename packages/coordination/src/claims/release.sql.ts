@@ -35,7 +35,7 @@ export function releaseById(release: {
         select c.task_id from claims c
         where c.id = any (${release.claimIds}::uuid[]) and c.tenant_id = ${release.tenantId} and c.status = 'active')
       order by t.id
-      for update of t
+      for no key update of t
     ), released as (
       update claims c set status = 'released', released_at = now(), release_reason = ${release.reason}
       from locked

@@ -36,7 +36,7 @@ const Harness = z.strictObject({
   version: z.string().max(100).default(''),
   protocolVersion: z.string().default('1'),
   capabilities: z.array(z.string()).max(100).default([]),
-  hostname: z.string().max(255).optional(),
+  hostname: z.string().max(255).nullish(),
   environment: FreeObject.default({}),
 });
 
@@ -44,9 +44,9 @@ export const SessionRequest = z.strictObject({
   clientName: z.string().min(1).max(200),
   clientVersion: z.string().max(100).default(''),
   metadata: FreeObject.default({}),
-  onBehalfOf: Uuid.optional(),
-  ttlSeconds: z.int().optional(),
-  harness: Harness.optional(),
+  onBehalfOf: Uuid.nullish(),
+  ttlSeconds: z.int().nullish(),
+  harness: Harness.nullish(),
 });
 
 const params = { id: Uuid };
@@ -106,7 +106,7 @@ export const sessionsApi = [
       'For its owner, or with `sessions.manage`. Beat every third of the lease. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
-    body: z.strictObject({ ttlSeconds: z.int().optional() }),
+    body: z.strictObject({ ttlSeconds: z.int().nullish() }),
     bodyOptional: true,
     returns: { 200: Session },
     errors: ['not_found', 'permission_denied', 'session_not_active', 'session_expired', 'invalid_ttl'],

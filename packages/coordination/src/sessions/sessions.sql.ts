@@ -63,12 +63,6 @@ export function insertSession({ harness, ...session }: NewSession) {
     returning *`;
 }
 
-/** Locks a person (shared), so that a disable waits for what is done in their name or is seen by it. */
-export function lockPerson(tenantId: string, principalId: string) {
-  return sql<{ status: string }>`
-    select status from principals where id = ${principalId} and tenant_id = ${tenantId} for key share`;
-}
-
 /** The live delegation that lasts longest. */
 export function findLiveDelegation(tenantId: string, humanPrincipalId: string, agentPrincipalId: string) {
   return sql<{ id: string }>`

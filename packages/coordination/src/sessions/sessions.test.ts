@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { delegate, done, endDelegation, endSessionLease, eventsOf, refused } from '../testing/leases.ts';
 
 let baton: TestCoordination;
 let agent: Actor;
@@ -14,42 +15,8 @@ before(async () => {
 after(() => baton.close());
 
 const form = { clientName: 'test-harness' };
-
-async function open(actor: Actor, more: object = {}) {
-  const { status, body } = await actor.post('/sessions', { ...form, ...more });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
-}
-
+const open = (actor: Actor, more: object = {}) => done(actor.post('/sessions', { ...form, ...more }), 201);
 const lifeSeconds = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1000;
-
-async function refused(answer: Promise<{ status: number; body: any }>, status: number, code: string) {
-  const { status: actual, body } = await answer;
-  assert.equal(body.error?.code, code);
-  assert.equal(actual, status);
-  return body.error.details;
-}
-
-async function eventsOf(entityId: string) {
-  return baton.pool.rows<{ type: string; schema_version: number; actor_id: string | null; payload: object }>(
-    sql`select type, schema_version, actor_id, payload from events where entity_id = ${entityId} order by position, sequence`,
-  );
-}
-
-/** Its lease ends: nothing else can make it end sooner than ten seconds. */
-const endLease = (sessionId: string) =>
-  baton.pool.run(sql`update sessions set expires_at = now() - interval '1 second' where id = ${sessionId}`);
-
-async function delegate(human: Actor, to: Actor) {
-  const id = newId();
-  await baton.pool.run(sql`
-    insert into delegations (id, tenant_id, human_principal_id, agent_principal_id)
-    values (${id}, ${baton.tenantId}, ${human.principalId}, ${to.principalId})`);
-  return id;
-}
-
-const revoke = (delegationId: string) =>
-  baton.pool.run(sql`update delegations set revoked_at = now() where id = ${delegationId}`);
 
 test('POST /sessions opens an active session with the usual lease of 300 seconds', async () => {
   const session = await open(agent);
@@ -62,19 +29,16 @@ test('POST /sessions opens an active session with the usual lease of 300 seconds
     assert.equal(session[absent], null);
   assert.equal(session.harnessCapabilities, null);
   assert.deepEqual(session.metadata, {});
-  const [opened] = await eventsOf(session.id);
-  assert.deepEqual(opened, {
-    type: 'session.opened',
-    schema_version: 1,
-    actor_id: agent.principalId,
-    payload: {
-      clientName: 'test-harness',
-      harnessType: null,
-      controlLevel: 'connected',
-      protocolVersion: null,
-      onBehalfOf: null,
-      expiresAt: session.expiresAt,
-    },
+  const [opened] = await eventsOf(baton, session.id);
+  assert.equal(opened?.type, 'session.opened');
+  assert.equal(opened?.actor_id, agent.principalId);
+  assert.deepEqual(opened?.payload, {
+    clientName: 'test-harness',
+    harnessType: null,
+    controlLevel: 'connected',
+    protocolVersion: null,
+    onBehalfOf: null,
+    expiresAt: session.expiresAt,
   });
 });
 
@@ -155,7 +119,7 @@ test('onBehalfOf needs an active person and a live delegation from them to the c
   const details = await refused(agent.post('/sessions', { ...form, onBehalfOf }), 403, 'delegation_required');
   assert.deepEqual(details, { onBehalfOf });
   const other = await baton.actor();
-  const delegationId = await delegate(human, agent);
+  const delegationId = await delegate(human, agent, baton);
   const session = await open(agent, { onBehalfOf });
   assert.equal(session.onBehalfOf, onBehalfOf);
   assert.equal(session.onBehalfOfId, onBehalfOf);
@@ -164,7 +128,7 @@ test('onBehalfOf needs an active person and a live delegation from them to the c
   await baton.pool.run(sql`update principals set status = 'paused' where id = ${onBehalfOf}`);
   await refused(agent.post('/sessions', { ...form, onBehalfOf }), 403, 'delegation_required');
   await baton.pool.run(sql`update principals set status = 'active' where id = ${onBehalfOf}`);
-  await revoke(delegationId);
+  await endDelegation(baton, delegationId);
   await refused(agent.post('/sessions', { ...form, onBehalfOf }), 403, 'delegation_required');
 });
 
@@ -213,7 +177,7 @@ test('a heartbeat moves the lease, may shorten it, and writes no event', async (
   }
   assert.equal((await baton.admin.post(`/sessions/${session.id}:heartbeat`)).status, 200);
   assert.deepEqual(
-    (await eventsOf(session.id)).map(({ type }) => type),
+    (await eventsOf(baton, session.id)).map(({ type }) => type),
     ['session.opened'],
   );
 });
@@ -251,7 +215,7 @@ test('close answers the closed session, and a repeat changes and writes nothing'
   assert.ok(closed.body.endedAt >= session.startedAt);
   assert.deepEqual((await agent.post(`/sessions/${session.id}:close`)).body, closed.body);
   assert.deepEqual(
-    (await eventsOf(session.id))
+    (await eventsOf(baton, session.id))
       .map(({ type, schema_version, payload }) => [type, schema_version, payload])
       .slice(1),
     [['session.closed', 2, { releasedClaims: 0 }]],
@@ -263,14 +227,14 @@ test('close answers the closed session, and a repeat changes and writes nothing'
 
 test('a heartbeat after the lease is over answers session_expired and records it all the same', async () => {
   const session = await open(agent);
-  await endLease(session.id);
+  await endSessionLease(baton, session.id);
   await refused(agent.post(`/sessions/${session.id}:heartbeat`), 409, 'session_expired');
   const { body } = await agent.get(`/sessions/${session.id}`);
   assert.equal(body.status, 'stale');
   assert.notEqual(body.endedAt, null);
   const details = await refused(agent.post(`/sessions/${session.id}:heartbeat`), 409, 'session_not_active');
   assert.deepEqual(details, { sessionId: session.id, status: 'stale' });
-  const [, expired, ...others] = await eventsOf(session.id);
+  const [, expired, ...others] = await eventsOf(baton, session.id);
   assert.equal(expired?.type, 'session.expired');
   assert.equal(expired?.actor_id, agent.principalId);
   assert.deepEqual(expired?.payload, { expiresAt: body.expiresAt, releasedClaims: 0 });
@@ -280,13 +244,13 @@ test('a heartbeat after the lease is over answers session_expired and records it
 
 test('a session whose delegation was revoked is closed by its next heartbeat', async () => {
   const human = await baton.actor({ kind: 'human' });
-  const delegationId = await delegate(human, agent);
+  const delegationId = await delegate(human, agent, baton);
   const session = await open(agent, { onBehalfOf: human.principalId });
   assert.equal((await agent.post(`/sessions/${session.id}:heartbeat`)).status, 200);
-  await revoke(delegationId);
+  await endDelegation(baton, delegationId);
   const details = await refused(agent.post(`/sessions/${session.id}:heartbeat`), 409, 'session_not_active');
   assert.deepEqual(details, { sessionId: session.id, status: 'closed' });
   assert.equal((await agent.get(`/sessions/${session.id}`)).body.status, 'closed');
-  const events = await eventsOf(session.id);
+  const events = await eventsOf(baton, session.id);
   assert.deepEqual(events.at(-1)?.payload, { releasedClaims: 0, reason: 'delegation_ended' });
 });

@@ -3,6 +3,7 @@ import { checkDocument } from '@baton/kernel/documents';
 import { newId } from '@baton/kernel/ids';
 import { cutPage, type Page } from '@baton/kernel/paging';
 import type { z } from 'zod';
+import { lockPrincipal } from '../authn/principal-lock.ts';
 import { leaseBounds } from '../config.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
@@ -19,7 +20,6 @@ import {
   findSession,
   insertSession,
   listSessions,
-  lockPerson,
   type SessionRow,
   sessionStatuses,
   sessionsNewestFirst,
@@ -36,11 +36,11 @@ export async function openSession(
 ): Promise<Session> {
   const { caller, tenantId } = context;
   const { harness, onBehalfOf } = request;
-  if (harness !== undefined) checkHarness(harness);
+  if (harness != null) checkHarness(harness);
   const ttlSeconds = sessionTtl(context, request.ttlSeconds);
   checkDocument(request.metadata, { field: 'metadata' });
-  if (harness !== undefined) checkDocument(harness.environment, { field: 'harness.environment' });
-  const delegationId = onBehalfOf === undefined ? null : await requireDelegation(context, onBehalfOf);
+  if (harness != null) checkDocument(harness.environment, { field: 'harness.environment' });
+  const delegationId = onBehalfOf == null ? null : await requireDelegation(context, onBehalfOf);
   const row = (await context.db.row(
     insertSession({
       id: newId(),
@@ -52,7 +52,7 @@ export async function openSession(
       clientVersion: request.clientVersion,
       controlLevel: caller.kind === 'human' ? 'human_operated' : 'connected',
       harness:
-        harness === undefined
+        harness == null
           ? null
           : {
               ...harness,
@@ -74,8 +74,7 @@ export async function openSession(
 /** Acting for a person needs that person active and a live delegation from them to the caller. */
 async function requireDelegation(context: Context, onBehalfOf: string): Promise<string> {
   const { tenantId, caller, db } = context;
-  const person = await db.row(lockPerson(tenantId, onBehalfOf));
-  if (person === undefined) return fail('not_found');
+  const person = await lockPrincipal(context, onBehalfOf);
   const delegation =
     person.status === 'active'
       ? await db.row(findLiveDelegation(tenantId, onBehalfOf, caller.principalId))
@@ -108,7 +107,7 @@ export async function getSession(context: Context, sessionId: string): Promise<S
 export async function heartbeatSession(
   context: Context,
   sessionId: string,
-  ttlAsked: number | undefined,
+  ttlAsked: number | null | undefined,
 ): Promise<Session> {
   const { min, usual, max } = leaseBounds(context.settings, 'CP_SESSION');
   const ttlSeconds = ttlAsked ?? usual;
@@ -162,7 +161,7 @@ function refuseStranger(context: Context, ownerId: string): void {
   fail('permission_denied', { required: ['sessions.manage'] });
 }
 
-function sessionTtl({ settings }: Context, asked: number | undefined): number {
+function sessionTtl({ settings }: Context, asked: number | null | undefined): number {
   const { min, usual, max } = leaseBounds(settings, 'CP_SESSION');
   const ttlSeconds = asked ?? usual;
   if (ttlSeconds < min || ttlSeconds > max) fail('invalid_ttl', { min, max });

@@ -20,7 +20,9 @@ export async function insertTestType(baton: TestCoordination, type: TestType): P
   const tenantId = type.tenantId ?? baton.tenantId;
   const author = tenantId === baton.tenantId ? baton.admin : baton.otherAdmin;
   const lifecycle = type.lifecycle ?? (systemLifecycle as Lifecycle);
-  const { claimStatus = null, releaseStatus = null } = lifecycle;
+  const { claimStatus = null } = lifecycle;
+  const leadsTo = (to: string) => claimStatus !== null && movesFrom(lifecycle, claimStatus).includes(to);
+  const releaseStatus = [lifecycle.releaseStatus ?? ''].find(leadsTo) ?? null;
   const categoryOf = (key: string | null) =>
     lifecycle.statuses.find((status) => status.key === key)?.category ?? null;
   const claimFrom = lifecycle.statuses

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import type { Actor, Answer, TestCoordination } from './coordination.ts';
+
+/** An agent with a session, as every harness starts. */
+export interface Worker {
+  actor: Actor;
+  sessionId: string;
+}
+
+export async function makeWorker(
+  baton: TestCoordination,
+  options: Parameters<TestCoordination['actor']>[0] = {},
+) {
+  const actor = await baton.actor(options);
+  return { actor, sessionId: await openSession(actor) };
+}
+
+export async function openSession(actor: Actor, more: object = {}): Promise<string> {
+  return (await done(actor.post('/sessions', { clientName: 'test-harness', ...more }), 201)).id;
+}
+
+export async function makeTask(baton: TestCoordination, more: object = {}) {
+  return done(baton.admin.post('/tasks', { title: 'wanted', ...more }), 201);
+}
+
+export async function claimTask({ actor, sessionId }: Worker, taskId: string, more: object = {}) {
+  return done(actor.post(`/tasks/${taskId}:claim`, { sessionId, ...more }));
+}
+
+/** The body of an answer that must have the given status. */
+export async function done(answer: Promise<Answer>, status = 200) {
+  const { status: actual, body } = await answer;
+  assert.equal(actual, status, JSON.stringify(body));
+  return body;
+}
+
+/** The details of a refusal that must have the given status and code. */
+export async function refused(answer: Promise<Answer>, status: number, code: string) {
+  const { status: actual, body } = await answer;
+  assert.deepEqual([actual, body.error?.code], [status, code], JSON.stringify(body));
+  return body.error.details;
+}
+
+/** A session's lease ends: nothing else can make it end sooner than ten seconds. */
+export async function endSessionLease(baton: TestCoordination, sessionId: string): Promise<void> {
+  await baton.pool.run(
+    sql`update sessions set expires_at = now() - interval '1 second' where id = ${sessionId}`,
+  );
+}
+
+/** The lease of a task's claim ends. */
+export async function endClaimLease(baton: TestCoordination, taskId: string): Promise<void> {
+  await baton.pool.run(sql`
+    with task as (update tasks set lease_expires_at = now() - interval '1 second' where id = ${taskId} and active_claim_id is not null)
+    update claims set expires_at = now() - interval '1 second' where task_id = ${taskId} and status = 'active'`);
+}
+
+export async function delegate(human: Actor, agent: Actor, baton: TestCoordination): Promise<string> {
+  const id = newId();
+  await baton.pool.run(sql`
+    insert into delegations (id, tenant_id, human_principal_id, agent_principal_id)
+    values (${id}, ${baton.tenantId}, ${human.principalId}, ${agent.principalId})`);
+  return id;
+}
+
+export async function endDelegation(baton: TestCoordination, delegationId: string): Promise<void> {
+  await baton.pool.run(sql`update delegations set revoked_at = now() where id = ${delegationId}`);
+}
+
+export interface WrittenEvent {
+  type: string;
+  schema_version: number;
+  entity_id: string;
+  actor_id: string | null;
+  session_id: string | null;
+  payload: Record<string, unknown>;
+}
+
+/** The events of these objects in the order of the journal. */
+export function eventsOf(baton: TestCoordination, ...entityIds: string[]): Promise<WrittenEvent[]> {
+  return baton.pool.rows<WrittenEvent>(sql`
+    select type, schema_version, entity_id, actor_id, session_id, payload from events
+    where entity_id = any (${entityIds}::uuid[]) order by position, sequence`);
+}
