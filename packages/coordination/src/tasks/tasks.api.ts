@@ -1,15 +1,19 @@
 import { InstantInput, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { claimGateEvents } from '../claims/gate.ts';
+import { runFailed } from '../runs/runs.events.ts';
 import { endpoint } from '../service.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from './acceptance.ts';
+import { completeTaskOnDemand } from './completion.ts';
 import { Evidence, evidenceItemsMax } from './evidence.ts';
 import { judgedLater } from './judged-document.ts';
 import { Origin } from './origin.ts';
 import { RequirementsInput } from './requirements.ts';
 import { Task } from './task.ts';
 import { TaskRef } from './task-ref.ts';
+import { changeTask, refuseNullFields } from './task-changes.ts';
+import { taskCompleted, taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
 import { createTask, getTask } from './tasks.ts';
-import { taskCreated, taskRelationAdded } from './tasks.events.ts';
 
 export { Task } from './task.ts';
 
@@ -43,6 +47,26 @@ export const NewTask = z.strictObject({
   origin: judgedLater(Origin).nullish(),
   acceptance: acceptance.default([]),
   evidence: evidence.default([]),
+});
+
+/** `origin`, the type and the category are not changed by this call, so they are unknown fields here. */
+export const TaskChange = z.strictObject({
+  title: title.nullish(),
+  description: z.string().nullish(),
+  priority: z.string().nullish(),
+  status: status.nullish(),
+  ownerId: Uuid.nullish(),
+  assigneeId: assigneeId.nullish(),
+  workspaceId: Uuid.nullish(),
+  customFields: customFields.optional(),
+  startDate: InstantInput.nullish(),
+  dueDate: InstantInput.nullish(),
+  requirements: RequirementsInput.nullish(),
+  goalId: Uuid.nullish(),
+  acceptance: acceptance.nullish(),
+  evidence: evidence.nullish(),
+  claimId: Uuid.nullish(),
+  fencingToken: z.int().nullish(),
 });
 
 const create = endpoint({
@@ -93,4 +117,82 @@ const read = endpoint({
   handle: ({ params }, context) => getTask(context, params.ref),
 });
 
-export const tasksApi = [create, read];
+const change = endpoint({
+  method: 'PATCH',
+  path: '/tasks/{ref}',
+  summary: 'Change a task.',
+  description:
+    'Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing.',
+  permission: 'tasks.write',
+  params: { ref: TaskRef },
+  body: TaskChange,
+  returns: { 200: Task },
+  errors: [
+    'invalid_field',
+    'not_found',
+    'version_conflict',
+    'stale_claim',
+    'task_claimed',
+    'claim_holder_mismatch',
+    'invalid_title',
+    'invalid_priority',
+    'status_not_in_lifecycle',
+    'invalid_status',
+    'invalid_transition',
+    'unknown_agent',
+    'invalid_document',
+    'payload_too_large',
+    'payload_too_deep',
+    'custom_fields_invalid',
+    'secret_material_rejected',
+    'invalid_planned_dates',
+    'invalid_acceptance',
+    'invalid_acceptance_spec',
+    'duplicate_check_key',
+    'invalid_evidence',
+    'duplicate_evidence',
+    'unknown_acceptance_check',
+    'invalid_requirement',
+    'unknown_requirement',
+    'empty_update',
+  ],
+  emits: [taskUpdated, runFailed, ...claimGateEvents],
+  ifMatch: 'task',
+  etag: 'task',
+  example: { title: 'Fix the flaky login test on Mondays', priority: 'critical' },
+  precheck: ({ body }) => refuseNullFields(body),
+  handle: ({ params, body, ifMatch }, context) => changeTask(context, params.ref, ifMatch, body),
+});
+
+const complete = endpoint({
+  method: 'POST',
+  path: '/tasks/{ref}:complete',
+  summary: 'Complete a task.',
+  permission: 'tasks.write',
+  params: { ref: TaskRef },
+  body: z.strictObject({ claimId: Uuid.nullish(), fencingToken: z.int().nullish() }),
+  bodyOptional: true,
+  returns: { 200: Task },
+  errors: [
+    'not_found',
+    'version_conflict',
+    'task_already_completed',
+    'task_cancelled',
+    'stale_claim',
+    'task_claimed',
+    'claim_holder_mismatch',
+    'run_in_progress',
+    'invalid_transition',
+  ],
+  emits: [runFailed, ...claimGateEvents, taskCompleted],
+  ifMatch: 'task',
+  etag: 'task',
+  example: {},
+  handle: ({ params, body, ifMatch }, context) =>
+    completeTaskOnDemand(context, params.ref, ifMatch, {
+      claimId: body.claimId ?? undefined,
+      fencingToken: body.fencingToken ?? undefined,
+    }),
+});
+
+export const tasksApi = [create, read, change, complete];

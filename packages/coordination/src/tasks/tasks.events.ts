@@ -30,3 +30,28 @@ export const taskRelationAdded = defineEvent(
   'task',
   z.strictObject({ relationId: Uuid, toTaskId: Uuid, type: z.string() }),
 );
+
+/** `changes` has the new values under their names on the wire; custom fields are a flag, acceptance and evidence counts. */
+export const taskUpdated = defineEvent(
+  'task.updated',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    changes: z.record(z.string(), z.union([z.string(), z.int(), z.literal(true), z.null()])),
+    version: z.int(),
+    fromStatus: z.string().optional(),
+    status: z.string().optional(),
+    systemStatusCategory: z.string().optional(),
+  }),
+);
+
+export const taskCompleted = defineEvent(
+  'task.completed',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    status: z.string(),
+    systemStatusCategory: z.string(),
+    version: z.int(),
+  }),
+);

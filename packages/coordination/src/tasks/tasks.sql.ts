@@ -74,3 +74,36 @@ export function insertTask(task: NewTaskValues) {
     select made.*, tt.key as type_key, tt.version as type_version
     from made join task_types tt on tt.id = made.type_id`;
 }
+
+/** The columns that a change may write. */
+export type TaskValues = Pick<
+  TaskRow,
+  | 'title'
+  | 'description'
+  | 'priority'
+  | 'status'
+  | 'category'
+  | 'owner_id'
+  | 'assignee_id'
+  | 'custom_fields'
+  | 'start_date'
+  | 'due_date'
+  | 'acceptance'
+  | 'evidence'
+  | 'completed_at'
+>;
+
+/** Writes every column that a change may touch; the task is locked, so nothing of a rival is overwritten. */
+export function updateTask(tenantId: string, taskId: string, values: TaskValues) {
+  return sql<TaskRow>`
+    update tasks t
+    set title = ${values.title}, description = ${values.description}, priority = ${values.priority},
+      status = ${values.status}, category = ${values.category}, owner_id = ${values.owner_id},
+      assignee_id = ${values.assignee_id}, custom_fields = ${JSON.stringify(values.custom_fields)},
+      start_date = ${values.start_date}, due_date = ${values.due_date},
+      acceptance = ${JSON.stringify(values.acceptance)}, evidence = ${JSON.stringify(values.evidence)},
+      completed_at = ${values.completed_at}, version = t.version + 1, updated_at = now()
+    from task_types tt
+    where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
+    returning t.*, tt.key as type_key, tt.version as type_version`;
+}

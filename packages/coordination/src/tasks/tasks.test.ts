@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
-import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { eventsOf, refused } from '../testing/leases.ts';
 import { insertTestType } from '../testing/task-type.ts';
 
 let baton: TestCoordination;
@@ -13,16 +13,6 @@ before(async () => {
 after(() => baton.close());
 
 const make = (body: object) => baton.admin.post('/tasks', { title: 'a task', ...body });
-
-function refused({ status, body }: Answer, expectedStatus: number, code: string): JsonObject {
-  assert.deepEqual([status, body.error?.code], [expectedStatus, code], JSON.stringify(body));
-  return body.error.details;
-}
-
-const eventsOf = (taskId: string) =>
-  baton.pool.rows<{ type: string; payload: JsonObject; actor_id: string }>(
-    sql`select type, payload, actor_id from events where entity_id = ${taskId} order by sequence`,
-  );
 
 describe('POST /tasks', () => {
   test('answers 201 with the whole record, version 1 and its ETag', async () => {
@@ -133,7 +123,7 @@ describe('POST /tasks', () => {
 
   test('numbers the tasks of a tenant one after another, rivals too, and never gives a number twice', async () => {
     const first = (await make({})).body.publicId;
-    refused(await make({ title: ' ' }), 422, 'invalid_title');
+    await refused(make({ title: ' ' }), 422, 'invalid_title');
     const rivals = await Promise.all(Array.from({ length: 20 }, () => make({})));
     const numbers = rivals.map(({ body }) => Number(body.publicId.slice(5))).sort((a, b) => a - b);
     assert.deepEqual(
@@ -153,7 +143,7 @@ describe('POST /tasks', () => {
       origin: { kind: 'external', ref: 'https://tracker.example/private', evidence: [] },
       acceptance: [{ key: 'a', kind: 'human', description: 'private' }],
     });
-    const [event, ...more] = await eventsOf(body.id);
+    const [event, ...more] = await eventsOf(baton, body.id);
     assert.equal(more.length, 0);
     assert.equal(event?.type, 'task.created');
     assert.equal(event?.actor_id, baton.admin.principalId);
@@ -180,7 +170,7 @@ describe('POST /tasks', () => {
     const { status, body } = await make({ title: 'child', parentTask: parent.publicId.toLowerCase() });
     assert.equal(status, 201);
     assert.deepEqual(body.origin, { kind: 'parent', ref: `task:${parent.id}`, evidence: [] });
-    const events = await eventsOf(body.id);
+    const events = await eventsOf(baton, body.id);
     assert.deepEqual(
       events.map(({ type }) => type),
       ['task.created', 'task.relation_added'],
@@ -194,10 +184,10 @@ describe('POST /tasks', () => {
     });
     const given = await make({ parentTask: parent.id, origin: { kind: 'human' } });
     assert.equal(given.body.origin.kind, 'human');
-    refused(await make({ parentTask: newId() }), 404, 'not_found');
-    refused(await make({ parentTask: 'TASK-999999' }), 404, 'not_found');
+    await refused(make({ parentTask: newId() }), 404, 'not_found');
+    await refused(make({ parentTask: 'TASK-999999' }), 404, 'not_found');
     const foreign = (await baton.otherAdmin.post('/tasks', { title: 'elsewhere' })).body.id;
-    refused(await make({ parentTask: foreign }), 404, 'not_found');
+    await refused(make({ parentTask: foreign }), 404, 'not_found');
   });
 
   test('origin is human for a human writer, else harness', async () => {
@@ -222,7 +212,7 @@ describe('POST /tasks', () => {
       { description: null },
       { nonsense: 1 },
     ])
-      refused(await make(body), 400, 'invalid_request');
+      await refused(make(body), 400, 'invalid_request');
   });
 
   test('checks in the order of the contract, each with its code', async () => {
@@ -259,31 +249,31 @@ describe('POST /tasks', () => {
     const wrong = rows.map(([body]) => body);
     for (const [index, [, status, code]] of rows.entries()) {
       const body = Object.assign({}, ...wrong.slice(index).reverse());
-      refused(await make(body), status, code);
+      await refused(make(body), status, code);
     }
-    refused(await make({ customFields: deep }), 422, 'payload_too_deep');
-    refused(await make({ customFields: { text: 'x'.repeat(66_000) } }), 422, 'payload_too_large');
-    refused(
-      await make({ customFields: { many: Array.from({ length: 5001 }, () => 1) } }),
+    await refused(make({ customFields: deep }), 422, 'payload_too_deep');
+    await refused(make({ customFields: { text: 'x'.repeat(66_000) } }), 422, 'payload_too_large');
+    await refused(
+      make({ customFields: { many: Array.from({ length: 5001 }, () => 1) } }),
       422,
       'payload_too_large',
     );
-    const named = refused(
-      await make({ customFields: { a: [{ 'api-key': 'x' }] } }),
+    const named = await refused(
+      make({ customFields: { a: [{ 'api-key': 'x' }] } }),
       422,
       'secret_material_rejected',
     );
     assert.equal(named['path'], '/a/0/api-key');
-    refused(await make({ acceptance: [check, check] }), 422, 'duplicate_check_key');
-    refused(await make({ evidence: [fact, fact] }), 422, 'duplicate_evidence');
+    await refused(make({ acceptance: [check, check] }), 422, 'duplicate_check_key');
+    await refused(make({ evidence: [fact, fact] }), 422, 'duplicate_evidence');
   });
 
   test('a status must be the initial one or of category backlog', async () => {
-    const details = refused(await make({ status: 'waiting' }), 422, 'status_not_in_lifecycle');
+    const details = await refused(make({ status: 'waiting' }), 422, 'status_not_in_lifecycle');
     assert.deepEqual(details['known'], ['backlog', 'todo', 'in_progress', 'blocked', 'done', 'cancelled']);
     assert.equal(details['statusKey'], 'waiting');
     for (const status of ['in_progress', 'blocked', 'done', 'cancelled'])
-      refused(await make({ status }), 422, 'invalid_status');
+      await refused(make({ status }), 422, 'invalid_status');
     assert.equal((await make({ status: 'todo' })).status, 201);
   });
 
@@ -299,18 +289,18 @@ describe('POST /tasks', () => {
     });
     const fits = await make({ typeKey: 'estimate', customFields: { points: 8 } });
     assert.deepEqual([fits.status, fits.body.typeId], [201, typeId]);
-    const details = refused(
-      await make({ typeId, customFields: { points: 21 } }),
+    const details = await refused(
+      make({ typeId, customFields: { points: 21 } }),
       422,
       'custom_fields_invalid',
     );
     assert.deepEqual(details['errors'], [{ path: '/points', message: 'must be <= 13' }]);
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, 'x']));
-    const listed = refused(await make({ typeId, customFields: many }), 422, 'custom_fields_invalid');
+    const listed = await refused(make({ typeId, customFields: many }), 422, 'custom_fields_invalid');
     assert.equal((listed['errors'] as unknown[]).length, 20);
-    refused(await make({ typeId, customFields: { token: 'x' } }), 422, 'custom_fields_invalid');
-    refused(await make({ typeId, customFields: { points: 1, token: 'x' } }), 422, 'secret_material_rejected');
-    refused(await make({ typeId }), 422, 'custom_fields_invalid');
+    await refused(make({ typeId, customFields: { token: 'x' } }), 422, 'custom_fields_invalid');
+    await refused(make({ typeId, customFields: { points: 1, token: 'x' } }), 422, 'secret_material_rejected');
+    await refused(make({ typeId }), 422, 'custom_fields_invalid');
   });
 
   test('a type is found by id, by key and version, or by key alone: the newest active version', async () => {
@@ -327,11 +317,11 @@ describe('POST /tasks', () => {
     assert.equal((await make({ typeKey: 'release', typeVersion: 1 })).body.typeId, versions[0]);
     assert.equal((await make({ typeKey: 'release', typeVersion: 3 })).body.typeVersion, 3);
     assert.equal((await make({ typeId: versions[2], typeKey: 'ignored' })).body.typeVersion, 3);
-    const details = refused(await make({ typeKey: 'release', typeVersion: 4 }), 404, 'not_found');
+    const details = await refused(make({ typeKey: 'release', typeVersion: 4 }), 404, 'not_found');
     assert.deepEqual(details, { taskTypeKey: 'release', taskTypeVersion: 4 });
     const foreign = await insertTestType(baton, { key: 'theirs', tenantId: baton.otherTenantId });
-    refused(await make({ typeId: foreign }), 404, 'not_found');
-    refused(await make({ typeId: newId() }), 404, 'not_found');
+    await refused(make({ typeId: foreign }), 404, 'not_found');
+    await refused(make({ typeId: newId() }), 404, 'not_found');
   });
 
   test('a failed command keeps no number, no task and no event', async () => {
@@ -340,7 +330,7 @@ describe('POST /tasks', () => {
         select (select count(*) from tasks) as tasks, (select count(*) from events) as events,
           (select last_number from task_counters where tenant_id = ${baton.tenantId}) as last`);
     const before = await count();
-    refused(await make({ parentTask: newId() }), 404, 'not_found');
+    await refused(make({ parentTask: newId() }), 404, 'not_found');
     assert.deepEqual(await count(), before);
   });
 });
@@ -357,6 +347,6 @@ describe('GET /tasks/{ref}', () => {
   test('answers 404 for what is absent, malformed or of another tenant', async () => {
     const foreign = (await baton.otherAdmin.post('/tasks', { title: 'elsewhere' })).body;
     for (const ref of [newId(), 'TASK-999999', 'TASK-1', 'TASK-99999999999999999', 'x', foreign.id])
-      refused(await baton.admin.get(`/tasks/${ref}`), 404, 'not_found');
+      await refused(baton.admin.get(`/tasks/${ref}`), 404, 'not_found');
   });
 });
