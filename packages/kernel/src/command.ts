@@ -4,6 +4,7 @@ import { entityTag } from './etag.ts';
 import type { RequestHead, ServiceRuntime } from './http.ts';
 import {
   fingerprintOf,
+  freeKey,
   type KeyedCall,
   parseIdempotencyKey,
   type StoredAnswer,
@@ -109,6 +110,7 @@ async function inTransaction<Caller, Context extends object>(
     } catch (error) {
       // A few refusals keep what was written before them: a lease found dead is recorded, then answered.
       if (!(error instanceof Refusal && error.commits)) throw error;
+      if (keyed !== undefined) await freeKey(tx, keyed);
       await runtime.beforeCommit?.(context);
       return { context, answer: undefined, refusal: error };
     }

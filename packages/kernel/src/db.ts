@@ -14,6 +14,8 @@ export interface PoolOptions {
   /** A transaction whose program fell silent is rolled back: one that hangs would hold the journal's horizon (W26). */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
+  /** Runs on every new connection before anybody gets it; its failure is the failure of whoever waits. */
+  onConnect?(db: Db): Promise<void>;
   onError(error: Error): void;
 }
 
@@ -70,6 +72,7 @@ const types = {
 } as pg.CustomTypesConfig;
 
 export function createPool(options: PoolOptions): Pool {
+  const { onConnect } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connectionsMax,
@@ -80,6 +83,9 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
     options: '-c TimeZone=UTC',
     types,
+    ...(onConnect && {
+      onConnect: (client: pg.ClientBase) => onConnect(dbOver((statement) => client.query(statement))),
+    }),
   });
   // Without a listener a restart of the database kills the process.
   pool.on('error', options.onError);
@@ -102,6 +108,11 @@ export function createPool(options: PoolOptions): Pool {
 async function inTransaction<T>(pool: pg.Pool, work: (tx: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  const breaks = (error: Error) => {
+    broken ??= error;
+  };
+  // Between two statements nobody else listens to the connection, and an error that nobody hears ends the process.
+  client.on('error', breaks);
   try {
     await client.query('begin');
     const result = await work(dbOver((statement) => client.query(statement)));
@@ -110,11 +121,10 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Db) => Promise<T>): Pr
     if (ended.command !== 'COMMIT') throw new Error(`commit answered ${ended.command}`);
     return result;
   } catch (error) {
-    await client.query('rollback').catch((reason: Error) => {
-      broken = reason;
-    });
+    await client.query('rollback').catch(breaks);
     throw error;
   } finally {
+    client.off('error', breaks);
     client.release(broken);
   }
 }
@@ -163,13 +173,16 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND']);
 
+/** What the driver says, without a code, of a connection that was lost or can't be had. */
+const unusableMessages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool)/;
+
 /** Whether a failure means that the database can't be used now (down, starting, out of connections). */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return state.startsWith('08') || state.startsWith('57P0') || state === '53300';
   if (!(error instanceof Error)) return false;
   return (
-    unreachableCodes.has((error as NodeJS.ErrnoException).code ?? '') ||
-    /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message)
+    unreachableCodes.has((error as NodeJS.ErrnoException).code ?? '') || unusableMessages.test(error.message)
   );
 }

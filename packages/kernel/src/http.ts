@@ -80,7 +80,8 @@ export function buildHttp<Caller, Context extends object>(
       maxParamLength: 1000,
       onBadUrl: (_path, req, res) => sendRaw(req, res, new Refusal('not_found')),
     },
-    frameworkErrors: (error, request, reply) => fail(request, reply, error),
+    // A path that its router gives up on, for the length of a parameter.
+    frameworkErrors: (_error, request, reply) => fail(request, reply, new Refusal('not_found')),
     // What arrives during a shutdown is answered as long as the store is there, then with our own 503.
     return503OnClosing: false,
     clientErrorHandler(_error, socket) {

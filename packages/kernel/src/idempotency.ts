@@ -84,16 +84,20 @@ export async function takeKey(
 ): Promise<StoredAnswer | undefined> {
   try {
     const taken = await tx.run(sql`
-      with bound as (select set_config('lock_timeout', ${`${waitSeconds * 1000}`}, true))
+      with bound as (
+        select current_setting('lock_timeout') as usual, set_config('lock_timeout', ${`${waitSeconds * 1000}`}, true)
+      )
       insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
       select ${call.tenantId}, ${call.key}, ${call.fingerprint}, now() + make_interval(secs => ${storedSeconds})
       from bound
       on conflict (tenant_id, key) do update
         set fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, status = null, body = null
-        where idempotency_keys.expires_at <= now()`);
+        where idempotency_keys.expires_at <= now()
+      returning set_config('lock_timeout', (select usual from bound), true)`);
     if (taken === 1) return undefined;
   } catch (error) {
-    if (sqlState(error) === '55P03')
+    // Waiting can end by either timeout, whichever is the shorter.
+    if (['55P03', '57014'].includes(sqlState(error) ?? ''))
       throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
     throw error;
   }
@@ -117,6 +121,11 @@ export async function storeAnswer(
   await tx.run(sql`
     update idempotency_keys set status = ${answer.status}, body = ${body}
     where tenant_id = ${tenantId} and key = ${key}`);
+}
+
+/** Frees a key whose command was refused and yet committed. */
+export async function freeKey(tx: Db, { tenantId, key }: KeyedCall): Promise<void> {
+  await tx.run(sql`delete from idempotency_keys where tenant_id = ${tenantId} and key = ${key}`);
 }
 
 function withoutSecrets(body: unknown, secrets: readonly string[]): unknown {

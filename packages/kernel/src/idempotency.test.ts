@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import { deleteExpiredKeys } from './idempotency.ts';
+import { Refusal } from './refusal.ts';
+import { sql } from './sql.ts';
+import {
+  doorCredential,
+  type DoorService,
+  doorTenant,
+  otherTenant,
+  startDoors,
+} from './testing/door-service.ts';
+
+let doors: DoorService;
+before(async () => {
+  doors = await startDoors({ waitSeconds: 1 });
+});
+after(() => doors.close());
+beforeEach(() => {
+  doors.hooks.beforeOpen = async () => undefined;
+});
+
+const codeOf = (body: unknown) => (body as { code?: string })?.code;
+const withKey = (key = randomUUID()) => ({ 'idempotency-key': key });
+
+async function openedTimes(id: string): Promise<number | undefined> {
+  return (await doors.pool.row<{ opened: number }>(sql`select opened from doors where id = ${id}`))?.opened;
+}
+
+test('the same key and request give the same answer and are executed once; blanks around a key do not count', async () => {
+  const { id } = await doors.makeDoor();
+  const key = randomUUID();
+  const first = await doors.call('POST', `/api/doors/${id}:open`, { by: 'a' }, withKey(key));
+  const again = await doors.call('POST', `/api/doors/${id}:open`, { by: 'a' }, withKey(`  ${key}\t`));
+  assert.deepEqual([again.status, again.body], [first.status, first.body]);
+  assert.deepEqual(
+    [first.headers['idempotency-replayed'], again.headers['idempotency-replayed']],
+    [undefined, 'true'],
+  );
+  assert.equal(await openedTimes(id), 1);
+});
+
+test('the order of the keys in a body makes no other request, a field more does', async () => {
+  const key = withKey();
+  const first = await doors.call('POST', '/api/doors', '{"label":"x","count":1}', key);
+  const again = await doors.call('POST', '/api/doors', '{ "count": 1, "label": "x" }', key);
+  assert.deepEqual((again.body as { door: unknown }).door, (first.body as { door: unknown }).door);
+  for (const body of ['{"label":"x"}', '{"label":"x","count":2}', '{"label":"x","count":1,"settings":{}}']) {
+    const other = await doors.call('POST', '/api/doors', body, key);
+    assert.deepEqual([other.status, codeOf(other.body)], [409, 'idempotency_key_reused']);
+  }
+});
+
+test('another path, method or principal under the key is refused; another tenant has keys of its own', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  const bob = doorCredential(doorTenant, 'bob');
+  const others = [
+    doors.call('POST', `/api/doors/${(await doors.makeDoor()).id}:open`, {}, key),
+    doors.call('DELETE', `/api/doors/${id}`, undefined, key),
+    doors.call('POST', `/api/doors/${id}:open`, {}, { ...key, ...bob }),
+  ];
+  for (const { status, body } of await Promise.all(others))
+    assert.deepEqual([status, codeOf(body)], [409, 'idempotency_key_reused']);
+  const foreign = await doors.call(
+    'POST',
+    '/api/doors',
+    { label: 'x' },
+    { ...key, ...doorCredential(otherTenant) },
+  );
+  assert.equal(foreign.status, 201);
+});
+
+test('If-Match is not part of the request: the stored answer comes whatever version is named', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  const first = await doors.call(
+    'PATCH',
+    `/api/doors/${id}`,
+    { label: 'y' },
+    { ...key, 'if-match': 'door-1' },
+  );
+  const again = await doors.call(
+    'PATCH',
+    `/api/doors/${id}`,
+    { label: 'y' },
+    { ...key, 'if-match': 'door-7' },
+  );
+  assert.deepEqual([first.status, again.status, again.body], [200, 200, first.body]);
+});
+
+test('an answer without a body is repeated too', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  for (const replayed of [undefined, 'true']) {
+    const { status, text, headers } = await doors.call('DELETE', `/api/doors/${id}`, undefined, key);
+    assert.deepEqual([status, text, headers['idempotency-replayed']], [204, '', replayed]);
+  }
+});
+
+test('a one-time secret is null in the stored answer', async () => {
+  const key = withKey();
+  const first = await doors.call('POST', '/api/doors', { label: 'x' }, key);
+  const again = await doors.call('POST', '/api/doors', { label: 'x' }, key);
+  const secret = (first.body as { lock: { key: string } }).lock.key;
+  assert.deepEqual((again.body as { lock: unknown }).lock, { key: null });
+  const stored = await doors.pool.rows(sql`select * from idempotency_keys`);
+  assert.ok(!JSON.stringify(stored).includes(secret));
+});
+
+test('a failed command stores nothing: its key is free again, for another body too', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  doors.hooks.beforeOpen = async () => {
+    throw new Refusal('door_locked');
+  };
+  assert.equal((await doors.call('POST', `/api/doors/${id}:open`, { by: 'a' }, key)).status, 409);
+  doors.hooks.beforeOpen = async () => {
+    throw new Error('failure');
+  };
+  assert.equal((await doors.call('POST', `/api/doors/${id}:open`, { by: 'b' }, key)).status, 500);
+  doors.hooks.beforeOpen = async () => undefined;
+  assert.equal((await doors.call('POST', `/api/doors/${id}:open`, { by: 'c' }, key)).status, 200);
+  assert.equal(await openedTimes(id), 1);
+});
+
+test('a refusal that keeps what it wrote frees its key as well', async () => {
+  const { id } = await doors.makeDoor('locked');
+  const key = withKey();
+  for (const times of [1, 2]) {
+    const { status, body } = await doors.call('POST', `/api/doors/${id}:kick`, undefined, key);
+    assert.deepEqual([status, codeOf(body)], [409, 'door_locked']);
+    assert.equal(await openedTimes(id), times);
+  }
+  assert.deepEqual(
+    await doors.pool.rows(sql`select key from idempotency_keys where key = ${key['idempotency-key']}`),
+    [],
+  );
+});
+
+test('parallel duplicates wait and are executed once', async () => {
+  const { id } = await doors.makeDoor();
+  let entered = 0;
+  doors.hooks.beforeOpen = async ({ db }) => {
+    entered += 1;
+    await db.run(sql`select pg_sleep(0.3)`);
+  };
+  const key = withKey();
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => doors.call('POST', `/api/doors/${id}:open`, {}, key)),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal(answers.filter(({ headers }) => headers['idempotency-replayed'] === 'true').length, 5);
+  assert.deepEqual([entered, await openedTimes(id)], [1, 1]);
+});
+
+test('when the first of two fails, the one that waited is executed', async () => {
+  const { id } = await doors.makeDoor();
+  let entered = 0;
+  doors.hooks.beforeOpen = async ({ db }) => {
+    entered += 1;
+    await db.run(sql`select pg_sleep(0.2)`);
+    if (entered === 1) throw new Refusal('door_locked');
+  };
+  const key = withKey();
+  const answers = await Promise.all([0, 1].map(() => doors.call('POST', `/api/doors/${id}:open`, {}, key)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+  assert.deepEqual([entered, await openedTimes(id)], [2, 1]);
+});
+
+test('a duplicate that waited too long is told that the first is still running', async () => {
+  const { id } = await doors.makeDoor();
+  doors.hooks.beforeOpen = ({ db }) => db.run(sql`select pg_sleep(2)`).then(() => undefined);
+  const key = withKey();
+  const first = doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  await new Promise((done) => setTimeout(done, 200));
+  const started = performance.now();
+  const second = await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  const waitedMs = performance.now() - started;
+  assert.deepEqual([second.status, codeOf(second.body)], [409, 'idempotency_in_flight']);
+  assert.ok(waitedMs > 900 && waitedMs < 1900, `${waitedMs} ms`);
+  assert.equal((await first).status, 200);
+});
+
+test('also when a statement may not run longer than a duplicate waits', async () => {
+  const hurried = await startDoors({ waitSeconds: 1, statementTimeoutMs: 1000 });
+  try {
+    const { id } = await hurried.makeDoor();
+    hurried.hooks.beforeOpen = () => new Promise((done) => setTimeout(done, 1500));
+    const key = withKey();
+    const first = hurried.call('POST', `/api/doors/${id}:open`, {}, key);
+    await new Promise((done) => setTimeout(done, 100));
+    const second = await hurried.call('POST', `/api/doors/${id}:open`, {}, key);
+    assert.equal(codeOf(second.body), 'idempotency_in_flight');
+    assert.equal((await first).status, 200);
+  } finally {
+    await hurried.close();
+  }
+});
+
+test('waiting for a key does not shorten the waits of the command that then runs', async () => {
+  const { id } = await doors.makeDoor();
+  let timeouts: unknown;
+  doors.hooks.beforeOpen = async ({ db }) => {
+    timeouts = await db.row(sql`select current_setting('lock_timeout') as lock`);
+  };
+  await doors.call('POST', `/api/doors/${id}:open`, {}, withKey());
+  assert.deepEqual(timeouts, { lock: '10s' });
+});
+
+test('an expired key is free again, and swept', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  const expire = () =>
+    doors.pool.run(sql`update idempotency_keys set expires_at = now() - interval '1 second'`);
+  await expire();
+  const { status, headers } = await doors.call('POST', `/api/doors/${id}:open`, { by: 'other' }, key);
+  assert.deepEqual([status, headers['idempotency-replayed']], [200, undefined]);
+  assert.equal(await openedTimes(id), 2);
+  const kept = await doors.pool.rows(sql`select from idempotency_keys where expires_at > now()`);
+  assert.equal(kept.length, 1);
+  await expire();
+  assert.equal(await deleteExpiredKeys(doors.pool, 1), 1);
+  while ((await deleteExpiredKeys(doors.pool, 1)) > 0);
+  assert.deepEqual(await doors.pool.rows(sql`select from idempotency_keys`), []);
+});
+
+test('a command that dies with its connection leaves no key and no trace', async () => {
+  const { id } = await doors.makeDoor();
+  doors.hooks.beforeOpen = async ({ db }) => {
+    const self = await db.row<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+    await doors.pool.run(sql`select pg_terminate_backend(${self?.pid})`);
+    await new Promise((done) => setTimeout(done, 100));
+  };
+  const key = withKey();
+  const died = await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  assert.deepEqual([died.status, codeOf(died.body)], [503, 'unavailable']);
+  doors.hooks.beforeOpen = async () => undefined;
+  const { status, headers } = await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  assert.deepEqual([status, headers['idempotency-replayed']], [200, undefined]);
+  assert.equal(await openedTimes(id), 1);
+});
+
+test('on replay a caller that lost the permission gets no stored answer', async () => {
+  const { id } = await doors.makeDoor();
+  const key = withKey();
+  await doors.call('POST', `/api/doors/${id}:open`, {}, key);
+  const powerless = doorCredential(doorTenant, 'ada', 'doors.read');
+  const { status, body } = await doors.call('POST', `/api/doors/${id}:open`, {}, { ...key, ...powerless });
+  assert.deepEqual([status, codeOf(body)], [403, 'permission_denied']);
+});
