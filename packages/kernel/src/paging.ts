@@ -46,7 +46,14 @@ function fits(value: unknown, form: string | undefined): boolean {
   if (form === 'timestamp?' && value === null) return true;
   if (typeof value !== 'string') return false;
   if (form === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && !Number.isNaN(Date.parse(value));
+  return isStorableInstant(value);
+}
+
+/** Whether PostgreSQL reads it too: JavaScript takes 30 February for a day in March, and knows a year 0. */
+function isStorableInstant(text: string): boolean {
+  if (!/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString() === text;
 }
 
 /**
