@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { DatabaseNewerError, MigrationChangedError, migrate } from './migrate.ts';
+import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+
+const run = promisify(execFile);
+let database: TestDatabase;
+let directory: string;
+let empty: string;
+
+beforeEach(async () => {
+  empty = await mkdtemp(join(tmpdir(), 'baton-empty-'));
+  directory = await mkdtemp(join(tmpdir(), 'baton-migrations-'));
+  database = await createTestDatabase(empty);
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(directory, { recursive: true });
+  await rm(empty, { recursive: true });
+});
+
+const write = (file: string, text: string) => writeFile(join(directory, file), text);
+
+async function query<Row>(text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+test('migrations are applied in order, once, and recorded', async () => {
+  await write('0001_doors.sql', 'create table doors (id int); insert into doors values (1);');
+  assert.deepEqual(await migrate(database.url, directory), { applied: [1], head: 1 });
+  await write('0002_more.sql', 'insert into doors select 2 from doors;');
+  await write('notes.txt', 'not a migration');
+  assert.deepEqual(await migrate(database.url, directory), { applied: [2], head: 2 });
+  assert.deepEqual(await migrate(database.url, directory), { applied: [], head: 2 });
+  assert.deepEqual(await query('select id from doors order by 1'), [{ id: 1 }, { id: 2 }]);
+  const ledger = await query<{ version: number; file: string }>(
+    'select version, file from schema_migrations order by 1',
+  );
+  assert.deepEqual(ledger, [
+    { version: 1, file: '0001_doors.sql' },
+    { version: 2, file: '0002_more.sql' },
+  ]);
+});
+
+const slow = 'select pg_sleep(0.3); create table doors (id int); insert into doors values (1);';
+
+test('eight that start at once apply each migration once between them', async () => {
+  await write('0001_doors.sql', slow);
+  await write('0002_more.sql', 'insert into doors values (2);');
+  const results = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url, directory)));
+  assert.deepEqual(results.flatMap(({ applied }) => applied).sort(), [1, 2]);
+  assert.deepEqual(await query('select id from doors order by 1'), [{ id: 1 }, { id: 2 }]);
+});
+
+test('so do processes', async () => {
+  await write('0001_doors.sql', slow);
+  const script = `import { migrate } from ${JSON.stringify(import.meta.resolve('./migrate.ts'))};
+    console.log(JSON.stringify((await migrate(process.argv[1], process.argv[2])).applied));`;
+  const rivals = Array.from({ length: 3 }, () =>
+    run(process.execPath, ['--input-type=module', '-e', script, database.url, directory]),
+  );
+  const outputs = (await Promise.all(rivals)).map(({ stdout }) => stdout.trim()).sort();
+  assert.deepEqual(outputs, ['[1]', '[]', '[]']);
+});
+
+test('a rival waits for a migration that fails, and then tries it itself', async () => {
+  await write('0001_doors.sql', 'select pg_sleep(0.2); select 1 / 0;');
+  const results = await Promise.allSettled([
+    migrate(database.url, directory),
+    migrate(database.url, directory),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+});
+
+test('a migration that fails leaves nothing behind, is named, and can be repaired', async () => {
+  await write('0001_doors.sql', 'create table doors (id int);');
+  await write('0002_broken.sql', 'create table windows (id int); select nonsense;');
+  await assert.rejects(
+    migrate(database.url, directory),
+    /^Error: Migration 0002_broken\.sql failed: .*nonsense/,
+  );
+  assert.deepEqual(
+    await query("select to_regclass('doors') is not null as doors, to_regclass('windows') as windows"),
+    [{ doors: true, windows: null }],
+  );
+  await write('0002_broken.sql', 'create table windows (id int);');
+  assert.deepEqual((await migrate(database.url, directory)).applied, [2]);
+});
+
+test('a database of a newer Baton is refused in one sentence', async () => {
+  await write('0001_doors.sql', 'select 1;');
+  await write('0002_more.sql', 'select 2;');
+  await migrate(database.url, directory);
+  await unlink(join(directory, '0002_more.sql'));
+  await assert.rejects(migrate(database.url, directory), (error: Error) => {
+    assert.ok(error instanceof DatabaseNewerError);
+    assert.equal(
+      error.message,
+      'The database is at revision 2, this Baton knows only up to 1. Use the newer Baton.',
+    );
+    return true;
+  });
+});
+
+test('a migration that was changed after it ran is refused, and nothing newer is applied', async () => {
+  await write('0001_doors.sql', 'create table doors (id int);');
+  await migrate(database.url, directory);
+  await write('0001_doors.sql', 'create table doors (id bigint);');
+  await write('0002_more.sql', 'create table windows (id int);');
+  await assert.rejects(migrate(database.url, directory), MigrationChangedError);
+  assert.deepEqual(await query("select to_regclass('windows') as windows"), [{ windows: null }]);
+});
+
+test('a gap in the numbers is refused before anything is applied', async () => {
+  await write('0001_doors.sql', 'create table doors (id int);');
+  await write('0003_more.sql', 'select 1;');
+  await assert.rejects(migrate(database.url, directory), /0003_more\.sql should have number 2/);
+  assert.deepEqual(await query("select to_regclass('doors') as doors"), [{ doors: null }]);
+});
