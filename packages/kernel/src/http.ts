@@ -149,6 +149,8 @@ export function buildHttp<Caller, Context extends object>(
     name: string,
     endpoint: Operation | undefined,
   ) {
+    // Nobody is left to read an answer, and it is no failure of ours.
+    if (error instanceof ClientGone) return reply.hijack();
     if (observer() !== undefined) error = observed(error, name, endpoint);
     const rendered = runtime.render(error, head.requestId);
     if (rendered.status >= 500) {
@@ -247,16 +249,24 @@ function refuseDeclaredSize(request: FastifyRequest, bytesMax: number): void {
     throw new Refusal('request_too_large', { maxBytes: bytesMax });
 }
 
+/** The connection ended before the body did. */
+class ClientGone extends Error {}
+
+/** @throws Refusal `request_too_large`, ClientGone */
 async function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const { headers } = raw;
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
     return emptyBody;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of raw as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw new Refusal('request_too_large', { maxBytes: bytesMax });
-    chunks.push(chunk);
+  try {
+    for await (const chunk of raw as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw new Refusal('request_too_large', { maxBytes: bytesMax });
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new ClientGone('aborted', { cause: error });
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }

@@ -29,11 +29,25 @@ export function createLog(options: {
   );
 }
 
-/** An error without the values a statement carried: PostgreSQL repeats rows in `detail`, and rows can hold hashes. */
+/**
+ * An error without the values that a client sent: PostgreSQL repeats rows in `detail`, which can hold hashes, and a
+ * malformed value in its message, as the JSON parser does.
+ */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { name, message, stack } = error;
+  const { name, stack } = error;
   const { code, constraint, table, where } = error as unknown as Record<string, unknown>;
+  const quotesValue = name === 'SyntaxError' || String(code).startsWith('22');
+  const message = quotesValue ? error.message.replace(/["'][^]*["']/, '"…"') : error.message;
   const cause = error.cause === undefined ? undefined : errorFields(error.cause);
-  return { name, message, code, constraint, table, where, stack, cause };
+  return {
+    name,
+    message,
+    code,
+    constraint,
+    table,
+    where,
+    stack: stack?.replace(error.message, () => message),
+    cause,
+  };
 }
