@@ -1,8 +1,12 @@
 import type { Endpoint } from '@baton/kernel/service';
+import { apiKeysApi } from './api-keys/api-keys.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import { claimsApi } from './claims/claims.api.ts';
 import type { Context } from './context.ts';
+import { delegationsApi } from './delegations/delegations.api.ts';
 import { healthApi } from './health/health.api.ts';
+import { iamBindingsApi } from './iam-bindings/iam-bindings.api.ts';
+import { principalsApi } from './principals/principals.api.ts';
 import { sessionsApi } from './sessions/sessions.api.ts';
 import { tasksApi } from './tasks/tasks.api.ts';
 
@@ -10,6 +14,10 @@ import { tasksApi } from './tasks/tasks.api.ts';
 export const endpoints: readonly Endpoint<Context>[] = [
   ...healthApi,
   ...bootstrapApi,
+  ...principalsApi,
+  ...apiKeysApi,
+  ...iamBindingsApi,
+  ...delegationsApi,
   ...sessionsApi,
   ...tasksApi,
   ...claimsApi,

@@ -1,7 +1,11 @@
+import { z } from 'zod';
 import { holds, humanOnlyPermissions, type Permission, permissionNames } from './permissions.ts';
 import { fail } from './service.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
+
+/** Permissions named in a request; whether they exist is judged later, and answered with 422. */
+export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
 
 /**
  * Reads permissions named in a request: each once, in alphabetical order.

@@ -20,3 +20,23 @@ export function insertKey(key: NewKey) {
       coalesce(${key.expiresAt}::timestamptz, now() + make_interval(secs => ${key.lifeSeconds})))
     returning *`;
 }
+
+/** Returns no row for a key that is revoked already. */
+export function revokeLiveKey(tenantId: string, keyId: string) {
+  return sql<ApiKeyRow>`
+    update api_keys set revoked_at = now()
+    where id = ${keyId} and tenant_id = ${tenantId} and revoked_at is null
+    returning *`;
+}
+
+export function keyById(tenantId: string, keyId: string) {
+  return sql<ApiKeyRow>`select * from api_keys where id = ${keyId} and tenant_id = ${tenantId}`;
+}
+
+/** Keys of a principal that would enter while it is active. */
+export function liveKeysOf(tenantId: string, principalId: string) {
+  return sql<{ permissions: string[] }>`
+    select permissions from api_keys
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and revoked_at is null
+      and (expires_at is null or expires_at > now())`;
+}

@@ -1,19 +1,60 @@
 import { sql } from '@baton/kernel/sql';
 import type { IamBindingRow, Identity } from './iam-binding.ts';
 
-export interface NewBinding extends Identity {
+export interface Binding extends Identity {
   id: string;
   tenantId: string;
   principalId: string;
   permissions: readonly string[];
 }
 
-/** Returns no row when the identity is bound already, here or in another tenant. */
-export function insertBinding(binding: NewBinding) {
+/** Returns no row when the identity is bound already, here or in another tenant; waits for a rival that binds it. */
+export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
     values (${binding.id}, ${binding.tenantId}, ${binding.principalId}, ${binding.issuer}, ${binding.iamTenantId},
       ${binding.iamPrincipalId}, ${binding.permissions})
     on conflict (issuer, iam_principal_id) do nothing
     returning *`;
+}
+
+/** Locks the tenant's binding of an identity; no row when it is bound elsewhere or nowhere. */
+export function lockBindingOf(tenantId: string, { issuer, iamPrincipalId }: Identity) {
+  return sql<IamBindingRow>`
+    select * from iam_bindings
+    where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId} and tenant_id = ${tenantId}
+    for update`;
+}
+
+/** Points a binding to a principal, with these permissions, and admits it again if it was closed. */
+export function repointBinding(binding: Binding) {
+  return sql<IamBindingRow>`
+    update iam_bindings
+    set principal_id = ${binding.principalId}, iam_tenant_id = ${binding.iamTenantId},
+      permissions = ${binding.permissions}, status = 'active', revoked_at = null, updated_at = now()
+    where id = ${binding.id} and tenant_id = ${binding.tenantId}
+    returning *`;
+}
+
+/** Newest first, revoked ones too. */
+export function bindingsOf(tenantId: string, principalId: string) {
+  return sql<IamBindingRow>`
+    select * from iam_bindings where principal_id = ${principalId} and tenant_id = ${tenantId}
+    order by created_at desc, id desc`;
+}
+
+export function bindingById(tenantId: string, bindingId: string) {
+  return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
+}
+
+/** Returns no row for a binding that is revoked already. */
+export function revokeLiveBinding(tenantId: string, bindingId: string) {
+  return sql<IamBindingRow>`
+    update iam_bindings set status = 'revoked', revoked_at = now(), updated_at = now()
+    where id = ${bindingId} and tenant_id = ${tenantId} and status <> 'revoked'
+    returning *`;
+}
+
+export function principalExists(tenantId: string, principalId: string) {
+  return sql<{ id: string }>`select id from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }

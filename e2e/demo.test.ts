@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const program = join(import.meta.dirname, '../bin/baton.mjs');
+const limitMs = 180_000;
+
+interface Report {
+  holds: boolean;
+  issues: { open: number; done: number; deleted: number };
+  claims: number;
+  exchanges: number;
+  killed: number;
+  stalledRefused: Record<string, number>;
+  stalledAccepted: number;
+  proof: { statement: string; holds: boolean; violations: string[] }[];
+}
+
+let nowhere: string;
+before(() => {
+  nowhere = mkdtempSync(join(tmpdir(), 'baton-e2e-'));
+});
+after(() => rmSync(nowhere, { recursive: true }));
+
+/** Runs the command in a place where no Baton is, so that it starts one of its own. */
+function runDemo(...words: string[]): Promise<{ code: number; report: Report; said: string }> {
+  const env = { ...process.env, BATON_HOME: nowhere, IAM_DATABASE_URL: '', CP_DATABASE_URL: '' };
+  const args = [program, 'demo', '--json', ...words];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env, timeout: limitMs }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : Number(error.code);
+      assert.notEqual(stdout, '', stderr);
+      resolve({ code, report: JSON.parse(stdout) as Report, said: stderr });
+    });
+  });
+}
+
+function assertProven({ code, report }: { code: number; report: Report }): void {
+  assert.deepEqual(
+    report.proof.flatMap(({ violations }) => violations),
+    [],
+  );
+  assert.equal(report.proof.length, 5);
+  assert.equal(report.holds, true);
+  assert.equal(code, 0);
+}
+
+test('agents drain a backlog through a Baton that the demonstration starts, and the journal proves it', async () => {
+  const run = await runDemo('--tasks', '60', '--agents', '6');
+  assertProven(run);
+  const { issues, claims, exchanges, killed } = run.report;
+  assert.equal(issues.open + issues.done + issues.deleted, 60);
+  assert.equal(claims, issues.open);
+  assert.equal(exchanges, 7);
+  assert.equal(killed, 0);
+  assert.match(run.said, /working +\[#{24}\] (\d+)\/\1 /);
+});
+
+test('agents are killed with their lease held: the work is done exactly once, and who wakes up is refused', async () => {
+  const run = await runDemo('--tasks', '60', '--agents', '6', '--kill');
+  assertProven(run);
+  const { killed, stalledRefused, stalledAccepted } = run.report;
+  assert.ok(killed >= 3);
+  assert.equal(stalledAccepted, 0);
+  assert.ok((stalledRefused.stale_claim ?? 0) >= 2, JSON.stringify(stalledRefused));
+});

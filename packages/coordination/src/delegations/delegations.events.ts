@@ -1,0 +1,17 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+export const delegationCreated = defineEvent(
+  'delegation.created',
+  'delegation',
+  z.strictObject({ humanPrincipalId: Uuid, agentPrincipalId: Uuid, permissions: z.array(z.string()) }),
+);
+
+/** `reason` is given where nobody asked for it: `principal_disabled`. */
+export const delegationRevoked = defineEvent(
+  'delegation.revoked',
+  'delegation',
+  z.strictObject({ reason: z.string().optional() }),
+  2,
+);
