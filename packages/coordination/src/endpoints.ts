@@ -5,8 +5,10 @@ import { claimsApi } from './claims/claims.api.ts';
 import type { Context } from './context.ts';
 import { delegationsApi } from './delegations/delegations.api.ts';
 import { healthApi } from './health/health.api.ts';
+import { eventsApi } from './journal/events.api.ts';
 import { iamBindingsApi } from './iam-bindings/iam-bindings.api.ts';
 import { principalsApi } from './principals/principals.api.ts';
+import { runsApi } from './runs/runs.api.ts';
 import { sessionsApi } from './sessions/sessions.api.ts';
 import { tasksApi } from './tasks/tasks.api.ts';
 
@@ -21,4 +23,6 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...sessionsApi,
   ...tasksApi,
   ...claimsApi,
+  ...runsApi,
+  ...eventsApi,
 ];

@@ -117,7 +117,7 @@ export const errors = {
   task_not_claimable: invalid('The task is in a terminal status.'),
   task_not_runnable: invalid('The task is in a terminal status.'),
   task_cancelled: invalid('The task was cancelled.'),
-  invalid_budget: invalid('A budget is a positive number.'),
+  invalid_budget: invalid('A budget is a positive number up to 2147483647.'),
   agent_revision_mismatch: invalid('The agent revision is not one of the caller.'),
   unknown_action: invalid('The action does not apply to that type of resource.'),
   invalid_check: invalid('The resource id is malformed.'),

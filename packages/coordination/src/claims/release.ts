@@ -1,3 +1,4 @@
+import { eventText } from '@baton/kernel/documents';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { claimReleased } from './claims.events.ts';
@@ -35,7 +36,7 @@ export async function releaseClaims(
       context,
       claimReleased,
       { entityId: claim.id, workspaceId: claim.workspace_id, sessionId: claim.session_id },
-      { taskId: claim.task_id, reason, ...(taskStatusMove && task) },
+      { taskId: claim.task_id, reason: eventText(reason), ...(taskStatusMove && task) },
     );
   }
   return released;

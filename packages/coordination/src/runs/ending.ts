@@ -1,7 +1,9 @@
+import { eventText } from '@baton/kernel/documents';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
+import { failRunOfTask, failRunsOfClaims as failRuns } from './ending.sql.ts';
 import { runFailed } from './runs.events.ts';
-import { type EndedRunRow, failRunOfTask, failRunsOfClaims as failRuns } from './runs.sql.ts';
+import type { EndedRunRow } from './runs.sql.ts';
 
 /**
  * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.
@@ -27,11 +29,12 @@ export async function failRunsOfClaims(
   return runs.length;
 }
 
-function noteFailed(context: Context, run: EndedRunRow, reason: string): void {
+/** Says in the journal that a run failed; the reason without what looks like a secret. */
+export function noteFailed(context: Context, run: EndedRunRow, reason: string): void {
   emit(
     context,
     runFailed,
     { entityId: run.id, workspaceId: run.workspace_id, sessionId: run.session_id },
-    { taskId: run.task_id, reason, attempt: run.attempt },
+    { taskId: run.task_id, reason: eventText(reason), attempt: run.attempt },
   );
 }

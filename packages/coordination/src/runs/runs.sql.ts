@@ -1,5 +1,7 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { decodeCursor, type Page } from '@baton/kernel/paging';
+import { compiled, sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import { sql } from '@baton/kernel/sql';
 
 export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
 
@@ -36,23 +38,38 @@ export interface EndedRunRow extends RunRow {
   workspace_id: string | null;
 }
 
-/** Fails the running run of a task, if it has one. */
-export function failRunOfTask(tenantId: string, taskId: string, reason: string) {
-  return sql<EndedRunRow>`
-    update runs r
-    set status = 'failed', failure_reason = ${reason}, finished_at = now(), version = r.version + 1, updated_at = now()
-    from tasks t
-    where r.task_id = ${taskId} and r.tenant_id = ${tenantId} and r.status = 'running' and t.id = r.task_id
-    returning r.*, t.workspace_id`;
+export function findRun(tenantId: string, runId: string) {
+  return sql<RunRow>`select * from runs where id = ${runId} and tenant_id = ${tenantId}`;
 }
 
-/** Fails the running runs that were started under these claims. */
-export function failRunsOfClaims(tenantId: string, claimIds: readonly string[], reason: string) {
-  return sql<EndedRunRow>`
-    update runs r
-    set status = 'failed', failure_reason = ${reason}, finished_at = now(), version = r.version + 1, updated_at = now()
-    from tasks t
-    where r.claim_id = any (${claimIds}::uuid[]) and r.tenant_id = ${tenantId} and r.status = 'running'
-      and t.id = r.task_id
-    returning r.*, t.workspace_id`;
+export interface RunFilter {
+  taskId?: string | undefined;
+  claimId?: string | undefined;
+  principalId?: string | undefined;
+  status?: RunRow['status'] | undefined;
+}
+
+const build = queryBuilder<{ runs: RunRow }>();
+export const runsNewestFirst = 'runs';
+
+/** One page and one row more, newest first. */
+export function listRuns(tenantId: string, filter: RunFilter, page: Page) {
+  let query = build
+    .selectFrom('runs')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('started_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId);
+  if (filter.claimId !== undefined) query = query.where('claim_id', '=', filter.claimId);
+  if (filter.principalId !== undefined) query = query.where('principal_id', '=', filter.principalId);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (page.cursor !== undefined) {
+    const [startedAt, id] = decodeCursor(runsNewestFirst, page.cursor, ['timestamp', 'uuid']);
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('started_at', 'id'), '<', tuple(startedAt as string, id as string)),
+    );
+  }
+  return compiled(query);
 }
