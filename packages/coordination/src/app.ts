@@ -14,6 +14,8 @@ import { createCounters } from './counters.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { createHealth } from './health/health.ts';
+import { enterEpoch } from './journal/epoch.ts';
+import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
 import { coordinationRuntime } from './runtime.ts';
 
@@ -35,6 +37,7 @@ export function poolOf(settings: Settings, log: Logger, applicationName: string)
     statementTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
     lockTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
     idleInTransactionTimeoutMs: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS * 1000,
+    onConnect: (db) => enterEpoch(db, log),
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   });
 }
@@ -59,6 +62,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       counters: createCounters(registry),
       authenticator,
       health: createHealth({ db: pool, registry, headRevision, log }),
+      horizon: createHorizon(pool),
       wake: () => undefined,
       publishBindingChange: authenticator.forget,
     }),

@@ -16,14 +16,14 @@ export interface WorkerTools extends Pick<Context, 'settings' | 'log' | 'counter
 
 export type BackgroundParts = Pick<
   Context,
-  'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'
+  'settings' | 'log' | 'counters' | 'health' | 'horizon' | 'publishBindingChange'
 > & {
   readonly pool: Pool;
   wake(tenantId: string): void;
 };
 
 export function workerTools(parts: BackgroundParts): WorkerTools {
-  const { settings, log, counters, health, pool, wake, publishBindingChange } = parts;
+  const { settings, log, counters, health, horizon, pool, wake, publishBindingChange } = parts;
   const traceRunId = `run_${randomBytes(16).toString('hex')}`;
   return {
     settings,
@@ -41,6 +41,7 @@ export function workerTools(parts: BackgroundParts): WorkerTools {
           log,
           counters,
           health,
+          horizon,
           endpoint: `worker ${job}`,
           requestId: 'worker',
           correlationId: `worker-${job}`,

@@ -7,6 +7,7 @@ import { readCoordinationSettings } from './config.ts';
 import { createCounters } from './counters.ts';
 import { createHealth } from './health/health.ts';
 import { deleteAnsweredKeys } from './idempotency/answered-keys.ts';
+import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
 
 /** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
@@ -49,6 +50,7 @@ export async function startWorker(options: {
     counters: createCounters(registry),
     pool,
     health: createHealth({ db: pool, registry, headRevision, log }),
+    horizon: createHorizon(pool),
     wake: () => undefined,
     publishBindingChange: () => undefined,
   });

@@ -1,0 +1,157 @@
+import { sql } from '@baton/kernel/sql';
+import type { JournalPosition } from './cursor.ts';
+
+export interface EventRow {
+  sequence: number;
+  id: string;
+  tenant_id: string;
+  position: number;
+  type: string;
+  schema_version: number;
+  entity_type: string;
+  entity_id: string;
+  workspace_id: string | null;
+  actor_id: string | null;
+  iam_actor_id: string | null;
+  session_id: string | null;
+  correlation_id: string | null;
+  causation_id: string | null;
+  request_id: string | null;
+  trace_run_id: string | null;
+  payload: Record<string, unknown>;
+  occurred_at: string;
+}
+
+/** The bounds of one reading, and an event where there is one: the first row comes also without. */
+export type PageRow = {
+  floor_position: number;
+  floor_sequence: number;
+  horizon: number;
+  /** Whether something is committed that an open transaction still holds back; asked for by streams only. */
+  is_held_back: boolean;
+} & (EventRow | { id: null });
+
+export interface EventFilter {
+  /** Patterns of `like`. */
+  readonly typePatterns: readonly string[] | null;
+  readonly entityType: string | null;
+  readonly entityId: string | null;
+}
+
+export interface Reading {
+  readonly tenantId: string;
+  readonly from: JournalPosition;
+  /** The floor of a consumer that counts by sequence; 0 for all. */
+  readonly afterSequence: number;
+  readonly filter: EventFilter;
+  readonly rowsMax: number;
+  /** How many events a filter may pass over. */
+  readonly scanMax: number;
+  readonly asksHeldBack: boolean;
+}
+
+// Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
+// all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip.
+
+/** Events behind a place, oldest first, by the index (tenant, position, sequence). */
+export function readForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
+  return sql<PageRow>`
+    with bound as materialized (select journal_horizon() as horizon)
+    select f.floor_position, f.floor_sequence, b.horizon,
+      ${bounds.asksHeldBack} and exists (
+        select from events where tenant_id = ${tenantId} and position >= b.horizon) as is_held_back, e.*
+    from journal_floors f cross join bound b left join lateral (
+      select * from (
+        select * from events
+        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and position < b.horizon and sequence > ${afterSequence}
+        order by position, sequence limit ${bounds.scanMax}
+      ) passed
+      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+      order by position, sequence limit ${bounds.rowsMax}
+    ) e on true
+    where f.tenant_id = ${tenantId}
+    order by e.position, e.sequence`;
+}
+
+/** Events before a place, newest first. */
+export function readBackward({ tenantId, from, filter, ...bounds }: Reading) {
+  return sql<PageRow>`
+    with bound as materialized (select journal_horizon() as horizon)
+    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    from journal_floors f cross join bound b left join lateral (
+      select * from (
+        select * from events
+        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and position < b.horizon
+        order by position desc, sequence desc limit ${bounds.scanMax}
+      ) passed
+      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+      order by position desc, sequence desc limit ${bounds.rowsMax}
+    ) e on true
+    where f.tenant_id = ${tenantId}
+    order by e.position desc, e.sequence desc`;
+}
+
+/** The same for one entity, by the index of its stream: nothing is passed over. */
+export function readEntityForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
+  return sql<PageRow>`
+    with bound as materialized (select journal_horizon() as horizon)
+    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    from journal_floors f cross join bound b left join lateral (
+      select * from events
+      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) > (${from.position}, ${from.sequence})
+        and position < b.horizon and sequence > ${afterSequence}
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+      order by position, sequence limit ${rowsMax}
+    ) e on true
+    where f.tenant_id = ${tenantId}
+    order by e.position, e.sequence`;
+}
+
+export function readEntityBackward({ tenantId, from, filter, rowsMax }: Reading) {
+  return sql<PageRow>`
+    with bound as materialized (select journal_horizon() as horizon)
+    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    from journal_floors f cross join bound b left join lateral (
+      select * from events
+      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) < (${from.position}, ${from.sequence})
+        and position < b.horizon
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+      order by position desc, sequence desc limit ${rowsMax}
+    ) e on true
+    where f.tenant_id = ${tenantId}
+    order by e.position desc, e.sequence desc`;
+}
+
+/** Where a reading had to stop because its filter passed over `scanMax` events; no row when it came to the end. */
+export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
+  return sql<JournalPosition>`
+    select position, sequence from events
+    where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+      and position < ${horizon} and sequence > ${afterSequence}
+    order by position, sequence offset ${scanMax - 1} limit 1`;
+}
+
+export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizon: number) {
+  return sql<JournalPosition>`
+    select position, sequence from events
+    where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+      and position < ${horizon}
+    order by position desc, sequence desc offset ${scanMax - 1} limit 1`;
+}
+
+/** The newest event behind a place; no row when nothing is. */
+export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
+  return sql<JournalPosition>`
+    select position, sequence from events
+    where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+      and position < ${horizon} and sequence > ${afterSequence}
+    order by position desc, sequence desc limit 1`;
+}
