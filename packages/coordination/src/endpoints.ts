@@ -4,6 +4,7 @@ import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import { claimsApi } from './claims/claims.api.ts';
 import type { Context } from './context.ts';
 import { delegationsApi } from './delegations/delegations.api.ts';
+import { harnessApi } from './harness/harness.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { eventsApi } from './journal/events.api.ts';
 import { iamBindingsApi } from './iam-bindings/iam-bindings.api.ts';
@@ -24,5 +25,6 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...tasksApi,
   ...claimsApi,
   ...runsApi,
+  ...harnessApi,
   ...eventsApi,
 ];
