@@ -117,7 +117,8 @@ function readJson(
 const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
 
 function holdsInfinity(sent: Json): boolean {
-  return nodesOf(sent).some(({ value }) => value === Infinity || value === -Infinity);
+  for (const { value } of nodesOf(sent)) if (value === Infinity || value === -Infinity) return true;
+  return false;
 }
 
 function check(where: Problem['in'], schema: z.ZodType, value: unknown, problems: Problem[]): unknown {

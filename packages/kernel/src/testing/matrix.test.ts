@@ -15,7 +15,6 @@ matrixTests({
     unauthenticated: { status: 401, code: 'invalid_credentials' },
     denied: { status: 403, code: 'permission_denied' },
     scopeless: { status: 403, code: 'permission_denied' },
-    absent: { status: 404, code: 'not_found' },
     invalid: { status: 400, code: 'invalid_request' },
     unstorable: { status: 422, code: 'validation_error' },
     tooLarge: { status: 413, code: 'request_too_large' },

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { matrixTests } from '@baton/kernel/testing/matrix';
+import type { MatrixService, Prepared } from '@baton/kernel/testing/matrix-bench';
+import { digestStore } from '@baton/kernel/testing/store-digest';
+import { endpointName, type Operation } from '@baton/kernel/service';
+import pg from 'pg';
+import { endpoints } from './endpoints.ts';
+import { bodyBytesMax } from './runtime.ts';
+import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
+import {
+  made,
+  makeAudience,
+  makeBearer,
+  makePrincipal,
+  makeServiceAccount,
+  makeTenant,
+  makeToken,
+  signIn,
+} from './testing/objects.ts';
+
+/** Every endpoint of identity against the general rules of its contract (sections 1 and 2). */
+matrixTests({
+  service: 'identity',
+  basePath: '/api/v1',
+  endpoints,
+  rules: {
+    unauthenticated: { status: 401, code: 'unauthorized' },
+    invalid: { status: 422, code: 'a list' },
+    unstorable: { status: 422, code: 'a list' },
+    tooLarge: { status: 413, code: 'request_too_large' },
+    wrongMethod: { status: 405, code: 'method_not_allowed' },
+    keyRequired: { status: 400, code: 'idempotency_key_required' },
+    keyTooLong: { status: 422, code: 'a list' },
+  },
+  codeOf(body) {
+    const { detail } = (body ?? {}) as { detail?: unknown };
+    if (Array.isArray(detail)) return detail.every(isProblem) ? 'a list' : undefined;
+    return typeof detail === 'string' ? detail : undefined;
+  },
+  keyRequired: ({ idempotency }) => idempotency === 'own',
+  bodyBytesMax: () => bodyBytesMax,
+  sizeBeforeCredential: ({ auth }) => auth !== undefined,
+  start,
+});
+
+/** `{type, loc[], msg}` and nothing that was sent. */
+function isProblem(problem: unknown): boolean {
+  const { type, loc, msg, ...rest } = problem as Record<string, unknown>;
+  return (
+    typeof type === 'string' &&
+    Array.isArray(loc) &&
+    typeof msg === 'string' &&
+    Object.keys(rest).length === 0
+  );
+}
+
+async function start(): Promise<MatrixService> {
+  const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+  const store = new pg.Pool({ connectionString: identity.databaseUrl });
+  const other = await makeTenant(identity);
+  await makeAudience(identity, other, 'theirs');
+  const foreign: Record<string, string> = {
+    tenantId: other,
+    principalId: await makePrincipal(identity, other),
+    key: 'theirs',
+    groupId: (await made(identity.post(`/tenants/${other}/groups`, { key: 'theirs', name: 'Theirs' }))).id,
+  };
+  const theirs = { audiences: ['theirs'] };
+  foreign['clientId'] = (await makeServiceAccount(identity, other, theirs)).clientId;
+  foreign['credentialId'] = (
+    await makeToken(identity, other, foreign['principalId'] ?? '', theirs)
+  ).credential.id;
+  return {
+    url: identity.url,
+    headersOf({ auth }, caller) {
+      if (caller === 'allowed') return auth === undefined ? adminHeader : {};
+      return caller === 'anonymous' && auth === undefined ? {} : undefined;
+    },
+    prepare: (endpoint) => prepare(identity, endpoint),
+    // The administrator may use any tenant; it is the objects that belong to one.
+    foreign: async ({ params }, name) =>
+      name === 'tenantId' && Object.keys(params).length === 1 ? undefined : foreign[name],
+    // An attempt that is refused is recorded all the same.
+    state: () => digestStore(store, ['audit_records']),
+    async close() {
+      await store.end();
+      await identity.close();
+    },
+  };
+}
+
+/** A tenant with one of everything, and what the endpoint wants to be accepted. */
+async function prepare(identity: TestIdentity, endpoint: Operation): Promise<Prepared> {
+  const { tenantId, principalId, token, credential } = await makeBearer(identity);
+  const params: Record<string, string> = {
+    tenantId,
+    principalId,
+    credentialId: credential.id,
+    key: 'control-plane',
+  };
+  const headers = { 'idempotency-key': randomUUID() };
+  const example = endpoint.example === undefined ? {} : { body: endpoint.example };
+  const withBody = (changes: object) => ({
+    params,
+    headers,
+    body: { ...(endpoint.example as object), ...changes },
+  });
+  const newGroup = () =>
+    made(identity.post(`/tenants/${tenantId}/groups`, { key: 'people', name: 'People' }));
+  const human = async () => {
+    const id = await makePrincipal(identity, tenantId, 'human');
+    await signIn(identity, tenantId, id);
+    return id;
+  };
+  switch (endpointName(endpoint)) {
+    case 'POST /tenants':
+      return withBody({ slug: `t-${randomUUID()}` });
+    case 'POST /tenants/{tenantId}/audiences':
+      return withBody({ key: 'another' });
+    case 'POST /tenants/{tenantId}/principals/{principalId}/external-identities':
+      return withBody({ subject: randomUUID() });
+    case 'POST /tenants/{tenantId}/principals/{principalId}/authentication-contexts':
+      return { params: { ...params, principalId: await human() }, ...example };
+    case 'POST /tenants/{tenantId}/groups/{groupId}/members':
+      params['groupId'] = (await newGroup()).id;
+      return withBody({ principalId });
+    case 'PATCH /tenants/{tenantId}/service-accounts/{clientId}':
+    case 'POST /tenants/{tenantId}/service-accounts/{clientId}:revoke':
+      params['clientId'] = (await makeServiceAccount(identity, tenantId)).clientId;
+      return { params, ...example };
+    case 'POST /tenants/{tenantId}/legacy-credentials:import':
+      return withBody({ principalId, keyPrefix: randomUUID().replaceAll('-', '').slice(0, 12) });
+    case 'POST /platform-access-tokens:exchange':
+    case 'POST /platform-access-tokens:introspect':
+    case 'POST /platform-access-tokens:revoke-self':
+      return withBody({ token });
+    case 'POST /tokens/exchange': {
+      const { clientId, clientSecret } = await makeServiceAccount(identity, tenantId);
+      return withBody({ clientId, clientSecret });
+    }
+    case 'GET /events':
+      return { params, query: `?tenantId=${tenantId}` };
+    default:
+      return { params, headers, ...example };
+  }
+}
