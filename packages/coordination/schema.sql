@@ -129,6 +129,7 @@ CREATE INDEX idempotency_keys_due ON public.idempotency_keys USING btree (expire
 create table journal_epoch (
   singleton boolean default true not null,
   position_offset bigint default 0 not null,
+  cluster text,
   constraint journal_epoch_pkey PRIMARY KEY (singleton),
   constraint journal_epoch_singleton_check CHECK (singleton)
 );
@@ -148,8 +149,7 @@ create table outbox (
   available_at timestamp(3) with time zone default now() not null,
   dead_at timestamp(3) with time zone,
   last_error text,
-  constraint outbox_pkey PRIMARY KEY (event_sequence),
-  constraint outbox_event_sequence_fkey FOREIGN KEY (event_sequence) REFERENCES events(sequence)
+  constraint outbox_pkey PRIMARY KEY (event_sequence)
 );
 CREATE INDEX outbox_due ON public.outbox USING btree (available_at, event_sequence) WHERE (dead_at IS NULL);
 
@@ -284,6 +284,8 @@ END) stored,
 CREATE INDEX task_relations_prerequisite ON public.task_relations USING btree (prerequisite_task_id) WHERE (prerequisite_task_id IS NOT NULL);
 CREATE INDEX task_relations_to ON public.task_relations USING btree (to_task_id, type);
 CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waiting_task_id, prerequisite_task_id) WHERE (waiting_task_id IS NOT NULL);
+CREATE TRIGGER task_relations_count_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
+CREATE TRIGGER task_relations_count_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 
 create table task_types (
   id uuid not null,
@@ -343,6 +345,7 @@ create table tasks (
   claim_epoch bigint default 0 not null,
   active_claim_id uuid,
   lease_expires_at timestamp(3) with time zone,
+  open_prerequisites integer default 0 not null,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
@@ -351,6 +354,7 @@ create table tasks (
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_category_check CHECK ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text, 'terminal_success'::text, 'terminal_cancelled'::text]))),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
+  constraint tasks_open_prerequisites_check CHECK ((open_prerequisites >= 0)),
   constraint tasks_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
   constraint tasks_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES principals(id),
   constraint tasks_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
@@ -358,10 +362,13 @@ create table tasks (
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 );
-CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, due_date, id);
-CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, start_date, id);
+CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND (open_prerequisites = 0));
+CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
+CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
-CREATE INDEX tasks_open ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text]));
+CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_id, created_at DESC, id DESC) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
+CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN (((old.category = 'terminal_success'::text) <> (new.category = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 
 create table tenants (
   id uuid not null,
@@ -373,6 +380,21 @@ create table tenants (
   constraint tenants_slug_key UNIQUE (slug)
 );
 
+CREATE OR REPLACE FUNCTION public.count_prerequisite()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  relation task_relations;
+begin
+  if tg_op = 'INSERT' then relation := new; else relation := old; end if;
+  perform from tasks where id = relation.prerequisite_task_id for share;
+  update tasks set open_prerequisites = open_prerequisites + case tg_op when 'INSERT' then 1 else -1 end
+  where id = relation.waiting_task_id
+    and exists (select from tasks where id = relation.prerequisite_task_id and category <> 'terminal_success');
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.journal_horizon()
  RETURNS bigint
  LANGUAGE sql
@@ -381,9 +403,12 @@ AS $function$select position_offset + pg_snapshot_xmin(pg_current_snapshot())::t
 
 CREATE OR REPLACE FUNCTION public.journal_position()
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
-AS $function$select position_offset + pg_current_xact_id()::text::bigint from journal_epoch$function$;
+AS $function$
+begin
+  return (select position_offset from journal_epoch) + pg_current_xact_id()::text::bigint;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
@@ -391,4 +416,25 @@ CREATE OR REPLACE FUNCTION public.refuse_journal_change()
 AS $function$
 begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.settle_prerequisite()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with waiting as materialized (
+    select w.id, r.relations
+    from tasks w join (
+      select waiting_task_id, count(*) as relations from task_relations
+      where prerequisite_task_id = new.id group by waiting_task_id
+    ) r on r.waiting_task_id = w.id
+    order by w.id
+    for no key update of w
+  )
+  update tasks w
+  set open_prerequisites = w.open_prerequisites
+    + case when new.category = 'terminal_success' then -waiting.relations else waiting.relations end
+  from waiting where w.id = waiting.id;
+  return null;
 end $function$;

@@ -161,6 +161,9 @@ create table tasks (
   -- The lease lies on the row that a claim locks, so that one statement can judge and take it.
   active_claim_id uuid,
   lease_expires_at timestamptz(3),
+  -- How many relations make it wait for a task that is not done; kept by the triggers below. It lets the index of open
+  -- work leave out what is blocked: with 60,000 blocked tasks a look for work took 280 ms, and takes 1 ms.
+  open_prerequisites integer not null default 0 check (open_prerequisites >= 0),
   created_by uuid not null references principals,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -169,10 +172,14 @@ create table tasks (
   check ((active_claim_id is null) = (lease_expires_at is null))
 );
 create index tasks_newest on tasks (tenant_id, created_at desc, id desc);
-create index tasks_open on tasks (tenant_id, priority, created_at, id)
-  where category in ('backlog', 'active', 'blocked');
-create index tasks_by_start on tasks (tenant_id, start_date, id);
-create index tasks_by_due on tasks (tenant_id, due_date, id);
+-- None of the indexed columns is changed by a claim, or its update of the row would touch every index.
+create index tasks_available on tasks (tenant_id, priority, created_at, id)
+  where category in ('backlog', 'active', 'blocked') and open_prerequisites = 0;
+create index tasks_of_owner on tasks (tenant_id, owner_id, created_at desc, id desc) where owner_id is not null;
+create index tasks_of_assignee on tasks (tenant_id, assignee_id, created_at desc, id desc) where assignee_id is not null;
+-- The dates as they are sorted: undated last.
+create index tasks_by_start on tasks (tenant_id, coalesce(start_date, 'infinity'), id);
+create index tasks_by_due on tasks (tenant_id, coalesce(due_date, 'infinity'), id);
 
 create table task_relations (
   id uuid primary key,
@@ -191,6 +198,45 @@ create table task_relations (
 create index task_relations_to on task_relations (to_task_id, type);
 create index task_relations_waiting on task_relations (waiting_task_id, prerequisite_task_id) where waiting_task_id is not null;
 create index task_relations_prerequisite on task_relations (prerequisite_task_id) where prerequisite_task_id is not null;
+
+-- A relation and the completion of its prerequisite count once between them, whichever comes first: the relation holds
+-- the prerequisite (shared) while it looks, and the completion has it locked.
+create function count_prerequisite() returns trigger language plpgsql as $$
+declare
+  relation task_relations;
+begin
+  if tg_op = 'INSERT' then relation := new; else relation := old; end if;
+  perform from tasks where id = relation.prerequisite_task_id for share;
+  update tasks set open_prerequisites = open_prerequisites + case tg_op when 'INSERT' then 1 else -1 end
+  where id = relation.waiting_task_id
+    and exists (select from tasks where id = relation.prerequisite_task_id and category <> 'terminal_success');
+  return null;
+end $$;
+create trigger task_relations_count_added after insert on task_relations
+  for each row when (new.prerequisite_task_id is not null) execute function count_prerequisite();
+create trigger task_relations_count_removed after delete on task_relations
+  for each row when (old.prerequisite_task_id is not null) execute function count_prerequisite();
+
+create function settle_prerequisite() returns trigger language plpgsql as $$
+begin
+  with waiting as materialized (
+    select w.id, r.relations
+    from tasks w join (
+      select waiting_task_id, count(*) as relations from task_relations
+      where prerequisite_task_id = new.id group by waiting_task_id
+    ) r on r.waiting_task_id = w.id
+    order by w.id
+    for no key update of w
+  )
+  update tasks w
+  set open_prerequisites = w.open_prerequisites
+    + case when new.category = 'terminal_success' then -waiting.relations else waiting.relations end
+  from waiting where w.id = waiting.id;
+  return null;
+end $$;
+create trigger tasks_settle_prerequisite after update of category on tasks
+  for each row when ((old.category = 'terminal_success') <> (new.category = 'terminal_success'))
+  execute function settle_prerequisite();
 
 create table claims (
   id uuid primary key,

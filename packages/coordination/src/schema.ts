@@ -110,6 +110,7 @@ interface IdempotencyKeysTable {
 interface JournalEpochTable {
   singleton: Generated<boolean>;
   position_offset: Generated<number>;
+  cluster: string | null;
 }
 
 interface JournalFloorsTable {
@@ -260,6 +261,7 @@ interface TasksTable {
   claim_epoch: Generated<number>;
   active_claim_id: string | null;
   lease_expires_at: string | null;
+  open_prerequisites: Generated<number>;
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;

@@ -12,15 +12,6 @@ export interface ClaimabilityRow {
   unmet: { taskId: string; publicId: string; status: string; systemStatusCategory: string }[];
 }
 
-/** Locks the task for the rest of the command and returns its id. */
-export function lockTask(tenantId: string, ref: TaskRef) {
-  return sql<{ id: string }>`
-    select id from tasks
-    where id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
-      and tenant_id = ${tenantId}
-    for update`;
-}
-
 /**
  * What stands in the way of a claim. A claim protects its task only while its own lease, its session and that session's
  * lease are live, whatever a sweeper has noted so far.

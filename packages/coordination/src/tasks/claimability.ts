@@ -1,8 +1,9 @@
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../service.ts';
-import { type ClaimabilityRow, lockTask, readClaimability } from './claimability.sql.ts';
+import { type ClaimabilityRow, readClaimability } from './claimability.sql.ts';
 import type { TaskRef } from './task-ref.ts';
+import { lockTaskRow } from './tasks.ts';
 
 /** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
 export interface ClaimObstacle {
@@ -33,10 +34,17 @@ export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
  * @throws Refusal `not_found`, or the obstacle's code with `taskId` in its details
  */
 export async function requireClaimableTask(context: Context, ref: TaskRef): Promise<void> {
-  if ((await context.db.row(lockTask(context.tenantId, ref))) === undefined) fail('not_found');
+  await lockTaskRow(context, ref);
   const row = (await context.db.row(readClaimability(context.tenantId, ref))) as ClaimabilityRow;
   const [first] = obstaclesOf(row);
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
   fail(first.code, { taskId: row.id, ...details });
+}
+
+/** Every obstacle to a claim, not only the first (core, section 8.10). @throws Refusal `not_found` */
+export async function explainClaimability(context: Context, ref: TaskRef) {
+  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const reasons = obstaclesOf(row).map(({ code, details }) => ({ code, ...details }));
+  return { taskId: row.id, publicId: row.public_id, claimable: reasons.length === 0, reasons };
 }

@@ -18,7 +18,6 @@ import type { TaskRef } from './task-ref.ts';
 import type { TaskChange } from './tasks.api.ts';
 import { taskUpdated } from './tasks.events.ts';
 import {
-  lockTaskRow,
   priorityIndex,
   requireDatesInOrder,
   requireNoGoal,
@@ -26,8 +25,9 @@ import {
   requirePrincipals,
   requireStatus,
   requireTitle,
-} from './tasks.ts';
+} from './task-fields.ts';
 import { type TaskValues, updateTask } from './tasks.sql.ts';
+import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
 type Change = z.output<typeof TaskChange>;

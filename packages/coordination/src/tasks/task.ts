@@ -73,6 +73,7 @@ export interface TaskRow {
   claim_epoch: number;
   active_claim_id: string | null;
   lease_expires_at: string | null;
+  open_prerequisites: number;
   created_by: string;
   created_at: string;
   updated_at: string;

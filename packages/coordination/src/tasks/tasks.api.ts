@@ -1,4 +1,4 @@
-import { InstantInput, Uuid } from '@baton/kernel/wire';
+import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { claimGateEvents } from '../claims/gate.ts';
 import { runFailed } from '../runs/runs.events.ts';
@@ -8,8 +8,10 @@ import { completeTaskOnDemand } from './completion.ts';
 import { Evidence, evidenceItemsMax } from './evidence.ts';
 import { judgedLater } from './judged-document.ts';
 import { Origin } from './origin.ts';
+import { readinessApi } from './readiness.api.ts';
 import { RequirementsInput } from './requirements.ts';
 import { Task } from './task.ts';
+import { findTasks } from './task-list.ts';
 import { TaskRef } from './task-ref.ts';
 import { changeTask, refuseNullFields } from './task-changes.ts';
 import { taskCompleted, taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
@@ -105,6 +107,49 @@ const create = endpoint({
   handle: ({ body }, context) => createTask(context, body),
 });
 
+const list = endpoint({
+  method: 'GET',
+  path: '/tasks',
+  summary: 'List tasks, newest first, or by a date with the nearest first and undated last.',
+  permission: 'tasks.read',
+  query: {
+    status: z.string().optional(),
+    systemStatusCategory: z.string().optional(),
+    typeKey: z.string().optional(),
+    priority: z.string().optional(),
+    ownerId: Uuid.optional(),
+    assigneeId: Uuid.optional(),
+    workspaceId: Uuid.optional(),
+    includeDescendants: QueryFlag.optional(),
+    projectId: Uuid.optional(),
+    includeSubprojects: QueryFlag.optional(),
+    goalId: Uuid.optional(),
+    startFrom: InstantInput.optional(),
+    startTo: InstantInput.optional(),
+    dueFrom: InstantInput.optional(),
+    dueTo: InstantInput.optional(),
+    sort: z.string().optional().describe('startDate or dueDate; without it the newest come first.'),
+    q: z
+      .string()
+      .optional()
+      .describe(
+        'Words that each occur in the title, the description or the public id; 200 characters, 10 words.',
+      ),
+  },
+  paging: true,
+  returns: { 200: z.strictObject({ items: z.array(Task), nextCursor: z.string().nullable() }) },
+  errors: [
+    'invalid_status',
+    'invalid_status_category',
+    'invalid_priority',
+    'invalid_search',
+    'invalid_sort',
+    'not_found',
+    'invalid_cursor',
+  ],
+  handle: ({ query, page }, context) => findTasks(context, query, page),
+});
+
 const read = endpoint({
   method: 'GET',
   path: '/tasks/{ref}',
@@ -195,4 +240,4 @@ const complete = endpoint({
     }),
 });
 
-export const tasksApi = [create, read, change, complete];
+export const tasksApi = [create, list, read, change, complete, ...readinessApi];
