@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+
+const rounds = 20;
+const workers = 8;
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+test('a disable amid its commands leaves no open session and no active claim', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const agent = await baton.actor();
+    const { body: session } = await agent.post('/sessions', { clientName: 'busy' });
+    const tasks = await Promise.all(
+      Array.from({ length: workers }, () => baton.admin.post('/tasks', { title: 'wanted' })),
+    );
+    const work = tasks.flatMap(({ body }) => [
+      agent.post(`/tasks/${body.id}:claim`, { sessionId: session.id }),
+      agent.post('/sessions', { clientName: 'busy' }),
+    ]);
+    const [disabled, ...answers] = await Promise.all([
+      baton.admin.post(`/principals/${agent.principalId}:disable`),
+      ...work,
+    ]);
+    assert.equal(disabled?.status, 200, JSON.stringify(disabled?.body));
+    for (const { status, body } of answers) assert.ok(status < 500, JSON.stringify(body));
+    const left = await baton.pool.row<{ sessions: number; claims: number }>(sql`
+      select (select count(*) from sessions where principal_id = ${agent.principalId} and status <> 'closed') as sessions,
+        (select count(*) from claims where holder_id = ${agent.principalId} and status = 'active') as claims`);
+    assert.deepEqual(left, { sessions: 0, claims: 0 }, `round ${round}`);
+  }
+});
+
+test('of two who disable each other, one remains', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
+    const answers = await Promise.all([
+      one.post(`/principals/${other.principalId}:disable`),
+      other.post(`/principals/${one.principalId}:disable`),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status === 200).sort(),
+      [false, true],
+      JSON.stringify(answers.map(({ body }) => body)),
+    );
+    const failed = answers.find(({ status }) => status !== 200);
+    assert.ok(['principal_not_active', 'invalid_credentials'].includes(failed?.body.error.code));
+  }
+});
