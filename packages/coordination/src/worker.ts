@@ -9,6 +9,7 @@ import { createHealth } from './health/health.ts';
 import { deleteAnsweredKeys } from './idempotency/answered-keys.ts';
 import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
+import { expireDueClaims, expireDueSessions } from './sweeper/sweeper.ts';
 
 /** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
 export interface Job {
@@ -25,7 +26,11 @@ export interface Worker {
   close(): Promise<void>;
 }
 
-const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [deleteAnsweredKeys];
+const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
+  expireDueSessions,
+  expireDueClaims,
+  deleteAnsweredKeys,
+];
 
 const backoffMsMax = 30_000;
 

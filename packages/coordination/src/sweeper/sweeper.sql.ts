@@ -1,0 +1,67 @@
+import { sql } from '@baton/kernel/sql';
+
+export interface DueRow {
+  id: string;
+  tenant_id: string;
+}
+
+/** Active sessions whose lease is over, the longest ago first; each is judged again when it is ended. */
+export function findDueSessions(rowsMax: number) {
+  return sql<DueRow>`
+    select id, tenant_id from sessions where status = 'active' and expires_at <= now()
+    order by expires_at limit ${rowsMax}`;
+}
+
+/** Locks the session unless somebody has it. */
+export function tryLockSession(tenantId: string, sessionId: string) {
+  return sql<{ id: string }>`
+    select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;
+}
+
+/** Active claims whose lease is over, the longest ago first; each is judged again when it is ended. */
+export function findDueClaims(rowsMax: number) {
+  return sql<DueRow>`
+    select id, tenant_id from claims where status = 'active' and expires_at <= now()
+    order by expires_at limit ${rowsMax}`;
+}
+
+export interface ExpiredClaimRow {
+  id: string;
+  task_id: string;
+  session_id: string;
+  workspace_id: string | null;
+  task_status: string;
+  task_category: string;
+}
+
+/**
+ * Ends those of the claims whose lease is over and frees their tasks. The lease is judged on the task's row under its
+ * lock, where a heartbeat or a take-over may have moved it since. A task that somebody has is left to them or to the next
+ * batch: several sweepers share the work, and none waits.
+ */
+export function expireClaims(tenantId: string, claimIds: readonly string[]) {
+  return sql<ExpiredClaimRow>`
+    with due as materialized (
+      select t.id, c.id as claim_id
+      from claims c join tasks t on t.id = c.task_id
+      where c.id = any (${claimIds}::uuid[]) and c.tenant_id = ${tenantId}
+        and t.active_claim_id = c.id and t.lease_expires_at <= now()
+      for no key update of t skip locked
+    ), expired as (
+      update claims c set status = 'stale', released_at = now(), release_reason = 'expired'
+      from due where c.id = due.claim_id and c.status = 'active'
+      returning c.id, c.task_id, c.session_id
+    ), freed as (
+      update tasks t
+      set active_claim_id = null, lease_expires_at = null,
+        status = case when t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
+        category = case when t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
+        version = t.version + 1, updated_at = now()
+      from expired, task_types tt
+      where t.id = expired.task_id and t.active_claim_id = expired.id and tt.id = t.type_id
+      returning t.id, t.workspace_id, t.status, t.category
+    )
+    select expired.*, freed.workspace_id, freed.status as task_status, freed.category as task_category
+    from expired join freed on freed.id = expired.task_id
+    order by expired.id`;
+}

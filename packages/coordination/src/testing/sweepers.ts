@@ -1,0 +1,36 @@
+import { createPool } from '@baton/kernel/db';
+import { createLog } from '@baton/kernel/log';
+import { Registry } from 'prom-client';
+import { type WorkerTools, workerTools } from '../background.ts';
+import { readCoordinationSettings } from '../config.ts';
+import { createCounters } from '../counters.ts';
+import { createHealth } from '../health/health.ts';
+import { createHorizon } from '../journal/horizon.ts';
+import type { TestCoordination } from './coordination.ts';
+
+/** What the jobs of a worker process work with, so that a test runs them when it wants to. */
+export function makeWorkerTools(baton: TestCoordination): { tools: WorkerTools; close(): Promise<void> } {
+  const settings = readCoordinationSettings(baton.env);
+  const registry = new Registry();
+  const log = createLog({ name: 'worker', level: 'error' });
+  const pool = createPool({
+    url: baton.databaseUrl,
+    connectionsMax: 3,
+    applicationName: 'test-worker',
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 10_000,
+    idleInTransactionTimeoutMs: 10_000,
+    onError: () => undefined,
+  });
+  const tools = workerTools({
+    settings,
+    log,
+    counters: createCounters(registry),
+    pool,
+    health: createHealth({ db: pool, registry, headRevision: 1, log }),
+    horizon: createHorizon(pool),
+    wake: () => undefined,
+    publishBindingChange: () => undefined,
+  });
+  return { tools, close: () => pool.close() };
+}
