@@ -92,6 +92,7 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const others: TestIdentity[] = [];
+  let isClosed = false;
 
   async function request(
     method: string,
@@ -133,6 +134,8 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
       return other;
     },
     async close() {
+      if (isClosed) return;
+      isClosed = true;
       for (const other of others) await other.close();
       server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
