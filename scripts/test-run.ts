@@ -19,7 +19,7 @@ export interface TestLimits {
   readonly fileTimeoutMs: number;
 }
 
-const usualLimits: TestLimits = { filesAtOnce: 2, testTimeoutMs: 120_000, fileTimeoutMs: 600_000 };
+const usualLimits: TestLimits = { filesAtOnce: 2, testTimeoutMs: 120_000, fileTimeoutMs: 300_000 };
 
 interface FileEnd {
   readonly tests: TestEnd[];

@@ -8,6 +8,8 @@ import { StartError } from './start-error.ts';
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);
+// Whoever read the output may go away, as a closed terminal does; Baton goes on.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const stopping = new AbortController();
 let stoppedAt = 0;
 

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repository } from './testing/baton-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'baton-foreground-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** `node bin/run.mjs` on a TypeScript file with this text. */
+function run(source: string, args: readonly string[] = []) {
+  const file = join(folder, `${Math.random()}.ts`);
+  writeFileSync(file, source);
+  const child = spawn(process.execPath, [join(repository, 'bin', 'run.mjs'), file, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  return {
+    child,
+    output: text(child.stdout),
+    ended: once(child, 'exit') as Promise<[number | null, string | null]>,
+  };
+}
+
+const countSignals = `
+  const seen: string[] = [];
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => seen.push(name));
+  setTimeout(() => { console.log(seen.join()); process.exit(seen.length); }, 1500);
+  console.error('up');`;
+
+test('arguments, streams and the exit code are passed on', async () => {
+  const source = `
+    process.stdin.on('data', (line: Buffer) => console.log(process.argv.slice(2).join('|'), String(line)));
+    process.stdin.on('end', () => process.exit(7));`;
+  const { child, output, ended } = run(source, ['a b', '--json', '']);
+  child.stdin.end('in');
+  assert.deepEqual(await ended, [7, null]);
+  assert.equal(await output, 'a b|--json| in\n');
+});
+
+test('each signal reaches the program once, also when npm and the terminal both send it', async () => {
+  const { child, output, ended } = run(countSignals);
+  await once(child.stderr, 'data');
+  for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGTERM'] as const) {
+    child.kill(signal);
+    await sleep(50);
+  }
+  assert.deepEqual(await ended, [2, null]);
+  assert.equal(await output, 'SIGINT,SIGTERM\n');
+});
+
+test('when the program dies of a signal, so does this', async () => {
+  const { ended } = run("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);");
+  assert.deepEqual(await ended, [null, 'SIGKILL']);
+});

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { baton, type BatonProcess, processesOf, program } from './testing/baton-process.ts';
+
+type Connection = Record<string, string>;
+
+let folder: string;
+let home: string;
+let first: Connection;
+const started: BatonProcess[] = [];
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'baton-e2e-'));
+  home = join(folder, 'home');
+});
+
+after(async () => {
+  for (const { child } of started) child.kill('SIGTERM');
+  await Promise.all(started.map(({ ended }) => ended));
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+});
+
+function start(env: Record<string, string> = {}): BatonProcess {
+  const process = baton(['start'], { BATON_HOME: home, PORT: '0', ...env });
+  started.push(process);
+  return process;
+}
+
+const isReady = (process: BatonProcess) => process.prints(/Baton is ready at http:\S+/);
+const connection = (at = home) => JSON.parse(readFileSync(join(at, 'connection.json'), 'utf8')) as Connection;
+
+async function stop(process: BatonProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  process.child.kill(signal);
+  assert.equal(await process.ended, 0, process.output());
+}
+
+async function status(url: string): Promise<number> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The administrator as coordination sees it, with a token exchanged at identity. */
+async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipalId }: Connection) {
+  const exchange = await fetch(`${identityUrl}/api/v1/platform-access-tokens:exchange`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: adminToken, audience: 'control-plane' }),
+  });
+  const { accessToken } = (await exchange.json()) as { accessToken: string };
+  const answer = await fetch(`${coordinationUrl}/api/v1/principals/${adminPrincipalId}`, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  return ((await answer.json()) as { displayName?: string }).displayName;
+}
+
+test('the first start makes everything, says what to type next, and shows no secret', async () => {
+  const process = start();
+  await isReady(process);
+  first = connection();
+  const { publicUrl, identityUrl, coordinationUrl, issuer } = first;
+  assert.deepEqual(
+    [identityUrl, coordinationUrl, issuer],
+    [`${publicUrl}/iam`, publicUrl, `${publicUrl}/iam`],
+  );
+  for (const path of [
+    '/health/live',
+    '/health/ready',
+    '/openapi.json',
+    '/docs',
+    '/iam/healthz',
+    '/iam/openapi.json',
+    '/iam/docs',
+  ])
+    assert.equal(await status(`${publicUrl}${path}`), 200, path);
+  assert.equal(await whoAmI(first), 'Administrator');
+  assert.match(process.output(), /npx baton demo/);
+  for (const name of ['iamBootstrapToken', 'cpBootstrapToken', 'adminToken'])
+    assert.ok(!process.output().includes(first[name] as string), `${name} is not printed`);
+  assert.equal(statSync(join(home, 'connection.json')).mode & 0o777, 0o600);
+  assert.equal(statSync(home).mode & 0o007, 0);
+});
+
+test('a second Baton on the same home, or on the same port, is refused with one sentence', async () => {
+  const sameHome = start();
+  assert.equal(await sameHome.ended, 1);
+  assert.match(sameHome.output(), /^Another Baton \(process \d+\) is using [^\n]+\.\n$/);
+  const port = new URL(first.publicUrl as string).port;
+  const samePort = start({ BATON_HOME: join(folder, 'other'), PORT: port });
+  assert.equal(await samePort.ended, 1);
+  assert.match(samePort.output(), /^Port \d+ on 127\.0\.0\.1 is taken [^\n]+\.\n$/);
+});
+
+test('baton env prints the connection as shell exports', async () => {
+  const env = baton(['env'], { BATON_HOME: home });
+  assert.equal(await env.ended, 0);
+  assert.match(env.output(), new RegExp(`^export BATON_PUBLIC_URL='${first.publicUrl}'$`, 'm'));
+  assert.ok(env.output().includes(first.adminToken as string));
+});
+
+test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps everything', async () => {
+  await stop(started[0] as BatonProcess);
+  const log = readFileSync(join(home, 'postgres', 'server.log'), 'utf8');
+  assert.match(log, /database system is shut down\n$/);
+  const began = performance.now();
+  const process = start();
+  await isReady(process);
+  const seconds = (performance.now() - began) / 1000;
+  assert.ok(seconds < 5, `the second start took ${seconds} s`);
+  const { publicUrl: _url, identityUrl: _identity, coordinationUrl: _coordination, ...kept } = first;
+  assert.deepEqual(
+    { ...connection(), ...kept },
+    connection(),
+    'tenant, administrator, issuer, token and secrets',
+  );
+  assert.equal(await whoAmI(connection()), 'Administrator');
+  await stop(process, 'SIGINT');
+});
+
+test('after kill -9 of Baton the next start takes over its PostgreSQL', async () => {
+  const killed = start();
+  await isReady(killed);
+  const { node, postgres } = processesOf(home);
+  process.kill(node, 'SIGKILL');
+  await killed.ended;
+  const next = start();
+  await isReady(next);
+  assert.match(next.output(), /still running and is used as it is/);
+  assert.equal(processesOf(home).postgres, postgres);
+  assert.equal(await whoAmI(connection()), 'Administrator');
+  await stop(next);
+});
+
+test('after kill -9 of PostgreSQL a running Baton recovers by itself', async () => {
+  const running = start();
+  await isReady(running);
+  process.kill(processesOf(home).postgres, 'SIGKILL');
+  await running.prints(/PostgreSQL ended by itself; starting it again/);
+  const ready = `${connection().publicUrl}/health/ready`;
+  const deadline = performance.now() + 30_000;
+  while ((await status(ready)) !== 200 && performance.now() < deadline) await sleep(50);
+  assert.equal(await status(ready), 200);
+  assert.equal(await whoAmI(connection()), 'Administrator');
+  await stop(running);
+});
+
+test('after kill -9 of both the next start recovers', async () => {
+  const killed = start();
+  await isReady(killed);
+  const { node, postgres } = processesOf(home);
+  process.kill(node, 'SIGKILL');
+  process.kill(postgres, 'SIGKILL');
+  await killed.ended;
+  const next = start();
+  await isReady(next);
+  assert.equal(await whoAmI(connection()), 'Administrator');
+  await stop(next);
+});
+
+test('a first start that is killed at any moment is finished by the next one', async () => {
+  const other = join(folder, 'killed');
+  for (const waitMs of [300, 700, 1000, 1300, 1600, 2000]) {
+    const killed = program('packages/platform/src/start.main.ts', [], { BATON_HOME: other, PORT: '0' });
+    await sleep(waitMs);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+  }
+  const next = start({ BATON_HOME: other });
+  await isReady(next);
+  assert.equal(await whoAmI(connection(other)), 'Administrator');
+  await stop(next);
+});
+
+test('data of a newer Baton are refused with one sentence', async () => {
+  const other = join(folder, 'newer');
+  await isReady(start({ BATON_HOME: other }));
+  const { iamDatabaseUrl } = connection(other);
+  const client = new pg.Client({ connectionString: iamDatabaseUrl });
+  await client.connect();
+  await client.query(
+    "insert into schema_migrations (version, file, checksum) values (9999, '9999_later.sql', '')",
+  );
+  await client.end();
+  await stop(started.at(-1) as BatonProcess);
+  const newerDatabase = start({ BATON_HOME: other });
+  assert.equal(await newerDatabase.ended, 1);
+  assert.match(newerDatabase.output(), /^The database of identity belongs to a newer Baton: [^\n]+\.$/m);
+  writeFileSync(join(other, 'version.json'), '{"dataVersion":1000}');
+  const newerHome = start({ BATON_HOME: other });
+  assert.equal(await newerHome.ended, 1);
+  assert.match(newerHome.output(), /^The data were written by a newer Baton [^\n]+\.\n$/);
+});
+
+test('with IAM_DATABASE_URL and CP_DATABASE_URL no PostgreSQL of its own is started', async () => {
+  const cluster = process.env.BATON_TEST_POSTGRES as string;
+  const admin = new pg.Client({ connectionString: cluster });
+  await admin.connect();
+  const names = ['identity', 'coordination'].map((name) => `baton_e2e_${process.pid}_${name}`);
+  for (const name of names) await admin.query(`create database ${name}`);
+  const [IAM_DATABASE_URL, CP_DATABASE_URL] = names.map((name) => {
+    const url = new URL(cluster);
+    url.pathname = `/${name}`;
+    return url.href;
+  }) as [string, string];
+  const other = join(folder, 'external');
+  try {
+    const running = start({ BATON_HOME: other, IAM_DATABASE_URL, CP_DATABASE_URL });
+    await isReady(running);
+    assert.equal(connection(other).iamDatabaseUrl, IAM_DATABASE_URL);
+    assert.equal(await whoAmI(connection(other)), 'Administrator');
+    assert.throws(() => statSync(join(other, 'postgres')));
+    await stop(running);
+    // The same databases from another folder are somebody else's.
+    const stranger = start({ BATON_HOME: join(folder, 'stranger'), IAM_DATABASE_URL, CP_DATABASE_URL });
+    assert.equal(await stranger.ended, 1);
+    assert.match(
+      stranger.output(),
+      /^The identity database was set up from another Baton folder: [^\n]+\.$/m,
+    );
+  } finally {
+    for (const name of names) await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.end();
+  }
+});
+
+test('a database that is out of reach is named with its setting, and without its password', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  taken.close();
+  const url = (name: string) => `postgresql://u:hidden-password@127.0.0.1:${port}/${name}`;
+  const running = start({
+    BATON_HOME: join(folder, 'far'),
+    IAM_DATABASE_URL: url('a'),
+    CP_DATABASE_URL: url('b'),
+  });
+  assert.equal(await running.ended, 1);
+  assert.match(
+    running.output(),
+    /^The database of identity can't be used \(ECONNREFUSED\): check IAM_DATABASE_URL\.$/m,
+  );
+  assert.ok(!running.output().includes('hidden-password'));
+});

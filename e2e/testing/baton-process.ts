@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const repository = dirname(dirname(import.meta.dirname));
+
+export interface BatonProcess {
+  readonly child: ChildProcess;
+  /** All that it printed so far. */
+  output(): string;
+  /** Resolves with its exit code or signal. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  /** Waits until its output matches. @throws Error with the output when it ends before, or after a minute */
+  prints(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+const waitMs = 60_000;
+
+/** Runs `baton …` as a person would, with nothing in its environment but `env`. */
+export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
+  return program('bin/baton.mjs', args, env);
+}
+
+/** Runs one file of the repository in a single process, so that a signal reaches it and nothing else. */
+export function program(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): BatonProcess {
+  const child = spawn(process.execPath, [join(repository, file), ...args], {
+    cwd: repository,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  let isOver = false;
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.on('exit', (code, signal) => {
+      isOver = true;
+      // What it printed last may still be on its way.
+      setTimeout(() => resolve(code ?? signal), 50);
+    });
+  });
+  return {
+    child,
+    output: () => text,
+    ended,
+    async prints(pattern) {
+      const deadline = performance.now() + waitMs;
+      for (;;) {
+        const found = pattern.exec(text);
+        if (found !== null) return found;
+        if (isOver || performance.now() > deadline) throw new Error(`It never printed ${pattern}:\n${text}`);
+        await sleep(20);
+      }
+    },
+  };
+}
+
+/** The process ids of a Baton's own node, which holds the lock of its home, and of its PostgreSQL. */
+export function processesOf(home: string): { node: number; postgres: number } {
+  const pidFile = join(home, 'postgres', 'data', 'postmaster.pid');
+  const [owner] = readdirSync(join(home, 'lock'));
+  return {
+    node: Number(owner?.split('-')[0]),
+    postgres: Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0]),
+  };
+}
