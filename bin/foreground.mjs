@@ -4,6 +4,8 @@ import { PlainError, prepare, say } from './prepare.mjs';
 
 /** One Ctrl-C arrives several times within milliseconds: from the terminal, and passed on by npm. */
 const sameSignalMs = 1000;
+/** npx puts a shell in between, which dies of SIGTERM without passing it on. */
+const orphanPollMs = 250;
 
 /**
  * Prepares the checkout and runs a TypeScript file to its end; then this process ends as it did.
@@ -37,6 +39,7 @@ function inForeground(program, args) {
     child.kill(signal);
   };
   for (const signal of Object.keys(lastAt)) process.on(signal, passOn);
+  if (process.env.npm_command !== undefined) onOrphaned(() => passOn('SIGTERM'));
   child.on('error', (error) => {
     say(`${program} could not be run: ${error.message}`);
     process.exit(1);
@@ -46,4 +49,14 @@ function inForeground(program, args) {
     for (const name of Object.keys(lastAt)) process.removeListener(name, passOn);
     process.kill(process.pid, signal);
   });
+}
+
+/** Calls `act` once when the process that started this one is gone. */
+function onOrphaned(act) {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, orphanPollMs);
 }
