@@ -1,5 +1,6 @@
 import type { Endpoint } from '@baton/kernel/service';
 import { apiKeysApi } from './api-keys/api-keys.api.ts';
+import { authzApi } from './authz/authz.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import { claimsApi } from './claims/claims.api.ts';
 import type { Context } from './context.ts';
@@ -11,6 +12,7 @@ import { iamBindingsApi } from './iam-bindings/iam-bindings.api.ts';
 import { principalsApi } from './principals/principals.api.ts';
 import { runsApi } from './runs/runs.api.ts';
 import { sessionsApi } from './sessions/sessions.api.ts';
+import { taskRelationsApi } from './task-relations/task-relations.api.ts';
 import { tasksApi } from './tasks/tasks.api.ts';
 
 /** Every operation of coordination. What is not listed here does not exist. */
@@ -21,8 +23,10 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...apiKeysApi,
   ...iamBindingsApi,
   ...delegationsApi,
+  ...authzApi,
   ...sessionsApi,
   ...tasksApi,
+  ...taskRelationsApi,
   ...claimsApi,
   ...runsApi,
   ...harnessApi,

@@ -57,10 +57,16 @@ export async function readPrincipals({ db, tenantId }: Context, kind: string | u
 }
 
 /** @throws Refusal `not_found` */
-export async function getPrincipal({ db, tenantId }: Context, principalId: string): Promise<Principal> {
-  return principalOf(
-    (await db.row(principalById(tenantId, principalId))) ?? fail('not_found', { principalId }),
-  );
+export async function getPrincipal(context: Context, principalId: string): Promise<Principal> {
+  return principalOf(await findPrincipalRow(context, principalId));
+}
+
+/** @throws Refusal `not_found` */
+export async function findPrincipalRow(
+  { db, tenantId }: Context,
+  principalId: string,
+): Promise<PrincipalRow> {
+  return (await db.row(principalById(tenantId, principalId))) ?? fail('not_found', { principalId });
 }
 
 /** @throws Refusal `invalid_field` for a null: none of the fields can be cleared */
