@@ -1,0 +1,10 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+/** Written on the task of the path, which may be either end. */
+export const taskRelationRemoved = defineEvent(
+  'task.relation_removed',
+  'task',
+  z.strictObject({ relationId: Uuid, fromTaskId: Uuid, toTaskId: Uuid, type: z.string() }),
+);
