@@ -13,6 +13,7 @@ import { principalsApi } from './principals/principals.api.ts';
 import { runsApi } from './runs/runs.api.ts';
 import { sessionsApi } from './sessions/sessions.api.ts';
 import { taskRelationsApi } from './task-relations/task-relations.api.ts';
+import { taskTypesApi } from './task-types/task-types.api.ts';
 import { tasksApi } from './tasks/tasks.api.ts';
 
 /** Every operation of coordination. What is not listed here does not exist. */
@@ -25,6 +26,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...delegationsApi,
   ...authzApi,
   ...sessionsApi,
+  ...taskTypesApi,
   ...tasksApi,
   ...taskRelationsApi,
   ...claimsApi,

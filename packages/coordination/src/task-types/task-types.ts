@@ -1,61 +1,53 @@
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { cutPage, type Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
-import { compileSchema } from './field-schema.ts';
-import type { Lifecycle } from './lifecycle.ts';
-import { findTaskTypeId, readTaskType } from './task-types.sql.ts';
+import type { TaskType } from './task-types.api.ts';
+import { listTaskTypes, readTaskType, type TaskTypeRow, taskTypesNewestFirst } from './task-types.sql.ts';
 
-/** What a task type says about its tasks. It never changes, so it is parsed once per process. */
-export interface TypeRules {
-  readonly id: string;
-  readonly key: string;
-  readonly version: number;
-  readonly lifecycle: Lifecycle;
-  /** Undefined where the type accepts any custom fields. */
-  readonly validateFields: ValidateFunction | undefined;
-  /** Keys of the type's own acceptance checks. */
-  readonly acceptanceKeys: readonly string[];
+export const taskTypeStatuses = ['active', 'deprecated'] as const;
+
+/** A page of task types, all versions (core, section 7.2). @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function findTaskTypes(
+  context: Context,
+  { key, status }: { key?: string | undefined; status?: string | undefined },
+  page: Page,
+): Promise<{ items: TaskType[]; nextCursor: string | null }> {
+  const known = taskTypeStatuses.find((name) => name === status);
+  if (status !== undefined && known === undefined) fail('invalid_status', { allowed: taskTypeStatuses });
+  const rows = await context.db.rows(listTaskTypes(context.tenantId, { key, status: known }, page));
+  const { rows: shown, nextCursor } = cutPage(rows, page, taskTypesNewestFirst, (row) => [
+    row.created_at,
+    row.id,
+  ]);
+  return { items: shown.map(taskTypeOf), nextCursor };
 }
 
-const rulesKeptMax = 1000;
-const rulesByType = new Map<string, TypeRules>();
+/** @throws Refusal `not_found` */
+export async function getTaskType(context: Context, id: string): Promise<TaskType> {
+  const row = await context.db.row(readTaskType(context.tenantId, id));
+  return row === undefined ? fail('not_found') : taskTypeOf(row);
+}
 
-/** The rules of a type of the caller's tenant. @throws Refusal `not_found` */
-export async function rulesOf(context: Context, typeId: string): Promise<TypeRules> {
-  const name = `${context.tenantId}/${typeId}`;
-  const known = rulesByType.get(name);
-  if (known !== undefined) return known;
-  const row = await context.db.row(readTaskType(context.tenantId, typeId));
-  if (row === undefined) return fail('not_found', { taskTypeId: typeId });
-  const rules: TypeRules = {
+function taskTypeOf(row: TaskTypeRow): TaskType {
+  return {
     id: row.id,
+    tenantId: row.tenant_id,
     key: row.key,
     version: row.version,
-    lifecycle: row.lifecycle_schema,
-    validateFields: compileSchema(row.field_schema),
-    acceptanceKeys: row.acceptance.map(({ key }) => key),
+    displayName: row.display_name,
+    description: row.description,
+    fieldSchema: row.field_schema,
+    lifecycleSchema: row.lifecycle_schema,
+    execution: row.execution,
+    approvalSchema: row.approval_schema,
+    contextSchema: row.context_schema,
+    completionSchema: row.completion_schema,
+    artifactSchema: row.artifact_schema,
+    instructions: row.instructions,
+    acceptance: row.acceptance,
+    status: row.status,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
-  if (rulesByType.size >= rulesKeptMax) rulesByType.delete(rulesByType.keys().next().value as string);
-  rulesByType.set(name, rules);
-  return rules;
-}
-
-/**
- * The type that a new task names: by id, else by key (default `task`) and version, else the newest active version
- * (core, section 7.2).
- * @throws Refusal `not_found`
- */
-export async function resolveTaskType(
-  context: Context,
-  asked: {
-    typeId?: string | null | undefined;
-    typeKey?: string | null | undefined;
-    typeVersion?: number | null | undefined;
-  },
-): Promise<TypeRules> {
-  const { typeId: id = null, typeKey, typeVersion: version = null } = asked;
-  const key = typeKey ?? 'task';
-  const found = await context.db.row(findTaskTypeId(context.tenantId, { id, key, version }));
-  if (found !== undefined) return rulesOf(context, found.id);
-  return fail('not_found', id === null ? { taskTypeKey: key, taskTypeVersion: version } : { taskTypeId: id });
 }

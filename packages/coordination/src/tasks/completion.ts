@@ -5,7 +5,7 @@ import { emit } from '../journal/journal.ts';
 import { failRunningRun } from '../runs/ending.ts';
 import { fail } from '../service.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf } from '../task-types/task-types.ts';
+import { rulesOf } from '../task-types/type-rules.ts';
 import { findRunningRun, markCompleted } from './completion.sql.ts';
 import { type Task, taskOf, type TaskRow } from './task.ts';
 import type { TaskRef } from './task-ref.ts';

@@ -2,7 +2,7 @@ import { checkDocument, refuseSecretKeys } from '@baton/kernel/documents';
 import type { JsonObject } from '@baton/kernel/wire';
 import { fail } from '../service.ts';
 import { faultsOf } from '../task-types/field-schema.ts';
-import type { TypeRules } from '../task-types/task-types.ts';
+import type { TypeRules } from '../task-types/type-rules.ts';
 
 /**
  * Judges custom fields: first their shape, then the type's schema, then keys that are named like secrets.

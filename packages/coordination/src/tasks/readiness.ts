@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf } from '../task-types/task-types.ts';
+import { rulesOf } from '../task-types/type-rules.ts';
 import type { TaskRef } from './task-ref.ts';
 import { getTask } from './tasks.ts';
 

@@ -8,7 +8,7 @@ import { emit } from '../journal/journal.ts';
 import { failRunningRun } from '../runs/ending.ts';
 import { fail } from '../service.ts';
 import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf, type TypeRules } from '../task-types/task-types.ts';
+import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';
 import { readAcceptance } from './acceptance.ts';
 import { readCustomFields } from './custom-fields.ts';
 import { readEvidence, requireEvidenceTargets, requireKnownChecks } from './evidence.ts';

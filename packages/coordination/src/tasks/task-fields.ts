@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
 import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
-import type { TypeRules } from '../task-types/task-types.ts';
+import type { TypeRules } from '../task-types/type-rules.ts';
 import { priorities, type Priority } from './task.ts';
 import { findPrincipals } from './tasks.sql.ts';
 

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { fail } from '../service.ts';
 import type { LifecycleStatus } from '../task-types/lifecycle.ts';
-import { resolveTaskType, type TypeRules } from '../task-types/task-types.ts';
+import { resolveTaskType, type TypeRules } from '../task-types/type-rules.ts';
 import { readAcceptance } from './acceptance.ts';
 import { readCustomFields } from './custom-fields.ts';
 import { readEvidence, requireEvidenceTargets, requireKnownChecks } from './evidence.ts';
