@@ -8,8 +8,8 @@ import { root } from './prepare.mjs';
 const programs = [
   { word: 'start', file: 'packages/platform/src/start.main.ts' },
   { word: 'env', file: 'packages/platform/src/env.main.ts' },
-  { words: ['identity', 'serve'], file: 'packages/identity/src/main.ts' },
-  { words: ['coordination'], file: 'packages/coordination/src/main.ts' },
+  { word: 'identity', file: 'packages/identity/src/main.ts' },
+  { word: 'coordination', file: 'packages/coordination/src/main.ts' },
   { word: 'worker', file: 'packages/coordination/src/worker.main.ts' },
 ];
 

@@ -66,6 +66,8 @@ export async function listenUntilStopped(
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()
+        // Every answer is out. What is left are connections that never asked anything: they would hold up the end.
+        .then(() => server.closeAllConnections())
         .then(() => closed)
         .then(done, refuse);
     };
