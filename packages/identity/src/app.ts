@@ -1,5 +1,6 @@
 import { addDocs } from '@baton/kernel/docs-page';
 import { buildHttp, type RunningService } from '@baton/kernel/http';
+import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { Registry } from 'prom-client';
@@ -13,6 +14,16 @@ import { identityRuntime } from './runtime.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 
+/** How long requests under way may take while the service stops. */
+const drainMsMax = 20_000;
+
+export interface IdentityOptions {
+  /** The documented settings (IAM_*). */
+  env: Readonly<Record<string, string | undefined>>;
+  /** By default to standard output. */
+  log?: Logger;
+}
+
 export interface Identity extends RunningService {
   /** Reads the signing key again; on a failure the old one stays and the log says why. */
   reloadSigningKey(): Promise<void>;
@@ -23,16 +34,10 @@ export interface Identity extends RunningService {
  * reads the signing key again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */
-export async function createIdentity({
-  env,
-}: {
-  env: Readonly<Record<string, string | undefined>>;
-}): Promise<RunningService> {
+export async function createIdentity({ env, log: given }: IdentityOptions): Promise<RunningService> {
   const settings = readIdentitySettings(env);
-  const identity = await openIdentity(
-    settings,
-    createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL }),
-  );
+  const log = given ?? createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL });
+  const identity = await openIdentity(settings, log);
   const reload = () => void identity.reloadSigningKey();
   process.on('SIGHUP', reload);
   return {
@@ -69,8 +74,9 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   addDocs(app, 'Baton identity', describeApi());
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
+  const requests = drainable(app.routing);
   return {
-    handler: (req, res) => app.routing(req, res),
+    handler: requests.handler,
     async reloadSigningKey() {
       try {
         await signingKeys.load(settings, pool, log);
@@ -80,6 +86,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       }
     },
     async close() {
+      await requests.drain(drainMsMax);
       await stopMetrics();
       await app.close();
       await ledger.idle();

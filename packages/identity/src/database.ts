@@ -50,7 +50,7 @@ async function refuseOtherRevision(pool: Pool): Promise<void> {
   if (found > known) throw new DatabaseNewerError(found, known);
   if (found < known)
     throw new DatabaseNotReadyError(
-      `The database of identity is at revision ${found} and needs ${known}: start once with IAM_CREATE_SCHEMA_ON_STARTUP=true.`,
+      `The database of identity is at revision ${found} and needs ${known}: run baton identity migrate, or start once with IAM_CREATE_SCHEMA_ON_STARTUP=true.`,
     );
 }
 

@@ -1,37 +1,54 @@
-import { createServer } from 'node:http';
+import { listenUntilStopped } from '@baton/kernel/listen';
+import { createLog } from '@baton/kernel/log';
+import { migrate } from '@baton/kernel/migrate';
 import { createIdentity } from './app.ts';
 import { readIdentitySettings } from './config.ts';
+import { migrationsDirectory } from './database.ts';
 
-/** `baton identity serve`: the service alone, configured by its settings (IAM_*). */
-async function serve(): Promise<void> {
-  const { IAM_HOST: host, IAM_PORT: port } = readIdentitySettings(process.env);
-  const identity = await createIdentity({ env: process.env });
-  const server = createServer((req, res) => identity.handler(req, res));
-  // Longer than the idle time of usual proxies, which would otherwise send into a connection that just closed.
-  server.keepAliveTimeout = 75_000;
-  await new Promise<void>((done, failed) => {
-    server.once('error', failed);
-    server.listen(port, host, done);
-  });
-  process.stdout.write(`identity listens on http://${host}:${port}\n`);
+const usage = `Usage: baton identity <command>
 
-  let isStopping = false;
-  const stop = () => {
-    if (isStopping) return;
-    isStopping = true;
-    server.close(() => {
-      identity.close().then(() => process.exit(0), stopWith);
-    });
-    server.closeIdleConnections();
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  serve      answer requests on IAM_HOST:IAM_PORT until SIGTERM or SIGINT
+  migrate    bring the schema of IAM_DATABASE_URL up to date
+`;
+
+/** The commands of `baton identity`; each ends by itself or fails with one sentence. */
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  serve: serveIdentity,
+  migrate: migrateIdentity,
+};
+
+async function serveIdentity(): Promise<void> {
+  const { IAM_HOST: host, IAM_PORT: port, IAM_LOG_LEVEL: level } = readIdentitySettings(process.env);
+  const log = createLog({ name: 'identity', level });
+  const service = await createIdentity({ env: process.env, log });
+  try {
+    const { url, stopped } = await listenUntilStopped(service, { host, port, log });
+    log.info({ url }, `identity answers at ${url}`);
+    await stopped;
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
 }
 
-function stopWith(error: unknown): void {
-  const { code, message } = error as NodeJS.ErrnoException;
-  process.stderr.write(`${code === 'EADDRINUSE' ? 'The port (IAM_PORT) is taken.' : message}\n`);
-  process.exit(1);
+async function migrateIdentity(): Promise<void> {
+  const { applied, head } = await migrate(
+    readIdentitySettings(process.env).IAM_DATABASE_URL,
+    migrationsDirectory,
+  );
+  const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;
+  process.stdout.write(`The database of identity is at revision ${head}: ${done}.\n`);
 }
 
-serve().catch(stopWith);
+const command = commands[process.argv[2] ?? ''];
+if (command === undefined) {
+  process.stderr.write(usage);
+  process.exitCode = 2;
+} else {
+  try {
+    await command();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readIdentitySettings } from './config.ts';
+
+describe('the settings', () => {
+  test('have the defaults of the contract', () => {
+    const settings = readIdentitySettings({});
+    assert.equal(settings.issuer, 'http://localhost:8010/iam');
+    assert.deepEqual(
+      [
+        settings.IAM_BOOTSTRAP_TOKEN,
+        settings.IAM_SIGNING_KEY_ID,
+        settings.IAM_TOKEN_TTL_SECONDS,
+        settings.IAM_PAT_DEFAULT_TTL_SECONDS,
+        settings.IAM_PAT_MAX_TTL_SECONDS,
+        settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS,
+        settings.IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS,
+        settings.IAM_CREATE_SCHEMA_ON_STARTUP,
+        settings.IAM_PORT,
+      ],
+      ['', 'local-dev', 300, 2_592_000, 31_536_000, 300, 7_776_000, false, 8010],
+    );
+  });
+
+  test('the issuer is the public address with /iam, or what is given, as it stands', () => {
+    assert.equal(
+      readIdentitySettings({ IAM_PUBLIC_URL: 'https://a.example' }).issuer,
+      'https://a.example/iam',
+    );
+    const given = { IAM_PUBLIC_URL: 'https://a.example', IAM_ISSUER: 'https://b.example' };
+    assert.equal(readIdentitySettings(given).issuer, 'https://b.example');
+  });
+
+  test('addresses that end in a slash, or are none, are refused', () => {
+    for (const name of ['IAM_PUBLIC_URL', 'IAM_ISSUER'])
+      for (const [value, sentence] of [
+        ['https://a.example/', new RegExp(`^${name} must not end in a slash`)],
+        ['https://a.example/iam/', new RegExp(`^${name} must not end in a slash`)],
+        ['a.example', new RegExp(`^${name} must be an http or https address`)],
+        ['https://a.example/iam?x', new RegExp(`^${name} must be an http`)],
+      ] as const)
+        assert.throws(
+          () => readIdentitySettings({ [name]: value }),
+          (error: Error) => sentence.test(error.message),
+        );
+  });
+
+  test('values out of range are refused without being repeated', () => {
+    for (const [name, value] of [
+      ['IAM_TOKEN_TTL_SECONDS', '-7'],
+      ['IAM_PAT_MAX_TTL_SECONDS', '59'],
+      ['IAM_PORT', '65536'],
+      ['IAM_PRIVILEGED_SCOPES', '["fleet:admin"]'],
+      ['IAM_PRIVILEGED_SCOPES', '{"fleet:admin": 1}'],
+      ['IAM_CREATE_SCHEMA_ON_STARTUP', 'perhaps'],
+      ['IAM_LOG_LEVEL', 'loud'],
+    ] as const)
+      assert.throws(
+        () => readIdentitySettings({ [name]: value }),
+        (error: Error) => error.message.startsWith(name) && !error.message.includes(value),
+      );
+  });
+
+  test('names are case-insensitive and unknown ones are ignored', () => {
+    const settings = readIdentitySettings({ iam_token_ttl_seconds: '60', IAM_UNKNOWN: 'x' });
+    assert.equal(settings.IAM_TOKEN_TTL_SECONDS, 60);
+  });
+
+  test('privileged scopes can be added and pointed elsewhere, the built-in ones not taken away', () => {
+    const builtIn = { 'fleet:admin': 'fleet-admins', 'iam:people': 'people-admins' };
+    assert.deepEqual(Object.fromEntries(readIdentitySettings({}).privilegedScopes), builtIn);
+    const settings = readIdentitySettings({
+      IAM_PRIVILEGED_SCOPES: '{"fleet:admin": "captains", "vault:open": "keepers"}',
+      IAM_PEOPLE_ADMIN_GROUP: 'hr',
+    });
+    assert.deepEqual(Object.fromEntries(settings.privilegedScopes), {
+      'fleet:admin': 'captains',
+      'iam:people': 'hr',
+      'vault:open': 'keepers',
+    });
+  });
+});

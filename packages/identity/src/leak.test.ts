@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { adminSecret, startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
+import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from './testing/objects.ts';
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+});
+after(() => identity.close());
+
+const audience = 'control-plane';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+const open = (path: string, body: unknown) => identity.request('POST', `/api/v1${path}`, { body });
+
+/** Makes secrets of every kind, uses them rightly and wrongly, and returns them. */
+async function makeSecrets(): Promise<{ secrets: string[]; hashes: string[]; subject: string }> {
+  const { tenantId, principalId, token, credential } = await makeBearer(identity);
+  const rotatePath = `/tenants/${tenantId}/platform-access-tokens/${credential.id}:rotate`;
+  const successor = await made(identity.post(rotatePath, {}, { 'idempotency-key': randomUUID() }));
+  const client = await makeServiceAccount(identity, tenantId);
+  const accountPath = `/tenants/${tenantId}/service-accounts/${client.clientId}`;
+  const { clientSecret } = await made(identity.patch(accountPath, { rotateSecret: true }));
+  const keyPrefix = randomUUID().slice(-12);
+  const legacyKey = `cp_${keyPrefix}_${randomUUID()}`;
+  const legacy = {
+    principalId,
+    name: 'old',
+    keyPrefix,
+    keyHash: sha256(legacyKey),
+    audience,
+    expiresInSeconds: 60,
+  };
+  await made(identity.post(`/tenants/${tenantId}/legacy-credentials:import`, legacy));
+  const subject = `subject-${randomUUID()}`;
+  const person = await makePrincipal(identity, tenantId, 'human');
+  await made(
+    identity.post(`/tenants/${tenantId}/principals/${person}/external-identities`, {
+      issuer: 'https://i',
+      subject,
+    }),
+  );
+
+  const secrets = [token, successor.token, client.clientSecret, clientSecret, legacyKey];
+  for (const presented of [successor.token, legacyKey])
+    secrets.push(
+      (await made(open('/platform-access-tokens:exchange', { token: presented, audience }))).accessToken,
+    );
+  const scopes = [readScope];
+  const credentials = { clientId: client.clientId, clientSecret, audience };
+  secrets.push((await made(open('/tokens/exchange', { ...credentials, scopes }))).accessToken);
+
+  await misuse(secrets, client.clientId);
+  await failInside(successor.token, client.clientId, clientSecret);
+  return { secrets, hashes: secrets.map(sha256), subject };
+}
+
+/** Presents each secret where it does not belong: refusals must not repeat it. */
+async function misuse(secrets: readonly string[], clientId: string): Promise<void> {
+  for (const secret of secrets) {
+    for (const answer of [
+      await open('/platform-access-tokens:exchange', { token: `${secret}x`, audience }),
+      await open('/platform-access-tokens:introspect', { tokenn: secret }),
+      await open('/platform-access-tokens:revoke-self', `{"token": "${secret}`),
+      await open('/platform-access-tokens:exchange', { token: secret, audience: { secret } }),
+      await open('/tokens/exchange', { clientId, clientSecret: `${secret}x`, audience }),
+      await open('/tokens/exchange', { clientId: secret, clientSecret: secret, audience }),
+      await identity.request('GET', '/api/v1/events', { headers: { authorization: `Bearer ${secret}` } }),
+      await identity.request('GET', '/api/v1/events', { headers: { 'x-iam-bootstrap-token': secret } }),
+    ]) {
+      assert.ok(answer.status >= 400);
+      assert.ok(!JSON.stringify(answer.body).includes(secret));
+    }
+  }
+}
+
+/** A failure of ours in the middle of it: the log gets the error, not what was sent. */
+async function failInside(token: string, clientId: string, clientSecret: string): Promise<void> {
+  const refuse = `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`;
+  await identity.pool.run({ text: refuse, values: [] });
+  const trigger =
+    'create trigger refuse before insert on audit_records for each statement execute function refuse()';
+  await identity.pool.run({ text: trigger, values: [] });
+  for (const answer of [
+    await open('/platform-access-tokens:exchange', { token, audience }),
+    await open('/platform-access-tokens:revoke-self', { token }),
+    await open('/tokens/exchange', { clientId, clientSecret, audience }),
+  ])
+    assert.equal(answer.status, 500);
+  await identity.pool.run({ text: 'drop trigger refuse on audit_records', values: [] });
+}
+
+/** Every row of a table as text. */
+async function textOf(table: string): Promise<string> {
+  const rows = await identity.pool.rows<{ row: string }>({
+    text: `select t::text as row from ${table} t`,
+    values: [],
+  });
+  return rows.map(({ row }) => row).join('\n');
+}
+
+test('no secret is found in the database, the journal, the audit record or the log; hashes stay where they belong', async () => {
+  const { secrets, hashes, subject } = await makeSecrets();
+  const keyLines = testSigningKey()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('-----'));
+  const tables = await identity.pool.rows<{ name: string }>({
+    text: "select table_name as name from information_schema.tables where table_schema = 'public'",
+    values: [],
+  });
+  assert.ok(tables.length >= 14);
+  const texts = new Map<string, string>([['the log', identity.logged.join('')]]);
+  for (const { name } of tables) texts.set(name, await textOf(name));
+  const journal = await identity.request('GET', '/api/v1/events?limit=500', {
+    headers: { 'x-iam-bootstrap-token': adminSecret },
+  });
+  texts.set('GET /events', JSON.stringify(journal.body));
+  assert.ok((texts.get('audit_records')?.length ?? 0) > 1000 && (texts.get('the log')?.length ?? 0) > 1000);
+
+  const credentialTables = ['platform_access_tokens', 'service_accounts'];
+  for (const [name, text] of texts) {
+    for (const secret of [...secrets, adminSecret, ...keyLines])
+      assert.ok(!text.includes(secret), `${name} holds a secret that starts ${secret.slice(0, 8)}`);
+    if (!credentialTables.includes(name))
+      for (const hash of hashes) assert.ok(!text.includes(hash), `${name} holds the hash of a secret`);
+    if (name !== 'external_identities') assert.ok(!text.includes(subject), `${name} holds a subject`);
+  }
+});
