@@ -20,7 +20,10 @@ interface Step {
 const steps: Step[] = [
   { name: 'types', run: () => tool('tsc', '-p', '.') },
   { name: 'format', run: () => tool('biome', 'format', '.') },
-  { name: 'lint', run: () => tool('oxlint', '--quiet', 'packages', 'scripts', 'bench', 'e2e', 'bin') },
+  {
+    name: 'lint',
+    run: () => tool('oxlint', '--deny-warnings', 'packages', 'scripts', 'bench', 'e2e', 'bin'),
+  },
   { name: 'floors', run: floors },
   { name: 'sizes', run: () => oversizedFiles(root, sourceFiles(root), linesMax).join('\n') },
   {

@@ -70,7 +70,7 @@ interface Place {
 function placeOf(file: string): Place {
   const [, pack, path = ''] = /^packages\/([^/]+)\/src\/(.+)$/.exec(file) ?? [];
   const feature = pack !== undefined && services.has(pack) ? /^([^/]+)\//.exec(path)?.[1] : undefined;
-  const isTesting = /\.test\.ts$/.test(file) || feature === 'testing' || /(^|\/)testing\//.test(path);
+  const isTesting = file.endsWith('.test.ts') || feature === 'testing' || /(^|\/)testing\//.test(path);
   if (pack === 'kernel') return { pack, feature: undefined, floor: 0, isTesting };
   if (pack === 'platform') return { pack, feature: undefined, floor: 4, isTesting };
   if (pack === undefined || !services.has(pack)) return { pack, feature: undefined, floor: 4, isTesting };

@@ -1,5 +1,5 @@
 // npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
-import { existsSync, globSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,11 +10,6 @@ import { runTests } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
 const testFiles = ['packages/*/src', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
-
-/** Its one function tells what the whole run raised without declaring it, or declared without raising it. */
-interface TruthModule {
-  checkTruth(directory: string): string[];
-}
 
 async function main(patterns: readonly string[]): Promise<number> {
   const isWhole = patterns.length === 0;
@@ -33,7 +28,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   try {
     const { passed, failed, skipped } = await runTests(root, files, abort.signal);
     const lies =
-      isWhole && failed === 0 && !abort.signal.aborted ? await checkTruth(stage.truthDirectory) : [];
+      isWhole && failed === 0 && !abort.signal.aborted ? await truthProblems(stage.truthDirectory) : [];
     for (const lie of lies) console.log(`✘ truth: ${lie}`);
     if (skipped.length > 0)
       console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
@@ -71,11 +66,11 @@ async function setStage() {
   };
 }
 
-async function checkTruth(directory: string): Promise<string[]> {
-  const script = join(root, 'scripts', 'truth.ts');
-  if (!existsSync(script)) return [];
-  const truth = (await import(script)) as TruthModule;
-  return truth.checkTruth(directory);
+/** What the whole run raised without declaring it, or declared without raising it. */
+async function truthProblems(directory: string): Promise<string[]> {
+  // Only now: it loads both services, and a run of one file must work while another is broken.
+  const { checkTruth } = await import('./truth.ts');
+  return checkTruth(directory);
 }
 
 try {
