@@ -15,6 +15,7 @@ import { sessionsApi } from './sessions/sessions.api.ts';
 import { taskRelationsApi } from './task-relations/task-relations.api.ts';
 import { taskTypesApi } from './task-types/task-types.api.ts';
 import { tasksApi } from './tasks/tasks.api.ts';
+import { workApi } from './work/work.api.ts';
 
 /** Every operation of coordination. What is not listed here does not exist. */
 export const endpoints: readonly Endpoint<Context>[] = [
@@ -29,6 +30,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...taskTypesApi,
   ...tasksApi,
   ...taskRelationsApi,
+  ...workApi,
   ...claimsApi,
   ...runsApi,
   ...harnessApi,
