@@ -404,10 +404,10 @@ AS $function$select position_offset + pg_snapshot_xmin(pg_current_snapshot())::t
 CREATE OR REPLACE FUNCTION public.journal_position()
  RETURNS bigint
  LANGUAGE plpgsql
- STABLE
 AS $function$
 begin
-  return (select position_offset from journal_epoch) + pg_current_xact_id()::text::bigint;
+  return (select position_offset from journal_epoch)
+    + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()

@@ -317,11 +317,15 @@ create table journal_epoch (
 );
 insert into journal_epoch default values;
 
+-- Where an event stands in the journal: never below its own transaction's id, which is what the horizon needs, and never
+-- below that of a transaction that is over, so that an event that follows from another stands behind it. By the own id
+-- alone a close stood before the claim that it ended: ids are given at the first lock, and locks are waited for.
 -- plpgsql, because it keeps its plan: as an SQL function it cost 12 µs of each inserting statement, so it costs 2.
--- stable, so that it reads the offset as of the inserting statement, which waited for the lock of whoever raises it.
-create function journal_position() returns bigint language plpgsql stable as $$
+-- volatile, so that it looks after the waits of the inserting statement, not before them.
+create function journal_position() returns bigint language plpgsql volatile as $$
 begin
-  return (select position_offset from journal_epoch) + pg_current_xact_id()::text::bigint;
+  return (select position_offset from journal_epoch)
+    + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $$;
 
 -- Every event below this position is committed or gone: nothing can still appear there.

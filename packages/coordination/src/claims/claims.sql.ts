@@ -49,10 +49,9 @@ export interface LeaseRow extends ClaimRow {
  * stands in the way.
  *
  * One winner, because everything that rivals compete for lies on the task's row: whoever waited for its lock has the
- * `where` judged again on the new row. What is looked at elsewhere is seen as of the statement's start, and that is
- * enough: a session that was dead stays dead, a prerequisite that was met stays met, and a gate that is set up in the
- * same instant may as well have come after the claim. The caller and the session are locked (shared) against a disable
- * or a close under way. `claims_one_active` stands behind it as the second guard.
+ * `where` judged again on the new row, prerequisites included. The session of the claim that is there is seen as of the
+ * statement's start, and that is enough: a session that was dead stays dead. The caller and the own session are locked
+ * against a disable or a close under way. `claims_one_active` stands behind it all as the second guard.
  */
 export function takeLease(request: LeaseRequest) {
   return sql<LeaseRow>`
@@ -82,9 +81,7 @@ export function takeLease(request: LeaseRequest) {
         and (t.active_claim_id is null or t.lease_expires_at <= now() or exists (
           select from claims c join sessions s on s.id = c.session_id
           where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= now())))
-        and not exists (
-          select from task_relations r join tasks p on p.id = r.prerequisite_task_id
-          where r.waiting_task_id = t.id and p.category <> 'terminal_success')
+        and t.open_prerequisites = 0
       returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version
     ), reaped as (
       update claims c set status = 'stale', released_at = now(), release_reason = dead.reason

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { sql } from '@baton/kernel/sql';
+import type { TestCoordination } from './coordination.ts';
+
+/** What must hold in the store at any moment, whatever raced: each query looks for what must not be there. */
+const violations = {
+  'a pointer of a task and its active claim belong together, with one lease': sql`
+    select t.id from tasks t full join (select * from claims where status = 'active') c on c.task_id = t.id
+    where t.active_claim_id is distinct from c.id or t.lease_expires_at is distinct from c.expires_at`,
+  'no active claim lies under an ended session': sql`
+    select c.id from claims c join sessions s on s.id = c.session_id where c.status = 'active' and s.status <> 'active'`,
+  'no active claim is held by a disabled principal': sql`
+    select c.id from claims c join principals p on p.id = c.holder_id where c.status = 'active' and p.status = 'disabled'`,
+  'fencing tokens rise by one per claim, and the last is the epoch': sql`
+    select t.id from tasks t left join claims c on c.task_id = t.id group by t.id
+    having count(c.id) <> t.claim_epoch or coalesce(max(c.fencing_token), 0) <> t.claim_epoch`,
+  'a claim has one event of its end, an active one none': sql`
+    select c.id from claims c left join events e on e.entity_id = c.id and e.type in ('claim.released', 'claim.expired')
+    group by c.id having count(e.id) <> case when c.status = 'active' then 0 else 1 end`,
+  'a claim ended as its event says': sql`
+    select c.id from claims c join events e on e.entity_id = c.id
+    where (c.status = 'stale') <> (e.type = 'claim.expired')`,
+  'in the journal the claims of a task follow one another: begun, ended, begun, with rising tokens': sql`
+    select * from (
+      select e.task, begins, claim, lag(begins) over journal as after_begin, lag(claim) over journal as after_claim,
+        token, max(token) over (journal rows between unbounded preceding and 1 preceding) as token_before
+      from (
+        select coalesce(payload ->> 'taskId', entity_id::text) as task, type = 'task.claimed' as begins,
+          coalesce(payload ->> 'claimId', entity_id::text) as claim, (payload ->> 'fencingToken')::bigint as token, position, sequence
+        from events where type in ('task.claimed', 'claim.released', 'claim.expired')) e
+      window journal as (partition by task order by position, sequence)) steps
+    where (begins and (coalesce(after_begin, false) or token <= token_before))
+      or (not begins and (after_begin is not true or after_claim <> claim))`,
+  'in the journal the runs of a task follow one another: started, ended, started': sql`
+    select * from (
+      select run, begins, lag(begins) over journal as after_begin, lag(run) over journal as after_run
+      from (
+        select payload ->> 'taskId' as task, type = 'run.started' as begins, entity_id as run, position, sequence
+        from events where entity_type = 'run') e
+      window journal as (partition by task order by position, sequence)) steps
+    where (begins and coalesce(after_begin, false)) or (not begins and (after_begin is not true or after_run <> run))`,
+  'a session has one event of its end at most': sql`
+    select s.id from sessions s join events e on e.entity_id = s.id and e.type in ('session.closed', 'session.expired')
+    group by s.id having count(*) filter (where e.type = 'session.closed') > 1 or count(*) filter (where e.type = 'session.expired') > 1
+      or (s.status = 'active')`,
+  'a run starts once and ends once': sql`
+    select r.id from runs r left join events e on e.entity_id = r.id group by r.id
+    having count(*) filter (where e.type = 'run.started') <> 1
+      or count(*) filter (where e.type <> 'run.started') <> case when r.status = 'running' then 0 else 1 end`,
+  'attempts of a task count from one without a gap': sql`
+    select task_id from runs group by task_id having max(attempt) <> count(*)`,
+  'a task is completed once': sql`
+    select entity_id from events where type = 'task.completed' group by entity_id having count(*) > 1`,
+  'every event has its outbox row until it is delivered': sql`
+    select e.id from events e left join outbox o on o.event_sequence = e.sequence where o.event_sequence is null`,
+};
+
+/** Looks through the whole store of a test for anything that a race has left behind. */
+export async function checkLeaseInvariants(baton: TestCoordination): Promise<void> {
+  for (const [invariant, query] of Object.entries(violations))
+    assert.deepEqual(await baton.pool.rows(query), [], invariant);
+}
