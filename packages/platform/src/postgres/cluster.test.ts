@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import pg from 'pg';
@@ -161,6 +169,8 @@ test('a folder whose path is too long for a socket gets one under the temporary 
   const socket = new URL(cluster.url('postgres')).searchParams.get('host') as string;
   assert.ok(socket.length < 90, socket);
   assert.equal(await serverVersion(cluster.url('postgres')), 18);
+  await cluster.stop();
+  assert.equal(existsSync(socket), false, 'and it is gone after the stop');
 });
 
 test('data of another PostgreSQL version are refused with a sentence', async () => {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../start-error.ts';
@@ -80,11 +81,13 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         ['SIGINT', stopWaitMs],
         ['SIGQUIT', quitWaitMs],
       ] as const) {
-        if (!isAlive(pid)) return;
+        if (!isAlive(pid)) break;
         process.kill(pid, signal);
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
+      // Empty after a clean end; one under the temporary folder would stay behind for ever.
+      await rmdir(socketDirectory).catch(() => undefined);
     },
   };
 }
