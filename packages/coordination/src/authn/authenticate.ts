@@ -6,21 +6,27 @@ import type { Operation } from '@baton/kernel/service';
 import type { Settings } from '../config.ts';
 import { narrowByScopes } from '../permissions.ts';
 import { fail } from '../service.ts';
+import type { EntryRow } from './bindings.sql.ts';
 import { type Bindings, createBindings } from './bindings.ts';
 import { type Caller, nobody } from './caller.ts';
 import { createJwks, KeysUnavailableError } from './jwks.ts';
-import { createTokens, TokenRefused, type Tokens } from './tokens.ts';
+import { admitKey, KeyRefused } from './keys.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createTokens, type TokenClaims, TokenRefused, type Tokens } from './tokens.ts';
 
 /** Finds out who asks (coordination-core, section 1.3). */
 export interface Authenticator {
   /**
    * @throws Refusal 401 `invalid_credentials` with one face for every reason, 403 `principal_not_active`,
-   * 403 `scope_not_granted`, 403 `bootstrap_disabled`, 503 `verification_unavailable`
+   * 403 `scope_not_granted`, 403 `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
    */
   authenticate(head: Pick<RequestHead, 'headers'>, endpoint: Operation): Promise<Caller>;
-  /** The same from the credential alone, for open streams that check again. */
+  /** The same from the credential alone and without the rate, for open streams that check again. */
   enter(credential: string): Promise<Caller>;
+  /** Drops what is known of an identity: its binding or its principal changed. */
   forget(issuer: string, iamPrincipalId: string): void;
+  /** The same for every identity: changes may have been missed. */
+  forgetAll(): void;
 }
 
 export function createAuthenticator(db: Db, settings: Settings, log: Logger): Authenticator {
@@ -29,11 +35,14 @@ export function createAuthenticator(db: Db, settings: Settings, log: Logger): Au
     staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
   });
   const tokens = settings.CP_IAM_ISSUER === '' ? undefined : createTokens(keysOf(settings, log), settings);
+  const rateLimit = createRateLimit(settings);
+  if (tokens !== undefined && /^(false|0|no|off)$/i.test(settings.CP_IAM_ENABLED.trim()))
+    log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
 
   async function enter(credential: string): Promise<Caller> {
     // The kind is decided by shape, never by trial.
-    const isJwt = !credential.startsWith('cp_') && /^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential);
-    if (isJwt) return enterWithToken(tokens, bindings, credential);
+    if (credential.startsWith('cp_')) return enterWithKey(db, settings, credential);
+    if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
     return refuse('unknown_form');
   }
 
@@ -42,16 +51,14 @@ export function createAuthenticator(db: Db, settings: Settings, log: Logger): Au
     async authenticate(head, endpoint) {
       if (endpoint.auth === 'none') return nobody;
       const credential = bearerOf(head.headers.authorization);
-      if (endpoint.auth === 'bootstrap') {
-        if (settings.CP_BOOTSTRAP_TOKEN === undefined) fail('bootstrap_disabled');
-        if (credential === undefined || !equalSecrets(credential, settings.CP_BOOTSTRAP_TOKEN))
-          refuse('bootstrap_secret');
-        return nobody;
-      }
+      if (endpoint.auth === 'bootstrap') return enterWithBootstrapSecret(settings, credential);
       if (credential === undefined) return refuse('credential_missing');
-      return enter(credential);
+      const caller = await enter(credential);
+      rateLimit.take(caller.principalId);
+      return caller;
     },
     forget: bindings.forget,
+    forgetAll: bindings.forgetAll,
   };
 }
 
@@ -64,6 +71,13 @@ function keysOf(settings: Settings, log: Logger) {
     requestTimeoutMs: settings.CP_IAM_REQUEST_TIMEOUT_SECONDS * 1000,
     log,
   });
+}
+
+function enterWithBootstrapSecret(settings: Settings, credential: string | undefined): Caller {
+  const secret = settings.CP_BOOTSTRAP_TOKEN;
+  if (secret === undefined) return fail('bootstrap_disabled');
+  if (credential === undefined || !equalSecrets(credential, secret)) return refuse('bootstrap_secret');
+  return nobody;
 }
 
 async function enterWithToken(
@@ -83,14 +97,42 @@ async function enterWithToken(
   if (entry.binding_status !== 'active') return refuse(`binding_${entry.binding_status}`);
   if (entry.iam_tenant_id !== claims.iamTenantId) return refuse('tenant_mismatch');
   if (entry.principal_status !== 'active') return fail('principal_not_active');
+  return callerOf(entry, claims);
+}
+
+const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
+
+/** The entry and the claims come out of their caches as the same objects, so a busy caller is made once. */
+function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
+  const ofEntry = callers.get(entry) ?? new WeakMap<TokenClaims, Caller>();
+  callers.set(entry, ofEntry);
+  const known = ofEntry.get(claims);
+  if (known !== undefined) return known;
   const permissions = narrowByScopes(entry.permissions, claims.scopes);
   if (permissions === undefined) return fail('scope_not_granted');
-  return {
+  const caller: Caller = {
     tenantId: entry.tenant_id,
     principalId: entry.principal_id,
     kind: entry.kind,
     iamPrincipalId: claims.iamPrincipalId,
     permissions,
+  };
+  ofEntry.set(claims, caller);
+  return caller;
+}
+
+async function enterWithKey(db: Db, settings: Settings, key: string): Promise<Caller> {
+  const entry = await admitKey(db, settings, key).catch((error: unknown) => {
+    if (error instanceof KeyRefused) return refuse(error.message);
+    throw error;
+  });
+  if (entry.principal_status !== 'active') return fail('principal_not_active');
+  return {
+    tenantId: entry.tenant_id,
+    principalId: entry.principal_id,
+    kind: entry.kind,
+    iamPrincipalId: null,
+    permissions: new Set(entry.permissions),
   };
 }
 
@@ -104,7 +146,7 @@ function bearerOf(header: string | undefined): string | undefined {
 }
 
 /** Compares without telling by time how much was right, nor how long the secret is. */
-export function equalSecrets(left: string, right: string): boolean {
+function equalSecrets(left: string, right: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
 }

@@ -12,12 +12,18 @@ export interface EntryRow {
   principal_status: string;
 }
 
-/** Reads an entry and records its use: once per cache period, because only a real load comes here. */
+/**
+ * Reads an entry and records its use: once per cache period, because only a real load comes here. Nobody waits at the
+ * door for a command that changes the binding: its use goes unrecorded then.
+ */
 export function loadEntry(issuer: string, iamPrincipalId: string) {
   return sql<EntryRow>`
     with used as (
       update iam_bindings set last_used_at = now()
-      where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId} and status = 'active'
+      where id = (
+        select id from iam_bindings
+        where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId} and status = 'active'
+        for no key update skip locked)
     )
     select b.id as binding_id, b.tenant_id, b.principal_id, b.iam_tenant_id, b.permissions, b.status as binding_status,
       p.kind, p.status as principal_status

@@ -7,6 +7,8 @@ export interface Bindings {
   find(issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined>;
   /** Drops what is known of an identity: its binding or its principal changed. */
   forget(issuer: string, iamPrincipalId: string): void;
+  /** The same for every identity: changes may have been missed. */
+  forgetAll(): void;
 }
 
 const entriesMax = 10_000;
@@ -39,6 +41,10 @@ export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: n
       known.delete(name);
       // A load that began before the change must not bring the old entry back.
       underWay.delete(name);
+    },
+    forgetAll() {
+      known.clear();
+      underWay.clear();
     },
   };
 

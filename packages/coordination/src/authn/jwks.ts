@@ -1,5 +1,6 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Logger } from '@baton/kernel/log';
-import { type CryptoKey, importJWK, type JWK, type KeyObject } from 'jose';
+import type { JWK } from 'jose';
 
 export interface JwksOptions {
   url: string;
@@ -13,17 +14,30 @@ export interface JwksOptions {
 /** The key source is out of reach and what is known is too old. */
 export class KeysUnavailableError extends Error {}
 
+export interface SigningKey {
+  readonly key: KeyObject;
+  /** The one algorithm that the key is published for; undefined when it may be any of RSA. */
+  readonly algorithm: string | undefined;
+}
+
 /** The published keys of identity, by key id. */
 export interface Jwks {
   /**
    * The key with that id, or undefined when identity doesn't publish it.
    * @throws KeysUnavailableError
    */
-  find(keyId: string): Promise<CryptoKey | KeyObject | Uint8Array | undefined>;
+  find(keyId: string): Promise<SigningKey | undefined>;
+  /** Whether this very key is still the one in use under that id. */
+  holds(keyId: string, key: SigningKey): boolean;
 }
+
+export const tokenAlgorithms: readonly string[] = ['RS256', 'RS384', 'RS512'];
 
 const documentBytesMax = 256 * 1024;
 const keysMax = 50;
+const modulusBitsMin = 2048;
+/** Until the first success it is tried more often: both services may be starting. */
+const firstPauseMsMax = 1000;
 
 /**
  * Keys are fetched when they are older than `refreshAfterMs`, and at once (but not more often than every
@@ -31,13 +45,14 @@ const keysMax = 50;
  * waits for it. While the source is out of reach, known keys serve until `staleAfterMs`.
  */
 export function createJwks(options: JwksOptions): Jwks {
-  let keys = new Map<string, CryptoKey | KeyObject | Uint8Array>();
+  const { refreshAfterMs, staleAfterMs, minRefreshIntervalMs, log } = options;
+  let keys = new Map<string, SigningKey>();
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
+  let unscheduledAt = Number.NEGATIVE_INFINITY;
   let underWay: Promise<void> | undefined;
 
-  const age = () => performance.now() - fetchedAt;
-  const mayTry = () => performance.now() - triedAt >= options.minRefreshIntervalMs;
+  const sinceMs = (instant: number) => performance.now() - instant;
 
   function refresh(): Promise<void> {
     underWay ??= load().finally(() => {
@@ -49,27 +64,41 @@ export function createJwks(options: JwksOptions): Jwks {
   async function load(): Promise<void> {
     triedAt = performance.now();
     try {
-      keys = await readKeys(await fetchDocument(options));
+      keys = readKeys(await fetchDocument(options), log);
       fetchedAt = performance.now();
     } catch (error) {
-      options.log.warn(
-        { err: error, ageSeconds: Math.round(age() / 1000) },
-        'signing keys could not be fetched',
-      );
+      log.warn({ err: error, ageSeconds: Math.round(sinceMs(fetchedAt) / 1000) }, 'signing keys not fetched');
     }
+  }
+
+  async function refreshWhenDue(): Promise<void> {
+    if (sinceMs(fetchedAt) <= refreshAfterMs) return;
+    const isFirst = fetchedAt === Number.NEGATIVE_INFINITY;
+    const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
+    if (underWay === undefined && sinceMs(triedAt) < pauseMs) return;
+    // Keys that still serve are used at once; only without them is the answer waited for.
+    const refreshed = refresh();
+    if (sinceMs(fetchedAt) > staleAfterMs) await refreshed;
+  }
+
+  async function refreshForUnknown(keyId: string): Promise<void> {
+    // A fetch that began before the rotation doesn't count as the one unscheduled fetch.
+    if (underWay !== undefined) await underWay;
+    if (!keys.has(keyId) && sinceMs(unscheduledAt) >= minRefreshIntervalMs) {
+      unscheduledAt = performance.now();
+      void refresh();
+    }
+    if (!keys.has(keyId) && underWay !== undefined) await underWay;
   }
 
   return {
     async find(keyId) {
-      if (age() > options.refreshAfterMs && (mayTry() || underWay !== undefined || fetchedAt < 0)) {
-        // Keys that still serve are used at once; only without them is the answer waited for.
-        const fetched = refresh();
-        if (age() > options.staleAfterMs) await fetched;
-      }
-      if (age() > options.staleAfterMs) throw new KeysUnavailableError();
-      if (!keys.has(keyId) && (mayTry() || underWay !== undefined)) await refresh();
+      await refreshWhenDue();
+      if (sinceMs(fetchedAt) > staleAfterMs) throw new KeysUnavailableError();
+      if (!keys.has(keyId)) await refreshForUnknown(keyId);
       return keys.get(keyId);
     },
+    holds: (keyId, key) => keys.get(keyId) === key,
   };
 }
 
@@ -90,14 +119,29 @@ async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<st
 }
 
 /** Keys of another type or use are passed over: consumers ignore what they don't know. */
-async function readKeys(text: string): Promise<Map<string, CryptoKey | KeyObject | Uint8Array>> {
-  const { keys } = JSON.parse(text) as { keys?: JWK[] };
-  if (!Array.isArray(keys)) throw new Error('the key document has no keys');
-  const usable = keys
-    .slice(0, keysMax)
-    .filter((key) => key.kty === 'RSA' && typeof key.kid === 'string' && (key.use ?? 'sig') === 'sig');
-  const imported = await Promise.all(
-    usable.map(async (key) => [key.kid as string, await importJWK(key, key.alg ?? 'RS256')] as const),
-  );
-  return new Map(imported);
+function readKeys(text: string, log: Logger): Map<string, SigningKey> {
+  const document: unknown = JSON.parse(text);
+  const published = (document as { keys?: unknown } | null)?.keys;
+  if (!Array.isArray(published)) throw new Error('the key document has no keys');
+  const found = new Map<string, SigningKey>();
+  for (const jwk of published.slice(0, keysMax) as (JWK | null)[]) {
+    const key = jwk === null ? undefined : signingKeyOf(jwk, log);
+    if (key !== undefined && !found.has(jwk?.kid as string)) found.set(jwk?.kid as string, key);
+  }
+  return found;
+}
+
+function signingKeyOf({ kty, kid, use, alg, n, e }: JWK, log: Logger): SigningKey | undefined {
+  if (kty !== 'RSA' || typeof kid !== 'string' || (use ?? 'sig') !== 'sig') return undefined;
+  if (alg !== undefined && !tokenAlgorithms.includes(alg)) return undefined;
+  try {
+    // The public part by name: a document that publishes more gives us no more.
+    const key = createPublicKey({ key: { kty, n: n as string, e: e as string }, format: 'jwk' });
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    if (bits >= modulusBitsMin) return { key, algorithm: alg };
+    log.warn({ bits }, 'a signing key is too short and was passed over');
+  } catch (error) {
+    log.warn({ err: error }, 'a signing key cannot be read and was passed over');
+  }
+  return undefined;
 }

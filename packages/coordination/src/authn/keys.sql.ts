@@ -1,0 +1,39 @@
+import { sql } from '@baton/kernel/sql';
+
+/** A key of our own with the state of its principal, judged by the store's clock. */
+export interface KeyEntryRow {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  key_hash: string;
+  permissions: string[];
+  is_revoked: boolean;
+  is_over: boolean;
+  /** From its making to its end; null for a key without an end. */
+  life_seconds: number | null;
+  /** Whether its last use was recorded so long ago that it is recorded again. */
+  use_is_due: boolean;
+  kind: 'human' | 'agent' | 'service';
+  principal_status: string;
+}
+
+export function findKey(prefix: string, lastUsedRefreshSeconds: number) {
+  return sql<KeyEntryRow>`
+    select k.id, k.tenant_id, k.principal_id, k.key_hash, k.permissions, k.revoked_at is not null as is_revoked,
+      coalesce(k.expires_at <= now(), false) as is_over, extract(epoch from k.expires_at - k.created_at) as life_seconds,
+      coalesce(k.last_used_at <= now() - make_interval(secs => ${lastUsedRefreshSeconds}), true) as use_is_due,
+      p.kind, p.status as principal_status
+    from api_keys k join principals p on p.id = k.principal_id
+    where k.key_prefix = ${prefix}`;
+}
+
+/** Records a use, unless a rival did; whoever revokes the key meanwhile is not waited for. */
+export function recordUse(tenantId: string, keyId: string, lastUsedRefreshSeconds: number) {
+  return sql`
+    update api_keys set last_used_at = now()
+    where id = (
+      select id from api_keys
+      where id = ${keyId} and tenant_id = ${tenantId}
+        and coalesce(last_used_at <= now() - make_interval(secs => ${lastUsedRefreshSeconds}), true)
+      for no key update skip locked)`;
+}
