@@ -122,7 +122,8 @@ export function forgetIdentity(
   context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
 }
 
-function boundIdentityOf(row: IamBindingRow) {
+/** What the events of a binding say about it. */
+export function boundIdentityOf(row: IamBindingRow) {
   return {
     principalId: row.principal_id,
     issuer: row.issuer,

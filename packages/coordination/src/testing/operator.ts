@@ -1,0 +1,45 @@
+import { createPool } from '@baton/kernel/db';
+import { createLog } from '@baton/kernel/log';
+import { Registry } from 'prom-client';
+import { workerTools } from '../background.ts';
+import { readCoordinationSettings } from '../config.ts';
+import { createCounters } from '../counters.ts';
+import { createHealth } from '../health/health.ts';
+import { createHorizon } from '../journal/horizon.ts';
+import type { OperatorTools } from '../operator-command.ts';
+import type { TestCoordination } from './coordination.ts';
+
+/** The operator at the host of a running service: has its settings and its store, and no credential. */
+export interface Operator {
+  readonly tools: OperatorTools;
+  /** `<issuer> <iamPrincipalId>` of every identity that the processes were told to forget. */
+  readonly forgotten: string[];
+  close(): Promise<void>;
+}
+
+export function startOperator(baton: TestCoordination, env: Record<string, string> = {}): Operator {
+  const settings = readCoordinationSettings({ ...baton.env, ...env });
+  const log = createLog({ name: 'operator', level: 'error', sync: true });
+  const registry = new Registry();
+  const pool = createPool({
+    url: baton.databaseUrl,
+    connectionsMax: 2,
+    applicationName: 'operator',
+    statementTimeoutMs: 30_000,
+    lockTimeoutMs: 30_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  const forgotten: string[] = [];
+  const tools = workerTools({
+    settings,
+    log,
+    counters: createCounters(registry),
+    pool,
+    health: createHealth({ db: pool, registry, headRevision: 0, log }),
+    horizon: createHorizon(pool),
+    wake: () => undefined,
+    publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),
+  });
+  return { tools, forgotten, close: () => pool.close() };
+}
