@@ -246,7 +246,7 @@ test('whatever is added, removed and completed, a relation stands iff it closes 
         assert.equal(rows.find((row) => row.id === id)?.open_prerequisites, open);
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });
 
@@ -268,6 +268,7 @@ test('the look for a cycle stays fast in a chain of 10,000 tasks', async () => {
     const started = performance.now();
     await refused(relate(last.id, first.id, type), 422, 'dependency_cycle');
     const tookMs = performance.now() - started;
-    assert.ok(tookMs < 1000, `${type} took ${tookMs.toFixed()} ms`);
+    // 30 ms on an idle machine; a plan that reads the table at every step takes 17 s.
+    assert.ok(tookMs < 5000, `${type} took ${tookMs.toFixed()} ms`);
   }
 });

@@ -265,6 +265,7 @@ describe('POST /tasks', () => {
     );
     assert.equal(named['path'], '/a/0/api-key');
     await refused(make({ acceptance: [check, check] }), 422, 'duplicate_check_key');
+    await refused(make({ acceptance: [{ ...check, spec: { a: 1 } }] }), 422, 'invalid_acceptance_spec');
     await refused(make({ evidence: [fact, fact] }), 422, 'duplicate_evidence');
   });
 
