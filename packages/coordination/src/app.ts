@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import cors from '@fastify/cors';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { addDocs } from '@baton/kernel/docs-page';
@@ -18,6 +17,8 @@ import { enterEpoch } from './journal/epoch.ts';
 import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
 import { coordinationRuntime } from './runtime.ts';
+import { createEventStream } from './stream/event-stream.ts';
+import { createNotifier } from './stream/notifier.ts';
 
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */
@@ -53,6 +54,24 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   const registry = new Registry();
   const pool = poolOf(settings, log, 'baton-coordination');
   const authenticator = createAuthenticator(pool, settings, log);
+  const stream = createEventStream({ db: pool, settings, log, authenticator });
+  const bindingChanged = (issuer: string, iamPrincipalId: string) => {
+    authenticator.forget(issuer, iamPrincipalId);
+    stream.checkAgain(iamPrincipalId);
+  };
+  const notifier = createNotifier({
+    pool,
+    log,
+    listener: {
+      journalGrew: stream.wake,
+      bindingChanged,
+      missed() {
+        authenticator.forgetAll();
+        stream.checkAgain();
+        stream.wakeAll();
+      },
+    },
+  });
   const app = buildHttp(
     coordinationRuntime({
       settings,
@@ -63,8 +82,14 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       authenticator,
       health: createHealth({ db: pool, registry, headRevision, log }),
       horizon: createHorizon(pool),
-      wake: () => undefined,
-      publishBindingChange: authenticator.forget,
+      wake(tenantId) {
+        stream.wake(tenantId);
+        notifier.announceJournal(tenantId);
+      },
+      publishBindingChange(issuer, iamPrincipalId) {
+        bindingChanged(issuer, iamPrincipalId);
+        notifier.announceBinding(issuer, iamPrincipalId);
+      },
     }),
     endpoints,
   );
@@ -74,10 +99,11 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   const requests = drainable(app.routing);
   return {
     handler: requests.handler,
-    upgrade: (_req, socket: Duplex) => socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n'),
+    upgrade: stream.upgrade,
     async close() {
-      await requests.drain(drainMsMax);
+      await Promise.all([stream.close(), requests.drain(drainMsMax)]);
       await app.close();
+      await notifier.close();
       await pool.close();
     },
   };

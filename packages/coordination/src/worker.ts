@@ -9,6 +9,7 @@ import { createHealth } from './health/health.ts';
 import { deleteAnsweredKeys } from './idempotency/answered-keys.ts';
 import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
+import { createNotifier } from './stream/notifier.ts';
 import { expireDueClaims, expireDueSessions } from './sweeper/sweeper.ts';
 
 /** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
@@ -49,6 +50,7 @@ export async function startWorker(options: {
   const headRevision = (await readMigrations(migrationsDirectory)).length;
   const registry = new Registry();
   const pool = poolOf(settings, log, 'baton-worker');
+  const notifier = createNotifier({ pool, log });
   const tools = workerTools({
     settings,
     log,
@@ -56,8 +58,8 @@ export async function startWorker(options: {
     pool,
     health: createHealth({ db: pool, registry, headRevision, log }),
     horizon: createHorizon(pool),
-    wake: () => undefined,
-    publishBindingChange: () => undefined,
+    wake: notifier.announceJournal,
+    publishBindingChange: notifier.announceBinding,
   });
   const jobs = runJobs(
     jobMakers.map((make) => make(tools)),
@@ -67,6 +69,7 @@ export async function startWorker(options: {
   return {
     async close() {
       await jobs.close();
+      await notifier.close();
       await pool.close();
     },
   };

@@ -96,7 +96,8 @@ export function createPool(options: PoolOptions): Pool {
     async connect() {
       const client = new pg.Client({
         connectionString: options.url,
-        application_name: options.applicationName,
+        application_name: `${options.applicationName} (listening)`,
+        connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
       });
       await client.connect();
       return client;

@@ -58,8 +58,9 @@ export function readForward({ tenantId, from, afterSequence, filter, ...bounds }
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
     select f.floor_position, f.floor_sequence, b.horizon,
-      ${bounds.asksHeldBack} and exists (
-        select from events where tenant_id = ${tenantId} and position >= b.horizon) as is_held_back, e.*
+      ${bounds.asksHeldBack} and coalesce((
+        select position from events where tenant_id = ${tenantId} order by position desc, sequence desc limit 1
+      ) >= b.horizon, false) as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
         select * from events

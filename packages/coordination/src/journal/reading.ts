@@ -21,9 +21,9 @@ export const everyEvent: EventFilter = { typePatterns: null, entityType: null, e
 
 /**
  * A filter that matches little would read the whole journal for one page. It stops here, at a page that is short but
- * has more behind it. Passing over 200,000 events takes about 0.2 s.
+ * has more behind it. Passing over 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
  */
-const scanMaxDefault = 200_000;
+const scanMaxDefault = 50_000;
 
 const origin: JournalPosition = { position: 0, sequence: 0 };
 const beyond: JournalPosition = { position: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER };
@@ -43,6 +43,8 @@ export interface ForwardPage {
   readonly next: JournalPosition | undefined;
   /** Where the journal begins. */
   readonly floor: JournalPosition;
+  /** Below this position the reading saw everything; where nothing more came, reading on may begin here. */
+  readonly horizon: number;
   readonly isHeldBack: boolean;
 }
 
@@ -77,7 +79,7 @@ export async function readPageAfter(
   );
   const floor = floorOf(bound);
   refuseBelowFloor(after, floor);
-  const common = { floor, isHeldBack: bound.is_held_back };
+  const common = { floor, horizon: bound.horizon, isHeldBack: bound.is_held_back };
   const last = rows.slice(0, limit).at(-1);
   if (rows.length > limit)
     return { ...common, rows: rows.slice(0, limit), hasMore: true, next: last && positionOf(last) };

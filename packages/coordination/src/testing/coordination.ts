@@ -192,8 +192,10 @@ export async function listen(
     if (closed) return;
     closed = true;
     server.closeAllConnections();
-    await new Promise<void>((done) => server.close(() => done()));
+    // Open streams end with the service, and the server with them.
+    const ended = new Promise<void>((done) => server.close(() => done()));
     await service.close();
+    await ended;
   };
   closers.push(close);
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
