@@ -87,7 +87,8 @@ function parametersOf(endpoint: Operation): object[] {
   });
   const headers = [];
   if (endpoint.idempotency !== 'ignored') {
-    const required = endpoint.idempotency === 'required';
+    const required =
+      endpoint.idempotency === 'required' || endpoint.errors.includes('idempotency_key_required');
     headers.push(
       header('Idempotency-Key', required, 'The same key and request give the same answer, executed once.'),
     );

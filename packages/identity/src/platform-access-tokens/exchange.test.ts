@@ -145,6 +145,19 @@ describe('exchanging a token', () => {
   });
 });
 
+describe('an exchange while its token is locked', () => {
+  test('does not wait: a slow change of one token holds up nobody', async () => {
+    const { tenantId, token, credential } = await makeBearer(identity);
+    await identity.pool.transaction(async (tx) => {
+      await tx.run(sql`select from platform_access_tokens where id = ${credential.id} for update`);
+      assert.equal((await exchange(token)).status, 200);
+    });
+    assert.equal((await readCredential(tenantId)).lastUsedAt, null);
+    await exchange(token);
+    assert.notEqual((await readCredential(tenantId)).lastUsedAt, null);
+  });
+});
+
 describe('the scopes of an exchange', () => {
   test('are those asked for within ceiling and audience; none asked is all of them, sorted', async () => {
     const { tenantId, token } = await makeBearer(identity);

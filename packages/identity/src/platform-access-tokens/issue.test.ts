@@ -25,9 +25,15 @@ after(() => identity.close());
 
 const wanted = { name: 'laptop', audiences: ['control-plane'], scopeCeiling: [readScope] };
 
-function issue(tenantId: string, principalId: string, body: object = wanted, key: string = randomUUID()) {
+function issue(
+  tenantId: string,
+  principalId: string,
+  body: object = wanted,
+  key: string = randomUUID(),
+  by: TestIdentity = identity,
+) {
   const path = `/tenants/${tenantId}/principals/${principalId}/platform-access-tokens`;
-  return identity.post(path, body, { 'idempotency-key': key });
+  return by.post(path, body, { 'idempotency-key': key });
 }
 
 async function makeOwner(kind = 'agent') {
@@ -269,12 +275,13 @@ describe('a key that is used again', () => {
     assert.equal((await issue(elsewhere.tenantId, elsewhere.principalId, wanted, key)).status, 201);
   });
 
-  test('of parallel requests with one key, one makes the credential and the others repeat it', async () => {
+  test('of parallel requests with one key to two processes, one makes the credential and the others repeat it', async () => {
+    const processes = [identity, await identity.another()];
     for (let round = 0; round < 5; round += 1) {
       const { tenantId, principalId } = await makeOwner();
       const key = randomUUID();
       const answers = await Promise.all(
-        Array.from({ length: 16 }, () => issue(tenantId, principalId, wanted, key)),
+        Array.from({ length: 16 }, (_, n) => issue(tenantId, principalId, wanted, key, processes[n % 2])),
       );
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
       assert.equal(new Set(answers.map(({ body }) => body.credential.id)).size, 1);
