@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
 import { compileSchema } from './field-schema.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { systemTypeKey } from './system-type.ts';
 import { findTaskTypeId, readTaskType } from './task-types.sql.ts';
 
 /** What a task type says about its tasks. It never changes, so it is parsed once per process. */
@@ -54,7 +55,7 @@ export async function resolveTaskType(
   },
 ): Promise<TypeRules> {
   const { typeId: id = null, typeKey, typeVersion: version = null } = asked;
-  const key = typeKey ?? 'task';
+  const key = typeKey ?? systemTypeKey;
   const found = await context.db.row(findTaskTypeId(context.tenantId, { id, key, version }));
   if (found !== undefined) return rulesOf(context, found.id);
   return fail('not_found', id === null ? { taskTypeKey: key, taskTypeVersion: version } : { taskTypeId: id });

@@ -17,8 +17,6 @@ import { changeTask, refuseNullFields } from './task-changes.ts';
 import { taskCompleted, taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
 import { createTask, getTask } from './tasks.ts';
 
-export { Task } from './task.ts';
-
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);
 /** A document of which not even the shape is judged here: 422 `invalid_document` says so. */

@@ -26,8 +26,6 @@ import type { NewTask } from './tasks.api.ts';
 import { taskCreated, taskRelationAdded } from './tasks.events.ts';
 import { insertTask, lockTask, readTask } from './tasks.sql.ts';
 
-export { taskOf, type TaskRow } from './task.ts';
-
 /** @throws Refusal `not_found` */
 export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
   const row = await context.db.row(readTask(context.tenantId, ref));
