@@ -10,7 +10,7 @@ import { percentile } from './latency.ts';
 import { Progress } from './progress.ts';
 import { proveJournal } from './proof.ts';
 import type { DemoResult } from './report.ts';
-import { Tally, total } from './tally.ts';
+import { ClaimRate, Tally, total } from './tally.ts';
 
 export interface DemoOptions {
   readonly agents: number;
@@ -54,14 +54,15 @@ async function runWithCrew(
   const importSeconds = secondsSince(startedMs);
 
   const tally = new Tally();
-  const drainStartedMs = performance.now();
+  const rate = new ClaimRate(tally);
   progress.begin(
     'working',
     openTaskIds.size,
     () => tally.tasksDone,
-    () => describe(tally, drainStartedMs),
+    () => describe(tally, rate),
   );
   const drainSeconds = await drainBacklog(crew, { tasks: openTaskIds.size, kill, workMs, tally });
+  rate.showAverage(drainSeconds);
   progress.end();
 
   const replayStartedMs = performance.now();
@@ -86,12 +87,12 @@ async function runWithCrew(
   };
 }
 
-function describe(tally: Tally, startedMs: number): string {
+function describe(tally: Tally, rate: ClaimRate): string {
   const latest = tally.claimMs.slice(-latestClaims);
+  const [p50, p99] = [50, 99].map((percent) => Math.round(percentile(latest, percent)));
   const parts = [
-    `${Math.round(tally.claims / secondsSince(startedMs))} claims/s`,
-    `p50 ${percentile(latest, 50).toFixed(1)} ms`,
-    `p99 ${percentile(latest, 99).toFixed(1)} ms`,
+    `${rate.perSecond()} claims/s`,
+    `p50 ${p50} p99 ${p99} ms`,
     `${total(tally.conflicts)} conflicts survived`,
   ];
   if (tally.killed > 0) parts.push(`${tally.killed} killed`, `${total(tally.stalledRefused)} refused`);

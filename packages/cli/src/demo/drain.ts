@@ -30,7 +30,7 @@ export async function drainBacklog(crew: Crew, options: DrainOptions): Promise<n
     workMs,
     kills: kill ? drawKills(tasks) : new Map(),
     tally,
-    isOver: watchForTheEnd(crew, tally, workMs),
+    isOver: watchForTheEnd(crew, options),
   };
   const stalled: Promise<void>[] = [];
   let killed = 0;
@@ -52,7 +52,7 @@ export async function drainBacklog(crew: Crew, options: DrainOptions): Promise<n
 }
 
 /** Work is over when the service itself has no unfinished task of the queue, or nothing has moved for a minute. */
-function watchForTheEnd(crew: Crew, tally: Tally, workMs: number): () => Promise<boolean> {
+function watchForTheEnd(crew: Crew, { tally, tasks, workMs }: DrainOptions): () => Promise<boolean> {
   const query = new URLSearchParams({
     assigneeId: crew.queueId,
     systemStatusCategory: 'active',
@@ -64,7 +64,10 @@ function watchForTheEnd(crew: Crew, tally: Tally, workMs: number): () => Promise
   let movedClaims = 0;
   const ask = async () => {
     const { items } = await crew.operator.client.call<Page<Task>>('GET', `/tasks?${query}`);
-    return items.length === 0;
+    if (items.length > 0) return false;
+    // Also those whose agent died before it heard that it had succeeded.
+    tally.tasksDone = tasks;
+    return true;
   };
   return async () => {
     const nowMs = performance.now();

@@ -36,7 +36,7 @@ test('progress for a log is whole lines, for a person one line drawn over', () =
     );
     progress.end();
   }
-  assert.equal(written[0], `working    [############------------] 2/4  ${'x'.repeat(60)}\n`);
+  assert.equal(written[0], `working   [############------------] 2/4  ${'x'.repeat(60)}\n`);
   assert.ok(written.slice(1, -1).every((text) => text.startsWith('\r\x1b[2K') && text.length <= 39 + 5));
   assert.equal(written.at(-1), '\n');
 });

@@ -2,7 +2,10 @@ import type { ConsoleOutput } from '../console-output.ts';
 
 const drawEveryMs = 100;
 const lineEveryMs = 2000;
-const barCells = 24;
+const barCellsMax = 24;
+const barCellsMin = 8;
+/** What stands beside the bar in its longest form. */
+const besideBarColumns = 90;
 
 /** Shows how far the work is: one line drawn over for a person, a line now and then for a log. */
 export class Progress {
@@ -19,7 +22,8 @@ export class Progress {
    * @param done how many of `total`, asked again for every drawing; @param detail what stands behind the bar
    */
   begin(name: string, total: number, done: () => number, detail: () => string = () => ''): void {
-    this.#line = () => `${name.padEnd(10)} ${bar(done(), total)} ${done()}/${total}  ${detail()}`.trimEnd();
+    this.#line = () =>
+      `${name.padEnd(9)} ${this.#bar(done(), total)} ${done()}/${total}  ${detail()}`.trimEnd();
     const everyMs = this.#output.isTerminal ? drawEveryMs : lineEveryMs;
     this.#timer = setInterval(() => this.#draw(), everyMs);
     if (this.#output.isTerminal) this.#draw();
@@ -39,9 +43,13 @@ export class Progress {
     if (this.#output.isTerminal) this.#output.progress(`\r\x1b[2K${line.slice(0, this.#output.columns - 1)}`);
     else this.#output.progress(`${line}\n`);
   }
-}
 
-function bar(done: number, total: number): string {
-  const full = total === 0 ? barCells : Math.min(barCells, Math.floor((done / total) * barCells));
-  return `[${'#'.repeat(full)}${'-'.repeat(barCells - full)}]`;
+  #bar(done: number, total: number): string {
+    const { isTerminal, columns } = this.#output;
+    const cells = isTerminal
+      ? Math.min(barCellsMax, Math.max(barCellsMin, columns - besideBarColumns))
+      : barCellsMax;
+    const full = total === 0 ? cells : Math.min(cells, Math.floor((done / total) * cells));
+    return `[${'#'.repeat(full)}${'-'.repeat(cells - full)}]`;
+  }
 }

@@ -1,3 +1,5 @@
+const rateWindowMs = 500;
+
 /** What the agents have met so far. Figures for the person; the proof does not use them. */
 export class Tally {
   tasksDone = 0;
@@ -11,6 +13,35 @@ export class Tally {
   readonly stalledRefused = new Map<string, number>();
   /** Stalled writers whose write was accepted: must stay 0. */
   stalledAccepted = 0;
+}
+
+/** How many claims a second there were lately; the first call counts from the beginning. */
+export class ClaimRate {
+  readonly #tally: Tally;
+  #sinceMs = performance.now();
+  #claims = 0;
+  #perSecond = 0;
+  #isOver = false;
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  perSecond(): number {
+    const nowMs = performance.now();
+    if (!this.#isOver && nowMs - this.#sinceMs >= rateWindowMs) {
+      this.#perSecond = (1000 * (this.#tally.claims - this.#claims)) / (nowMs - this.#sinceMs);
+      this.#sinceMs = nowMs;
+      this.#claims = this.#tally.claims;
+    }
+    return Math.round(this.#perSecond);
+  }
+
+  /** From now on it says what was reached over all. */
+  showAverage(seconds: number): void {
+    this.#perSecond = this.#tally.claims / seconds;
+    this.#isOver = true;
+  }
 }
 
 export function count(codes: Map<string, number>, code: string): void {

@@ -12,7 +12,7 @@ export class WorkFinder {
   readonly #seats: number;
   #tasks: Task[] = [];
 
-  /** @param seat this agent's among `seats`: each takes other tasks of a page, or all would want the first one */
+  /** @param seat this agent's among `seats`: each begins with other tasks, or all would want the first one */
   constructor(client: CoordinationClient, queueId: string, seat: number, seats: number) {
     this.#client = client;
     this.#queueId = queueId;
@@ -40,8 +40,14 @@ export class WorkFinder {
   }
 
   #ownShare(page: readonly Task[]): Task[] {
-    if (page.length === 0) return [];
-    const first = this.#seat % page.length;
-    return page.filter((_, index) => index >= first && (index - first) % this.#seats === 0);
+    const own = page.filter(({ id }) => seatOf(id, this.#seats) === this.#seat);
+    if (own.length > 0) return own;
+    // Nothing of its own is left: it helps the others, from another place of the page than its neighbours.
+    return page.length === 0 ? [] : [page[this.#seat % page.length] as Task];
   }
+}
+
+/** The end of an id is random, so every seat gets as many tasks, and all agents agree on whose they are. */
+function seatOf(taskId: string, seats: number): number {
+  return Number.parseInt(taskId.slice(-6), 16) % seats;
 }
