@@ -60,17 +60,20 @@ export async function execute<Caller, Context extends object>(
     try {
       return await onPool(runtime, endpoint, call, input);
     } catch (error) {
-      if (!(error instanceof NeedsTransaction)) throw error;
+      if (!(error instanceof NeedsTransaction || isRepeatable(error))) throw error;
     }
   }
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await inTransaction(runtime, endpoint, call, input, keyed);
     } catch (error) {
-      const repeatable = ['40001', '40P01'].includes(sqlState(error) ?? '');
-      if (!repeatable || attempt === attemptsMax) throw error;
+      if (!isRepeatable(error) || attempt === attemptsMax) throw error;
     }
   }
+}
+
+function isRepeatable(error: unknown): boolean {
+  return ['40001', '40P01'].includes(sqlState(error) ?? '');
 }
 
 async function onPool<Caller, Context extends object>(
