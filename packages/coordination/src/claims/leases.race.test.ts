@@ -40,14 +40,6 @@ const keysOf = ({ id, fencingToken }: { id: string; fencingToken: number }) => (
 const claimBy = ({ actor, sessionId }: Worker, taskId: string) =>
   actor.post(`/tasks/${taskId}:claim`, { sessionId });
 
-/** The lease of the task's claim ends a moment from now: about when the requests arrive. */
-async function endLeaseSoon(taskId: string, ms: number): Promise<void> {
-  await baton.pool.run(sql`
-    with instant as (select now() + make_interval(secs => ${ms / 1000}) as at),
-      task as (update tasks set lease_expires_at = instant.at from instant where id = ${taskId})
-    update claims set expires_at = instant.at from instant where task_id = ${taskId} and status = 'active'`);
-}
-
 async function held(by = worker) {
   const task = await makeTask(baton);
   return { task, claim: await claimTask(by, task.id) };
@@ -63,7 +55,7 @@ test('a heartbeat at the instant of a take-over keeps the claim or finds it gone
   const seen = new Set<string>();
   for (let round = 0; round < 3 * rounds; round += 1) {
     const { task, claim } = await held();
-    await endLeaseSoon(task.id, round % 10);
+    await endClaimLease(baton, task.id, round % 10);
     const [beat, ...takes] = await Promise.all([
       worker.actor.post(`/claims/${claim.id}:heartbeat`),
       ...rivals.map((rival) => claimBy(rival, task.id)),
@@ -219,7 +211,7 @@ test('a completion at the instant of a release, a close or a take-over happens u
     const sessionId = await openSession(worker.actor);
     const { task, claim, run } = await running({ ...worker, sessionId });
     const isTakeOver = round % 3 === 2;
-    if (isTakeOver) await endLeaseSoon(task.id, round % 10);
+    if (isTakeOver) await endClaimLease(baton, task.id, round % 10);
     const other = [
       () => worker.actor.post(`/claims/${claim.id}:release`),
       () => worker.actor.post(`/sessions/${sessionId}:close`),
@@ -252,7 +244,7 @@ test('two starts of a run at once start one', async () => {
 test('a start of a run at the instant of a take-over belongs to the old claim or is refused', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { task, claim } = await held();
-    await endLeaseSoon(task.id, round % 8);
+    await endClaimLease(baton, task.id, round % 8);
     const [start, take] = await Promise.all([
       worker.actor.post(`/tasks/${task.id}:start-run`, keysOf(claim)),
       claimBy(rivals[0] as Worker, task.id),

@@ -154,11 +154,7 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     // The lease ends a moment from now, sooner or later than both arrive.
-    const endsInMs = round % 12;
-    await baton.pool.run(sql`
-      with instant as (select now() + make_interval(secs => ${endsInMs / 1000}) as at),
-        task as (update tasks set lease_expires_at = instant.at from instant where id = ${task.id})
-      update claims set expires_at = instant.at from instant where id = ${claim.id}`);
+    await endClaimLease(baton, task.id, round % 12);
     const beats = Array.from({ length: 3 }, () => worker.actor.post(`/claims/${claim.id}:heartbeat`));
     const sweeps = sweepers.map(({ claims }) => claims.run());
     const answers = await Promise.all(beats);
