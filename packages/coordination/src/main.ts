@@ -1,20 +1,34 @@
 import { listenUntilStopped } from '@baton/kernel/listen';
 import { createLog } from '@baton/kernel/log';
 import { migrate } from '@baton/kernel/migrate';
+import { breakGlassCommand } from './api-keys/break-glass.command.ts';
 import { createCoordination } from './app.ts';
 import { readCoordinationSettings } from './config.ts';
+import { bindingCommand } from './iam-bindings/binding.command.ts';
 import { migrationsDirectory } from './migrations.ts';
+import type { OperatorTools } from './operator-command.ts';
+import { openTools } from './worker.ts';
 
 const usage = `Usage: baton coordination <command>
 
   serve      answer requests on CP_HOST:CP_PORT until SIGTERM or SIGINT
   migrate    bring the schema of CP_DATABASE_URL up to date
+
+At the host of the database, without any credential:
+  break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
+             a key with every right for a person, while identity is out of reach
+  break-glass revoke-all
+             end every such key
+  binding disable|enable ID
+             close or open the login of an identity
 `;
 
 /** The commands of `baton coordination`; each ends by itself or fails with one sentence. */
 const commands: Readonly<Record<string, () => Promise<void>>> = {
   serve: serveCoordination,
   migrate: migrateCoordination,
+  'break-glass': () => operate(breakGlassCommand),
+  binding: () => operate(bindingCommand),
 };
 
 async function serveCoordination(): Promise<void> {
@@ -42,15 +56,44 @@ async function migrateCoordination(): Promise<void> {
   process.stdout.write(`The database of coordination is at revision ${head}: ${done}.\n`);
 }
 
-const command = commands[process.argv[2] ?? ''];
+async function operate(
+  command: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
+): Promise<void> {
+  const settings = readCoordinationSettings(process.env);
+  const log = createLog({ name: 'coordination', level: 'error' });
+  const { tools, close } = await openTools(settings, log, 'baton-operator');
+  try {
+    process.stdout.write(await command(tools, process.argv.slice(3)));
+  } finally {
+    await close();
+  }
+}
+
+/** What these commands do is done in the store; running processes are told by notification. */
+async function operate(
+  act: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
+  args: string[],
+): Promise<void> {
+  const settings = readCoordinationSettings(process.env);
+  const log = createLog({ name: 'operator', level: settings.CP_LOG_LEVEL });
+  const { tools, close } = await openBackground(settings, log, 'baton-operator');
+  try {
+    process.stdout.write(await act(tools, args));
+  } finally {
+    await close();
+  }
+}
+
+const [word = '', ...args] = process.argv.slice(2);
+const command = commands[word];
 if (command === undefined) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
   try {
-    await command();
+    await command(args);
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof CommandRefused && error.code === 'usage' ? 2 : 1;
   }
 }

@@ -1,15 +1,8 @@
 import { createLog, type Logger } from '@baton/kernel/log';
-import { readMigrations } from '@baton/kernel/migrate';
-import { Registry } from 'prom-client';
-import { poolOf } from './app.ts';
-import { type WorkerTools, workerTools } from './background.ts';
+import { openBackground, type WorkerTools } from './background.ts';
 import { readCoordinationSettings } from './config.ts';
-import { createCounters } from './counters.ts';
-import { createHealth } from './health/health.ts';
 import { deleteAnsweredKeys } from './idempotency/answered-keys.ts';
-import { createHorizon } from './journal/horizon.ts';
-import { migrationsDirectory } from './migrations.ts';
-import { createNotifier } from './stream/notifier.ts';
+import { deliverOutbox, type OutboxSink } from './outbox/outbox.ts';
 import { expireDueClaims, expireDueSessions } from './sweeper/sweeper.ts';
 
 /** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
@@ -39,38 +32,24 @@ const backoffMsMax = 30_000;
  * Starts every job of the worker; it needs no port. A worker that stands still loses no correctness: leases are judged
  * by the database's clock when they are used.
  * @param options.env the documented settings (CP_*)
+ * @param options.sink where events are delivered to; without one they are ticked off
  * @throws Error with one sentence for settings that can't be used
  */
 export async function startWorker(options: {
   env: Readonly<Record<string, string | undefined>>;
   log?: Logger;
+  sink?: OutboxSink;
 }): Promise<Worker> {
   const settings = readCoordinationSettings(options.env);
   const log = options.log ?? createLog({ name: 'worker', level: settings.CP_LOG_LEVEL });
-  const headRevision = (await readMigrations(migrationsDirectory)).length;
-  const registry = new Registry();
-  const pool = poolOf(settings, log, 'baton-worker');
-  const notifier = createNotifier({ pool, log });
-  const tools = workerTools({
-    settings,
-    log,
-    counters: createCounters(registry),
-    pool,
-    health: createHealth({ db: pool, registry, headRevision, log }),
-    horizon: createHorizon(pool),
-    wake: notifier.announceJournal,
-    publishBindingChange: notifier.announceBinding,
-  });
-  const jobs = runJobs(
-    jobMakers.map((make) => make(tools)),
-    { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log },
-  );
-  log.info({ jobs: jobMakers.length }, 'the worker runs');
+  const { tools, close } = await openBackground(settings, log, 'baton-worker');
+  const made = [...jobMakers.map((make) => make(tools)), deliverOutbox(tools, options.sink)];
+  const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
+  log.info({ jobs: made.map(({ name }) => name) }, 'the worker runs');
   return {
     async close() {
       await jobs.close();
-      await notifier.close();
-      await pool.close();
+      await close();
     },
   };
 }

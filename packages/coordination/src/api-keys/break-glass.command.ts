@@ -2,9 +2,8 @@ import { parseArgs } from 'node:util';
 import { CommandRefused, hostAccount, type OperatorTools } from '../operator-command.ts';
 import { issueEmergencyKey, revokeEmergencyKeys } from './break-glass.ts';
 
-export const breakGlassUsage = `Usage: baton coordination break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
-       baton coordination break-glass revoke-all
-`;
+const usage = `baton coordination break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
+       baton coordination break-glass revoke-all`;
 
 const ttlSecondsDefault = '3600';
 
@@ -23,7 +22,7 @@ export async function breakGlassCommand(tools: OperatorTools, args: readonly str
   }
   const { principal, reason, 'ttl-seconds': ttl = ttlSecondsDefault } = options;
   if (verb !== 'issue' || principal === undefined || reason === undefined)
-    throw new CommandRefused('usage', `\n${breakGlassUsage}`);
+    throw new CommandRefused('usage', usage);
   const ttlSeconds = /^\d{1,9}$/.test(ttl) ? Number(ttl) : Number.NaN;
   const request = { principalId: principal, ttlSeconds, reason, issuedBy: hostAccount() };
   const { key, expiresAt } = await issueEmergencyKey(tools, request);
@@ -35,6 +34,6 @@ function readOptions(args: string[]) {
     const text = { type: 'string' } as const;
     return parseArgs({ args, options: { principal: text, reason: text, 'ttl-seconds': text } }).values;
   } catch {
-    throw new CommandRefused('usage', `\n${breakGlassUsage}`);
+    throw new CommandRefused('usage', usage);
   }
 }

@@ -32,7 +32,9 @@ export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: n
       try {
         return await load(name, issuer, iamPrincipalId);
       } catch (error) {
-        if (found !== undefined && ageMs < options.staleAfterMs) return found.entry;
+        // Unless it was forgotten meanwhile: then what was known is known to be wrong.
+        if (found !== undefined && known.get(name) === found && ageMs < options.staleAfterMs)
+          return found.entry;
         throw error;
       }
     },

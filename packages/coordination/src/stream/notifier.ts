@@ -171,11 +171,12 @@ export function createNotifier({
       schedule();
     },
     async close() {
+      // A short-lived process may be done before the connection is; what it announced still goes out.
+      await opened;
       isClosed = true;
       clearInterval(alive);
       clearTimeout(waiting);
       clearTimeout(sending);
-      await opened;
       if (connection === undefined) return;
       await send();
       connection.removeAllListeners('end');
