@@ -54,8 +54,8 @@ export interface MatrixService {
   readonly url: string;
   /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
   headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
-  /** A request that the allowed caller makes with success; makes what it needs. */
-  prepare(endpoint: Operation): Promise<Prepared>;
+  /** A request that the allowed caller makes with success; makes what it needs. Undefined where none could succeed. */
+  prepare(endpoint: Operation): Promise<Prepared | undefined>;
   /** An object of another tenant for one parameter of the path; undefined where none could exist. */
   foreign(endpoint: Operation, param: string): Promise<string | undefined>;
   /** A text that changes with any change of the store that a client could notice. */

@@ -64,7 +64,7 @@ export const guardCases: readonly MatrixCase[] = [
       for (const name of Object.keys(endpoint.params)) {
         const foreign = await service.foreign(endpoint, name);
         if (foreign === undefined) continue;
-        const own = await service.prepare(endpoint);
+        const own = (await service.prepare(endpoint)) ?? formed(endpoint, adapter);
         const before = await service.state();
         const prepared = { ...own, params: { ...own.params, [name]: foreign } };
         const received = await sendAs(bench, endpoint, 'allowed', prepared);
@@ -110,7 +110,8 @@ export const guardCases: readonly MatrixCase[] = [
     applies: (endpoint, adapter) => keyed(endpoint) || adapter.keyRequired(endpoint),
     async run(bench, endpoint) {
       const { adapter, service } = bench;
-      const caller = service.headersOf(endpoint, 'powerless') === undefined ? 'allowed' : 'powerless';
+      const isKnown = service.headersOf(endpoint, 'powerless') !== undefined;
+      const caller = isKnown ? whoGetsPastForm(endpoint) : 'allowed';
       const headers = { 'idempotency-key': keyTooLong };
       const received = await sendAs(bench, endpoint, caller, formed(endpoint, adapter), { headers });
       assertRefused(bench, received, adapter.rules.keyTooLong);
@@ -123,7 +124,7 @@ export const guardCases: readonly MatrixCase[] = [
       const { adapter } = bench;
       for (const ifMatch of [undefined, '', '  ']) {
         const headers = { 'if-match': ifMatch };
-        const received = await sendAs(bench, endpoint, whoMeetsIfMatch(endpoint), formed(endpoint, adapter), {
+        const received = await sendAs(bench, endpoint, whoGetsPastForm(endpoint), formed(endpoint, adapter), {
           headers,
         });
         assertRefused(bench, received, adapter.rules.ifMatchRequired);
@@ -145,7 +146,7 @@ export const guardCases: readonly MatrixCase[] = [
       ];
       for (const ifMatch of forms) {
         const headers = { 'if-match': ifMatch };
-        const received = await sendAs(bench, endpoint, whoMeetsIfMatch(endpoint), formed(endpoint, adapter), {
+        const received = await sendAs(bench, endpoint, whoGetsPastForm(endpoint), formed(endpoint, adapter), {
           headers,
         });
         assertRefused(bench, received, adapter.rules.ifMatchInvalid);
@@ -154,8 +155,8 @@ export const guardCases: readonly MatrixCase[] = [
   },
 ];
 
-/** Without the permission If-Match is judged all the same, unless the endpoint asks for the permission first. */
-function whoMeetsIfMatch({ permissionFirst }: Operation): 'allowed' | 'powerless' {
+/** Without the permission, If-Match and key are judged all the same, unless the endpoint asks for the permission first. */
+function whoGetsPastForm({ permissionFirst }: Operation): 'allowed' | 'powerless' {
   return permissionFirst ? 'allowed' : 'powerless';
 }
 

@@ -9,15 +9,12 @@ export const replayCases: readonly MatrixCase[] = [
     name: 'a request of the right form is accepted',
     applies: (endpoint) => !keyed(endpoint),
     async run(bench, endpoint) {
-      const received = await sendAs(bench, endpoint, 'allowed', await bench.service.prepare(endpoint));
+      const prepared = await bench.service.prepare(endpoint);
+      if (prepared === undefined) return;
+      const received = await sendAs(bench, endpoint, 'allowed', prepared);
       assert.ok(received.status in endpoint.returns, received.text);
       if (endpoint.method !== 'GET') return;
-      const head = await sendAs(
-        bench,
-        { ...endpoint, method: 'HEAD' as 'GET' },
-        'allowed',
-        await bench.service.prepare(endpoint),
-      );
+      const head = await sendAs(bench, { ...endpoint, method: 'HEAD' as 'GET' }, 'allowed', prepared);
       assert.deepEqual([head.status, head.text], [received.status, '']);
     },
   },
@@ -27,6 +24,7 @@ export const replayCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       const { adapter, service } = bench;
       const prepared = await service.prepare(endpoint);
+      if (prepared === undefined) return;
       const headers = { 'idempotency-key': ` ${randomUUID()} ` };
       const first = await sendAs(bench, endpoint, 'allowed', prepared, { headers });
       assert.ok(first.status in endpoint.returns, first.text);
