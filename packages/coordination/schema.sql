@@ -363,6 +363,7 @@ create table tasks (
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 );
 CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND (open_prerequisites = 0));
+CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND (open_prerequisites = 0) AND (assignee_id IS NOT NULL));
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);

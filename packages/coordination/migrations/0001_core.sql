@@ -175,6 +175,8 @@ create index tasks_newest on tasks (tenant_id, created_at desc, id desc);
 -- None of the indexed columns is changed by a claim, or its update of the row would touch every index.
 create index tasks_available on tasks (tenant_id, priority, created_at, id)
   where category in ('backlog', 'active', 'blocked') and open_prerequisites = 0;
+create index tasks_available_to on tasks (tenant_id, assignee_id, priority, created_at, id)
+  where category in ('backlog', 'active', 'blocked') and open_prerequisites = 0 and assignee_id is not null;
 create index tasks_of_owner on tasks (tenant_id, owner_id, created_at desc, id desc) where owner_id is not null;
 create index tasks_of_assignee on tasks (tenant_id, assignee_id, created_at desc, id desc) where assignee_id is not null;
 -- The dates as they are sorted: undated last.

@@ -27,7 +27,7 @@ export function readAvailableWork(tenantId: string, after: WorkPosition, rowsMax
     limit ${rowsMax}`;
 }
 
-/** The same for one assignee, whose tasks have an index of their own. */
+/** The same for one assignee, by `tasks_available_to`. */
 export function readAssignedWork(tenantId: string, assigneeId: string, after: WorkPosition, rowsMax: number) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
