@@ -1,8 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { readMigrations } from '@baton/kernel/migrate';
+import { Registry } from 'prom-client';
+import { poolOf } from './app.ts';
 import { nobody } from './authn/caller.ts';
+import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
+import { createCounters } from './counters.ts';
+import { createHealth } from './health/health.ts';
+import { createHorizon } from './journal/horizon.ts';
 import { flushEvents } from './journal/journal.ts';
+import { migrationsDirectory } from './migrations.ts';
+import { createNotifier } from './stream/notifier.ts';
 
 /** What a job of the worker works with. */
 export interface WorkerTools extends Pick<Context, 'settings' | 'log' | 'counters'> {
@@ -21,6 +31,35 @@ export type BackgroundParts = Pick<
   readonly pool: Pool;
   wake(tenantId: string): void;
 };
+
+/** Opens what a process without requests works with: the worker, and the commands of the operator. */
+export async function openBackground(
+  settings: Settings,
+  log: Logger,
+  applicationName: string,
+): Promise<{ tools: WorkerTools; close(): Promise<void> }> {
+  const headRevision = (await readMigrations(migrationsDirectory)).length;
+  const registry = new Registry();
+  const pool = poolOf(settings, log, applicationName);
+  const notifier = createNotifier({ pool, log });
+  const tools = workerTools({
+    settings,
+    log,
+    counters: createCounters(registry),
+    pool,
+    health: createHealth({ db: pool, registry, headRevision, log }),
+    horizon: createHorizon(pool),
+    wake: notifier.announceJournal,
+    publishBindingChange: notifier.announceBinding,
+  });
+  return {
+    tools,
+    async close() {
+      await notifier.close();
+      await pool.close();
+    },
+  };
+}
 
 export function workerTools(parts: BackgroundParts): WorkerTools {
   const { settings, log, counters, health, horizon, pool, wake, publishBindingChange } = parts;

@@ -3,11 +3,11 @@ import { createLog } from '@baton/kernel/log';
 import { migrate } from '@baton/kernel/migrate';
 import { breakGlassCommand } from './api-keys/break-glass.command.ts';
 import { createCoordination } from './app.ts';
+import { openBackground } from './background.ts';
 import { readCoordinationSettings } from './config.ts';
 import { bindingCommand } from './iam-bindings/binding.command.ts';
 import { migrationsDirectory } from './migrations.ts';
-import type { OperatorTools } from './operator-command.ts';
-import { openTools } from './worker.ts';
+import { CommandRefused, type OperatorTools } from './operator-command.ts';
 
 const usage = `Usage: baton coordination <command>
 
@@ -24,11 +24,11 @@ At the host of the database, without any credential:
 `;
 
 /** The commands of `baton coordination`; each ends by itself or fails with one sentence. */
-const commands: Readonly<Record<string, () => Promise<void>>> = {
+const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   serve: serveCoordination,
   migrate: migrateCoordination,
-  'break-glass': () => operate(breakGlassCommand),
-  binding: () => operate(bindingCommand),
+  'break-glass': (args) => operate(breakGlassCommand, args),
+  binding: (args) => operate(bindingCommand, args),
 };
 
 async function serveCoordination(): Promise<void> {
@@ -56,26 +56,14 @@ async function migrateCoordination(): Promise<void> {
   process.stdout.write(`The database of coordination is at revision ${head}: ${done}.\n`);
 }
 
-async function operate(
-  command: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
-): Promise<void> {
-  const settings = readCoordinationSettings(process.env);
-  const log = createLog({ name: 'coordination', level: 'error' });
-  const { tools, close } = await openTools(settings, log, 'baton-operator');
-  try {
-    process.stdout.write(await command(tools, process.argv.slice(3)));
-  } finally {
-    await close();
-  }
-}
-
 /** What these commands do is done in the store; running processes are told by notification. */
 async function operate(
   act: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
   args: string[],
 ): Promise<void> {
   const settings = readCoordinationSettings(process.env);
-  const log = createLog({ name: 'operator', level: settings.CP_LOG_LEVEL });
+  // Standard output belongs to what the command prints.
+  const log = createLog({ name: 'operator', level: 'error' });
   const { tools, close } = await openBackground(settings, log, 'baton-operator');
   try {
     process.stdout.write(await act(tools, args));
