@@ -89,7 +89,7 @@ export const errors = {
   invalid_kind: invalid('The kind of principal is unknown.'),
   invalid_permissions: invalid('A permission is unknown.'),
   invalid_display_name: invalid('The display name is blank.'),
-  invalid_delegation: invalid('A delegation goes from an active human to an agent and ends after it starts.'),
+  invalid_delegation: invalid('A delegation goes from a human to an agent and ends after it starts.'),
   invalid_requirement: invalid('A requirement is malformed.'),
   unknown_requirement: invalid('A required role, capability or skill does not exist.'),
   unknown_agent: invalid('There is no such agent in the registry.'),
