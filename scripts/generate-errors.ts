@@ -9,9 +9,9 @@ A code that any call can answer before its own rules are looked at is marked *an
 /** Every error code with its status, when it comes, what to do about it and who answers it. */
 export function writeErrors(services: readonly Service[]): GeneratedFile {
   const sections = services.map((service) => {
-    const rows = Object.entries(service.errors).map(([name, { status, when, react }]) => [
+    const rows = Object.entries(service.errors).map(([name, { status, otherStatus, when, react }]) => [
       code(name),
-      `${status}`,
+      otherStatus === undefined ? `${status}` : `${status} or ${otherStatus}`,
       when,
       react ?? '',
       answeredBy(service, name),

@@ -8,7 +8,7 @@ import type { Service } from './services.ts';
 
 const intro = `Every change writes its events to the journal in the same transaction. A type and its version fix the
 payload: fields may be added, and a change of meaning is a new version. An event without a call in the last column is
-written by the worker.`;
+written by the worker or a command.`;
 
 /** Every type of event with its version, its payload and the calls that write it. */
 export async function writeEvents(root: string, services: readonly Service[]): Promise<GeneratedFile> {

@@ -30,9 +30,13 @@ function held({ endpoints, permissions }: Service): string {
   return rows.length === 0 ? '' : `\n${tableOf(['Permission', 'For', 'Calls'], rows)}`;
 }
 
-function entries({ endpoints }: Service): string {
+function entries({ endpoints, credentials }: Service): string {
   const rows = endpoints
     .filter(({ permission }) => permission.length === 0)
-    .map((endpoint) => [code(endpointName(endpoint)), endpoint.auth ?? 'the usual one', endpoint.summary]);
+    .map((endpoint) => [
+      code(endpointName(endpoint)),
+      credentials[endpoint.auth ?? 'usual'] ?? '',
+      endpoint.summary,
+    ]);
   return `\n### Calls that ask for no permission\n\n${tableOf(['Call', 'Credential', 'What it does'], rows)}`;
 }

@@ -23,6 +23,8 @@ export interface Service {
   readonly settings: SettingTable;
   /** Permissions with their meaning; empty where nobody but the administrator calls. */
   readonly permissions: Readonly<Record<string, string>>;
+  /** How a caller proves who they are, by the `auth` of an endpoint; `usual` where it says nothing. */
+  readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
   /** The codes that the steps before the handler answer at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
@@ -36,6 +38,7 @@ export const services: readonly Service[] = [
     errors: identityErrors,
     settings: identitySettings,
     permissions: {},
+    credentials: { usual: 'the admin secret', presented: 'a credential in the body', none: 'none' },
     describeApi: describeIdentity,
     pipelineCodesOf: identityPipelineCodesOf,
   },
@@ -46,6 +49,7 @@ export const services: readonly Service[] = [
     errors: coordinationErrors,
     settings: coordinationSettings,
     permissions,
+    credentials: { usual: 'an access token', bootstrap: 'the bootstrap secret', none: 'none' },
     describeApi: describeCoordination,
     pipelineCodesOf: coordinationPipelineCodesOf,
   },
