@@ -39,8 +39,6 @@ export interface Pool extends Db {
   close(): Promise<void>;
 }
 
-export class DatabaseUnreachableError extends Error {}
-
 const timestamptzOid = 1184;
 const int8Oid = 20;
 const numericOid = 1700;
