@@ -30,7 +30,6 @@ before(async () => {
 after(() => baton.close());
 
 const readTask = (id: string) => done(baton.admin.get(`/tasks/${id}`));
-const typesOf = async (...ids: string[]) => (await eventsOf(baton, ...ids)).map(({ type }) => type);
 const keysOf = ({ id, fencingToken }: { id: string; fencingToken: number }) => ({
   claimId: id,
   fencingToken,
@@ -383,19 +382,50 @@ describe('POST /runs/{id}:cancel', () => {
   });
 });
 
-test(':complete fails the run that an older claim left behind as superseded', async () => {
-  const { task, run } = await running(worker);
-  await endClaimLease(baton, task.id);
-  const claim = await claimTask(rival, task.id);
-  const complete = (by: Worker, body: object, version: number) =>
-    by.actor.post(`/tasks/${task.id}:complete`, body, { 'if-match': `task-${version}` });
-  const { version } = await readTask(task.id);
-  const current = await done(start(rival, claim), 201);
-  const busy = await refused(complete(rival, keysOf(claim), version), 409, 'run_in_progress');
-  assert.equal(busy.runId, current.id);
-  await done(rival.actor.post(`/runs/${current.id}:succeed`, { completeTask: false }));
-  await done(complete(rival, keysOf(claim), version));
-  assert.deepEqual(await typesOf(run.id), ['run.started', 'run.failed']);
+describe('POST /tasks/{ref}:complete', () => {
+  const complete = (by: Worker, task: any, claim: any) =>
+    by.actor.post(`/tasks/${task.id}:complete`, keysOf(claim), { 'if-match': `task-${task.version}` });
+
+  test('waits for the run under the presented claim', async () => {
+    const { task, claim, run } = await running(worker);
+    const details = await refused(complete(worker, await readTask(task.id), claim), 409, 'run_in_progress');
+    assert.deepEqual(details, { taskId: task.id, runId: run.id });
+    await done(worker.actor.post(`/runs/${run.id}:succeed`, { completeTask: false }));
+    await done(complete(worker, await readTask(task.id), claim));
+  });
+
+  test('fails the run that an older claim left behind as superseded', async () => {
+    const { task, run } = await running(worker);
+    await endClaimLease(baton, task.id);
+    const claim = await claimTask(rival, task.id);
+    await done(complete(rival, await readTask(task.id), claim));
+    const zombie = await done(rival.actor.get(`/runs/${run.id}`));
+    assert.deepEqual([zombie.status, zombie.failureReason], ['failed', 'superseded']);
+    const events = await eventsOf(baton, run.id, claim.id, task.id);
+    assert.deepEqual(events.map(({ type }) => type).slice(-3), [
+      'run.failed',
+      'claim.released',
+      'task.completed',
+    ]);
+  });
+});
+
+test('a write under a claim whose delegation is over is stale, and closes the session', async () => {
+  for (const write of ['patch', 'complete'] as const) {
+    const { by, end } = await delegated();
+    const task = await makeTask(baton);
+    const claim = await claimTask(by, task.id);
+    await end();
+    const ifMatch = { 'if-match': 'task-2' };
+    const answer =
+      write === 'patch'
+        ? by.actor.patch(`/tasks/${task.id}`, { title: 'late', ...keysOf(claim) }, ifMatch)
+        : by.actor.post(`/tasks/${task.id}:complete`, keysOf(claim), ifMatch);
+    await refused(answer, 409, 'stale_claim');
+    const after = await readTask(task.id);
+    assert.deepEqual([after.title, after.status, after.activeClaimId], ['wanted', 'todo', null]);
+    assert.equal((await done(worker.actor.get(`/sessions/${by.sessionId}`))).status, 'closed');
+  }
 });
 
 test('a stalled agent that wakes up after a take-over is refused everywhere, and nothing is written', async () => {
