@@ -4,6 +4,9 @@ import type { Fact } from '@baton/kernel/testing/truth';
 import { compareTruth } from '@baton/kernel/testing/truth-check';
 import { services } from './services.ts';
 
+/** Raised by the kernel wherever an endpoint asks for a key; a service may have no such endpoint yet. */
+const kernelCodes = ['idempotency_key_required'];
+
 /** Answered before any endpoint is found. */
 const routeCodes = ['not_found', 'method_not_allowed'];
 
@@ -34,6 +37,7 @@ function deadCodes(): string[] {
   return services.flatMap(({ name, endpoints, errors, pipelineCodesOf }) => {
     const answered = new Set([
       ...routeCodes,
+      ...kernelCodes,
       ...endpoints.flatMap((endpoint) => [...endpoint.errors, ...pipelineCodesOf(endpoint)]),
     ]);
     return Object.keys(errors)
