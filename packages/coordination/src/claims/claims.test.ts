@@ -289,7 +289,7 @@ describe('POST /claims/{id}:heartbeat', () => {
     await refused(beat(), 422, 'invalid_ttl');
     await endSessionLease(baton, session);
     const dead = await refused(beat(), 409, 'session_not_active');
-    assert.deepEqual(dead, { sessionId: session, status: 'active' });
+    assert.deepEqual(dead, { sessionId: session, status: 'stale' });
     await endClaimLease(baton, task.id);
     const over = await refused(beat(), 409, 'claim_expired');
     assert.ok(over.expiresAt < new Date().toISOString());

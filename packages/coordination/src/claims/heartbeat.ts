@@ -53,7 +53,9 @@ async function refuseDeadLease(context: Context, claimId: string, mayManage: boo
     fail('claim_holder_mismatch', { claimId });
   if (state.status !== 'active') fail('claim_not_active', { claimId, status: state.status });
   if (state.lease_over) fail('claim_expired', { claimId, expiresAt: state.expires_at });
-  if (state.session_over) fail('session_not_active', { sessionId, status: state.session_status });
+  // A session over its lease is stale, whether or not anybody has recorded it.
+  const sessionStatus = state.session_status === 'active' ? 'stale' : state.session_status;
+  if (state.session_over) fail('session_not_active', { sessionId, status: sessionStatus });
   if (!state.delegation_over) return;
   await endUndelegatedSession(context, sessionId);
   fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });

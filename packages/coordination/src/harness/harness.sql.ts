@@ -58,7 +58,8 @@ export interface HarnessContextRow {
 /**
  * All that a harness finds again after a restart, in one statement: one snapshot, so a run is never shown without the
  * claim that it has, and the horizon of the journal belongs to exactly this state.
- * A claim is listed while it protects its task, which takes a live session too.
+ * A claim is listed while it protects its task, which takes a live session too. The common tables are written into each
+ * list (`not materialized`), or every ended session and run of a busy agent would be read.
  */
 export function readHarnessContext(of: {
   tenantId: string;
@@ -68,11 +69,11 @@ export function readHarnessContext(of: {
   suspendedMax: number;
 }) {
   return sql<HarnessContextRow>`
-    with own_sessions as (
+    with own_sessions as not materialized (
       select id, status, client_name, client_version, harness_type, harness_version, control_level, protocol_version,
         harness_capabilities, started_at, expires_at
       from sessions where tenant_id = ${of.tenantId} and principal_id = ${of.principalId}
-    ), own_runs as (
+    ), own_runs as not materialized (
       select id, task_id, claim_id, session_id, status, attempt, fencing_token, started_at, finished_at, cancel_requested_at
       from runs where tenant_id = ${of.tenantId} and principal_id = ${of.principalId}
     )

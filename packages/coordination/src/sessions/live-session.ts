@@ -15,6 +15,7 @@ export async function requireLiveSession(context: Context, sessionId: string): P
   if (session.status !== 'active') fail('session_not_active', { sessionId, status: session.status });
   if (session.lease_over) fail('session_expired', { sessionId });
   if (session.delegation_over) {
+    // Two claims that share the session and both get here deadlock; the loser is repeated and finds it closed.
     await closeSession(context, sessionId, 'delegation_ended');
     fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
   }
