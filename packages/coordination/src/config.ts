@@ -120,6 +120,12 @@ export const settingTable = {
     unit: 'attempts',
     doc: 'Attempts before an event is set aside.',
   }),
+  CP_OUTBOX_LOCK_TIMEOUT_SECONDS: integer({
+    default: 60,
+    min: 1,
+    unit: seconds,
+    doc: 'How long a worker may take over a delivery; then another one tries.',
+  }),
   CP_OUTBOX_BACKOFF_BASE_SECONDS: integer({
     default: 2,
     min: 1,
