@@ -10,9 +10,11 @@ import { poolOf, prepareDatabase } from './database.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { serveMetrics } from './metrics-server.ts';
+import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import { identityRuntime } from './runtime.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+import { createClientLookup } from './tokens/client-lookup.ts';
 
 /** How long requests under way may take while the service stops. */
 const drainMsMax = 20_000;
@@ -68,7 +70,17 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const metrics = requestMetrics(registry);
   const ledger = new ExchangeLedger(pool);
   const app = buildHttp(
-    identityRuntime({ settings, pool, log, metrics, counters, signingKeys, ledger }),
+    identityRuntime({
+      settings,
+      pool,
+      log,
+      metrics,
+      counters,
+      signingKeys,
+      presentedTokens: createPresentedLookup(pool, settings),
+      clients: createClientLookup(pool, settings),
+      ledger,
+    }),
     endpoints,
   );
   addDocs(app, 'Baton identity', describeApi());

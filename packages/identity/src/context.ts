@@ -5,8 +5,10 @@ import type { Caller } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
 import type { EventDraft } from './journal/journal.ts';
+import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+import type { ClientLookup } from './tokens/client-lookup.ts';
 
 /** What a handler works with: who asks, the store (in the command's transaction), and what is to be recorded. */
 export interface Context {
@@ -15,6 +17,8 @@ export interface Context {
   readonly caller: Caller;
   readonly settings: Settings;
   readonly signingKeys: SigningKeys;
+  readonly presentedTokens: PresentedLookup;
+  readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
   readonly counters: Counters;
   readonly log: Logger;

@@ -13,6 +13,7 @@ const main = join(import.meta.dirname, 'main.ts');
 let database: TestDatabase;
 let empty: TestDatabase;
 let folder: string;
+const children: ChildProcess[] = [];
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-no-migrations-'));
   [database, empty] = await Promise.all([
@@ -21,6 +22,7 @@ before(async () => {
   ]);
 });
 after(async () => {
+  for (const child of children) child.kill('SIGKILL');
   await database.drop();
   await empty.drop();
   await rm(folder, { recursive: true });
@@ -37,6 +39,7 @@ function run(env: Record<string, string>) {
   const child = spawn(process.execPath, [main, 'serve'], {
     env: { IAM_DATABASE_URL: database.url, IAM_PORT: '0', ...env },
   });
+  children.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const exited = once(child, 'exit').then(([code]) => code as number | null);

@@ -12,8 +12,10 @@ import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
+import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+import type { ClientLookup } from './tokens/client-lookup.ts';
 
 export const bodyBytesMax = 1_048_576;
 
@@ -47,12 +49,14 @@ export interface RuntimeParts {
   metrics: RequestMetrics;
   counters: Counters;
   signingKeys: SigningKeys;
+  presentedTokens: PresentedLookup;
+  clients: ClientLookup;
   ledger: ExchangeLedger;
 }
 
 /** Identity's side of the request pipeline (contract, section 1). */
 export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
-  const { settings, pool, log, metrics, counters, signingKeys, ledger } = parts;
+  const { settings, pool, log, metrics, counters, signingKeys, presentedTokens, clients, ledger } = parts;
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN);
   return {
     name: 'identity',
@@ -76,6 +80,8 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       caller: call.caller,
       settings,
       signingKeys,
+      presentedTokens,
+      clients,
       ledger,
       counters,
       log,

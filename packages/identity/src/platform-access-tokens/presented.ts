@@ -3,42 +3,39 @@ import { audit, type AuditEntry, auditDraft } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { revokeToken } from '../credentials/revocation.ts';
 import { sortedSet } from '../fields.ts';
-import { isSecretOf, parsePresentedToken } from '../secrets.ts';
+import { isSecretOf, parsePresentedToken, type PresentedToken } from '../secrets.ts';
 import { fail } from '../service.ts';
 import { signAccessToken } from '../token-exchange/access-token.ts';
 import type { ExchangeRequest } from './presented.api.ts';
-import { findPresented, type PresentedRow } from './presented.sql.ts';
+import { lookUpPresented } from './presented-lookup.ts';
+import type { PresentedRow } from './presented.sql.ts';
 
 /**
  * The bearer of a token, who may be refused yet. What isn't a token of ours, or carries a wrong secret, is refused here:
  * it belongs to no tenant, so nothing is audited; it is counted, and logged by its public prefix.
  */
 async function identifyBearer(
-  context: Context,
+  { counters }: Context,
   token: string,
-  audience: string | null,
+  lookUp: (presented: PresentedToken) => Promise<PresentedRow | undefined>,
 ): Promise<PresentedRow> {
-  const { db, settings, counters } = context;
   const parsed = parsePresentedToken(token);
-  const row =
-    parsed && (await db.row(findPresented(parsed, audience, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS)));
+  const row = parsed && (await lookUp(parsed));
   const isGenuine = isSecretOf(token, row?.secret_hash);
   if (row !== undefined && isGenuine) return row;
   counters.presented('pat', 'unknown');
-  const what =
-    parsed === undefined ? 'no_token_of_ours' : row === undefined ? 'unknown_prefix' : 'wrong_secret';
-  return fail(
-    'invalid_token',
-    {},
-    { reason: parsed === undefined ? what : `pat:${parsed.publicPrefix} ${what}` },
-  );
+  if (parsed === undefined) fail('invalid_token', {}, { reason: 'no_token_of_ours' });
+  const what = row === undefined ? 'unknown_prefix' : 'wrong_secret';
+  return fail('invalid_token', {}, { reason: `pat:${parsed.publicPrefix} ${what}` });
 }
 
 /** Exchanges a token for an access token of one audience (contract, section 8.2). */
 export async function exchangeToken(context: Context, { token, audience, scopes }: ExchangeRequest) {
-  const { settings, signingKeys, ledger, counters } = context;
+  const { settings, signingKeys, presentedTokens, ledger, counters } = context;
   signingKeys.current();
-  const bearer = await identifyBearer(context, token, audience);
+  const bearer = await identifyBearer(context, token, (presented) =>
+    presentedTokens.call({ ...presented, audience }),
+  );
   const action = 'platform_access_tokens.exchange';
   const refuse = async (
     code: 'invalid_token' | 'audience_not_allowed' | 'scope_not_allowed',
@@ -81,7 +78,9 @@ export async function exchangeToken(context: Context, { token, audience, scopes 
 
 /** Says what a token is; its last use stays as it was (contract, section 8.3). */
 export async function introspectToken(context: Context, token: string) {
-  const bearer = await identifyBearer(context, token, null);
+  const bearer = await identifyBearer(context, token, (presented) =>
+    context.presentedTokens.call({ ...presented, audience: null }),
+  );
   const { refusal } = bearer;
   const entry = auditOf(
     bearer,
@@ -113,7 +112,11 @@ export async function revokePresentedToken(
   token: string,
   reason: string,
 ): Promise<undefined> {
-  const bearer = await identifyBearer(context, token, null);
+  const { db, settings } = context;
+  const bearer = await identifyBearer(context, token, async (presented) => {
+    const [row] = await lookUpPresented(db, settings, [{ ...presented, audience: null }]);
+    return row;
+  });
   const order = { tenantId: bearer.tenant_id, credentialId: bearer.id, reason, actor: bearer.principal_id };
   // A rival may revoke it between the read and the update.
   const refusal = bearer.refusal ?? ((await revokeToken(context, order)) ? null : 'credential_revoked');

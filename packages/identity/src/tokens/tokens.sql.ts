@@ -1,6 +1,8 @@
 import { sql } from '@baton/kernel/sql';
+import type { ClientQuestion } from './client-lookup.ts';
 
 export interface ClientRow {
+  place: number;
   id: string;
   tenant_id: string;
   principal_id: string;
@@ -15,10 +17,13 @@ export interface ClientRow {
   now_seconds: number;
 }
 
-/** Everything that an exchange looks at, in one read. The secret is compared by the program, in constant time. */
-export function findClient(clientId: string, audience: string, useIntervalSeconds: number) {
+/**
+ * Everything that exchanges look at, in one read for all that happen at the same time; `place` is that of its question,
+ * from 1. Secrets are compared by the program, in constant time.
+ */
+export function findClients(questions: readonly ClientQuestion[], useIntervalSeconds: number) {
   return sql<ClientRow>`
-    select s.id, s.tenant_id, s.principal_id, s.secret_hash, s.audiences, s.scope_ceiling,
+    select asked.place, s.id, s.tenant_id, s.principal_id, s.secret_hash, s.audiences, s.scope_ceiling,
       case
         when s.revoked_at is not null then 'service_account_revoked'
         when t.status <> 'active' then 'tenant_not_active'
@@ -28,10 +33,11 @@ export function findClient(clientId: string, audience: string, useIntervalSecond
       a.allowed_scopes,
       s.last_used_at is null or s.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
       floor(extract(epoch from now()))::bigint as now_seconds
-    from service_accounts s
+    from unnest(${questions.map(({ clientId }) => clientId)}::text[],
+      ${questions.map(({ audience }) => audience)}::text[]) with ordinality as asked (client_id, audience, place)
+    join service_accounts s on s.client_id = asked.client_id
     join tenants t on t.id = s.tenant_id
     join principals p on p.id = s.principal_id
     left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id
-    left join audiences a on a.tenant_id = s.tenant_id and a.key = ${audience} and a.status = 'active'
-    where s.client_id = ${clientId}`;
+    left join audiences a on a.tenant_id = s.tenant_id and a.key = asked.audience and a.status = 'active'`;
 }

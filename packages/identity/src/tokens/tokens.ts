@@ -4,7 +4,7 @@ import { isSecretOf } from '../secrets.ts';
 import { fail } from '../service.ts';
 import { signAccessToken } from '../token-exchange/access-token.ts';
 import type { ClientExchangeRequest } from './tokens.api.ts';
-import { type ClientRow, findClient } from './tokens.sql.ts';
+import type { ClientRow } from './tokens.sql.ts';
 
 /**
  * Exchanges client credentials for an access token with exactly the scopes that are asked for (contract, section 8.5).
@@ -53,8 +53,8 @@ async function identifyClient(
   context: Context,
   { clientId, clientSecret, audience }: ClientExchangeRequest,
 ): Promise<ClientRow> {
-  const { db, settings, ledger, counters, log } = context;
-  const client = await db.row(findClient(clientId, audience, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS));
+  const { clients, ledger, counters, log } = context;
+  const client = await clients.call({ clientId, audience });
   const isGenuine = isSecretOf(clientSecret, client?.secret_hash);
   if (client !== undefined && isGenuine) return client;
   counters.presented('client', 'unknown');
