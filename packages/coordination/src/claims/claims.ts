@@ -8,8 +8,8 @@ import type { Context } from '../context.ts';
 import { noteEvent } from '../journal/journal.ts';
 import { holds } from '../permissions.ts';
 import { fail } from '../service.ts';
-import { requireLiveSession } from '../sessions/live-session.ts';
-import { requireClaimableTask } from '../tasks/claimability.ts';
+import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
+import { refuseUnclaimableTask, requireClaimableTask } from '../tasks/claimability.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import type { Claim, ClaimRequest } from './claims.api.ts';
 import { claimExpired, taskClaimed } from './claims.events.ts';
@@ -31,8 +31,8 @@ const attemptsMax = 3;
 
 /**
  * Takes the lease on a task for the caller's session (core, section 9).
- * The usual case is one statement on its own. Only when that grants nothing is it repeated inside a transaction, which
- * locks the session and the task and refuses with the first reason in the contract's order.
+ * The usual case is one statement on its own. When that grants nothing, two reads find the first reason in the contract's
+ * order. Only when they find none, because it went away meanwhile, is it tried again in a transaction that locks first.
  */
 export async function claimTask(
   context: Context,
@@ -42,8 +42,11 @@ export async function claimTask(
   const ttlSeconds = claimTtl(context, request.ttlSeconds);
   if (!context.transactional) {
     const lease = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);
-    if (lease === undefined) throw new NeedsTransaction();
-    return lease;
+    if (lease !== undefined) return lease;
+    await explainDeadSession(context, request.sessionId);
+    await refuseUnclaimableTask(context, ref);
+    if (ttlSeconds === undefined) refuseTtl(context);
+    throw new NeedsTransaction();
   }
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     if (ttlSeconds !== undefined) {
@@ -52,10 +55,7 @@ export async function claimTask(
     }
     await requireLiveSession(context, request.sessionId);
     await requireClaimableTask(context, ref);
-    if (ttlSeconds === undefined) {
-      const { min, max } = leaseBounds(context.settings, 'CP_CLAIM');
-      fail('invalid_ttl', { min, max });
-    }
+    if (ttlSeconds === undefined) refuseTtl(context);
   }
   throw new Error('a claim was refused although nothing stood in its way');
 }
@@ -132,6 +132,11 @@ function claimTtl({ settings }: Context, asked: number | null | undefined): numb
   const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
   const ttlSeconds = asked ?? usual;
   return ttlSeconds >= min && ttlSeconds <= max ? ttlSeconds : undefined;
+}
+
+function refuseTtl({ settings }: Context): never {
+  const { min, max } = leaseBounds(settings, 'CP_CLAIM');
+  fail('invalid_ttl', { min, max });
 }
 
 function leaseRequest(

@@ -31,3 +31,18 @@ export function lockSession(tenantId: string, sessionId: string) {
     from sessions s where s.id = ${sessionId} and s.tenant_id = ${tenantId}
     for no key update of s`;
 }
+
+/**
+ * The same without a lock, for a refusal that writes nothing, together with the state of the caller. Without such a
+ * session every column of it is null.
+ */
+export function readSessionState(tenantId: string, sessionId: string, callerId: string) {
+  return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`
+    select caller.status = 'active' as caller_active, s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
+      s.delegation_id is not null and not exists (
+        select from delegations d
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+      ) as delegation_over
+    from principals caller left join sessions s on s.id = ${sessionId} and s.tenant_id = ${tenantId}
+    where caller.id = ${callerId} and caller.tenant_id = ${tenantId}`;
+}

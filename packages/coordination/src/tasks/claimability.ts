@@ -35,7 +35,12 @@ export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
  */
 export async function requireClaimableTask(context: Context, ref: TaskRef): Promise<void> {
   await lockTaskRow(context, ref);
-  const row = (await context.db.row(readClaimability(context.tenantId, ref))) as ClaimabilityRow;
+  await refuseUnclaimableTask(context, ref);
+}
+
+/** The same without the lock, for a claim that was refused already and only wants the reason. */
+export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
+  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
   const [first] = obstaclesOf(row);
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
