@@ -4,7 +4,13 @@ import { StartError } from '@baton/platform/start-error';
 import { BenchError } from './bench-error.ts';
 import { benchClaim } from './claim/claim.bench.ts';
 
-const benches: Readonly<Record<string, (args: string[]) => Promise<void>>> = { claim: benchClaim };
+const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) => Promise<void>>> = {
+  claim: benchClaim,
+};
+
+// A measurement that is stopped still stops the servers that it has started.
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
 const [name = '', ...args] = process.argv.slice(2);
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
@@ -15,7 +21,7 @@ if (bench === undefined) {
   process.exitCode = 2;
 } else {
   try {
-    await bench(args);
+    await bench(args, stopping.signal);
   } catch (error) {
     const isPlain = [BenchError, SettingError, StartError].some((kind) => error instanceof kind);
     const isUsage = String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');

@@ -33,8 +33,10 @@ export async function startCoordinationProcess(
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   for (let waits = 0; !(await isReady(port)); waits += 1) {
-    if (child.exitCode !== null || waits === readyWaitsMax)
+    if (child.exitCode !== null || waits === readyWaitsMax) {
+      child.kill('SIGKILL');
       throw new BenchError('Coordination did not start.');
+    }
     await sleep(readyWaitMs);
   }
   return {

@@ -12,7 +12,7 @@ const connectionCounts = [16, 64] as const;
  * Claims per second over HTTP and through the bare driver, in rounds that take turns: the machine's mood of the minute
  * meets both alike. At most 60 s by default.
  */
-export async function benchClaim(args: string[]): Promise<void> {
+export async function benchClaim(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
@@ -26,30 +26,27 @@ export async function benchClaim(args: string[]): Promise<void> {
   });
   const rounds = positive('rounds', values.rounds);
   const roundMs = positive('seconds', values.seconds) * 1000;
-  const store = await openStore(values.postgres);
-  try {
-    const agents = Math.max(...connectionCounts);
-    const fixture = await makeClaimFixture(store.url, agents, positive('tasks', values.tasks));
-    const service = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
-    try {
-      const measurements: Measurement[] = [];
-      for (const connections of connectionCounts) {
-        const contenders = [
-          await overHttp(service.port, fixture, connections),
-          await overBareDriver(store.url, fixture, connections),
-        ];
-        measurements.push(...(await takeTurns(contenders, connections, rounds, roundMs, service.cpuSeconds)));
-        for (const contender of contenders) await contender.close();
-      }
-      if (values.json) console.log(JSON.stringify(resultOf(store.version, measurements)));
-      else printTable(store.version, measurements);
-    } finally {
-      await service.stop();
-      await fixture.close();
-    }
-  } finally {
-    await store.close();
+  const agents = Math.max(...connectionCounts);
+  const tasks = positive('tasks', values.tasks);
+  // Ended in the opposite order of their start, also when one of them fails to start.
+  await using ends = new AsyncDisposableStack();
+  const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
+  const fixture = ends.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());
+  const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
+  const service = ends.adopt(started, (running) => running.stop());
+  const measurements: Measurement[] = [];
+  for (const connections of connectionCounts) {
+    const contenders = [
+      await overHttp(service.port, fixture, connections),
+      await overBareDriver(store.url, fixture, connections),
+    ];
+    measurements.push(
+      ...(await takeTurns(contenders, { connections, rounds, roundMs, stopping }, service.cpuSeconds)),
+    );
+    for (const contender of contenders) await contender.close();
   }
+  if (values.json) console.log(JSON.stringify(resultOf(store.version, measurements)));
+  else printTable(store.version, measurements);
 }
 
 function resultOf(store: string, measurements: readonly Measurement[]): object {
@@ -62,41 +59,43 @@ function positive(name: string, text: string): number {
   return value;
 }
 
+interface Turns {
+  readonly connections: number;
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly stopping: AbortSignal;
+}
+
 async function takeTurns(
   contenders: readonly Contender[],
-  connections: number,
-  rounds: number,
-  roundMs: number,
+  turns: Turns,
   serviceCpuSeconds: () => number,
 ): Promise<Measurement[]> {
-  const measurements = contenders.map(({ name }) => new Measurement(name, connections));
-  // The first round warms up (compiled code, prepared statements, caches) and is not counted.
-  for (let round = 0; round <= rounds; round += 1)
+  const measurements = contenders.map(({ name }) => new Measurement(name, turns.connections));
+  for (const contender of contenders) await runRound(contender, turns, turns.roundMs / 2);
+  for (let round = 1; round <= turns.rounds; round += 1)
     for (const [index, contender] of contenders.entries()) {
       const cpuBefore = serviceCpuSeconds();
-      const latenciesMs: number[] = [];
-      const startedMs = performance.now();
-      await Promise.all(
-        Array.from({ length: connections }, (_, connection) =>
-          claimUntil(startedMs + (round === 0 ? roundMs / 2 : roundMs), contender, connection, latenciesMs),
-        ),
-      );
-      const seconds = (performance.now() - startedMs) / 1000;
-      if (round > 0) measurements[index]?.add(latenciesMs, seconds, serviceCpuSeconds() - cpuBefore);
+      const { latenciesMs, seconds } = await runRound(contender, turns, turns.roundMs);
+      measurements[index]?.add(latenciesMs, seconds, serviceCpuSeconds() - cpuBefore);
     }
   return measurements;
 }
 
-async function claimUntil(
-  endMs: number,
-  contender: Contender,
-  connection: number,
-  latenciesMs: number[],
-): Promise<void> {
-  for (let beganMs = performance.now(); beganMs < endMs; ) {
-    await contender.claim(connection);
-    const nowMs = performance.now();
-    latenciesMs.push(nowMs - beganMs);
-    beganMs = nowMs;
-  }
+/** Claims on all connections for `ms`; the first round of a contender only warms up code, statements and caches. */
+async function runRound(contender: Contender, { connections, stopping }: Turns, ms: number) {
+  const latenciesMs: number[] = [];
+  const startedMs = performance.now();
+  await Promise.all(
+    Array.from({ length: connections }, async (_, connection) => {
+      for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
+        if (stopping.aborted) throw new BenchError('Stopped.');
+        await contender.claim(connection);
+        const nowMs = performance.now();
+        latenciesMs.push(nowMs - beganMs);
+        beganMs = nowMs;
+      }
+    }),
+  );
+  return { latenciesMs, seconds: (performance.now() - startedMs) / 1000 };
 }
