@@ -77,14 +77,19 @@ function running(connection: Connection): OwnBaton {
   return { connection, stop: () => Promise.resolve() };
 }
 
-/** On Ctrl-C what was started is stopped first. @returns takes this back */
+/**
+ * On Ctrl-C what was started is stopped first. One Ctrl-C may arrive twice, from the terminal and from npx.
+ * @returns takes this back
+ */
 function onInterrupt(stop: () => Promise<void>): () => void {
-  const end = () => void stop().finally(() => process.exit(interrupted));
-  process.once('SIGINT', end);
-  process.once('SIGTERM', end);
+  let stopped: Promise<void> | undefined;
+  const end = () => {
+    stopped ??= stop().finally(() => process.exit(interrupted));
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, end);
   return () => {
-    process.removeListener('SIGINT', end);
-    process.removeListener('SIGTERM', end);
+    for (const signal of signals) process.removeListener(signal, end);
   };
 }
 
