@@ -11,6 +11,7 @@ import { createCoordination } from '../app.ts';
 import { foundTenant } from '../bootstrap/founding.ts';
 import { endpoints } from '../endpoints.ts';
 import { type Permission, permissionNames } from '../permissions.ts';
+import { findForeignEvents } from './event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
 
 export interface Answer {
@@ -170,9 +171,11 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     another: (more = {}) => listen({ ...env, ...more }, closers),
     async close() {
       for (const close of closers.reverse()) await close();
+      const foreign = await findForeignEvents(pool);
       await pool.close();
       await issuer.close();
       await database.drop();
+      if (foreign.length > 0) throw new Error(`Written and declared events differ:\n${foreign.join('\n')}`);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
 export interface StreamedEvent {
@@ -35,10 +34,9 @@ export function openStream(url: string, options: StreamClientOptions = {}): Stre
   const events: StreamedEvent[] = [];
   ws.on('message', (data) => events.push(JSON.parse(String(data)) as StreamedEvent));
   ws.on('error', () => undefined);
-  const ended = once(ws, 'close').then(([code, reason]) => ({
-    code: code as number,
-    reason: String(reason),
-  }));
+  const ended = new Promise<{ code: number; reason: string }>((done) => {
+    ws.once('close', (code, reason) => done({ code, reason: String(reason) }));
+  });
   return {
     ws,
     events,

@@ -1,0 +1,51 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Db } from '@baton/kernel/db';
+import type { EventDeclaration } from '@baton/kernel/service';
+import { sql } from '@baton/kernel/sql';
+
+const source = join(import.meta.dirname, '..');
+
+/** Every declaration of an event, whoever writes it: an endpoint, the worker or a command. */
+export async function readEventCatalog(): Promise<EventDeclaration[]> {
+  const files = globSync('**/*.events.ts', { cwd: source });
+  const modules = await Promise.all(files.map((file) => import(join(source, file)) as Promise<object>));
+  return modules.flatMap((module) => Object.values(module)).filter(isEvent);
+}
+
+function isEvent(value: unknown): value is EventDeclaration {
+  return typeof value === 'object' && value !== null && 'type' in value && 'payload' in value;
+}
+
+interface StoredRow {
+  type: string;
+  schema_version: number;
+  entity_type: string;
+  payload: unknown;
+}
+
+/** How many stored events a test file has checked against their declarations, the newest of each type. */
+const perTypeMax = 50;
+
+/**
+ * What stands in a store's journal and is not declared so: an unknown type, another version or entity, another payload.
+ * Statements write their events themselves, in SQL that no compiler compares with the declaration.
+ */
+export async function findForeignEvents(db: Db): Promise<string[]> {
+  const declared = new Map((await readEventCatalog()).map((event) => [event.type, event]));
+  const stored = await db.rows<StoredRow>(sql`
+    select type, schema_version, entity_type, payload from (
+      select e.*, row_number() over (partition by type order by sequence desc) as n
+      from events e where request_id <> 'test'
+    ) newest where n <= ${perTypeMax}`);
+  return stored.flatMap((row) => {
+    const event = declared.get(row.type);
+    if (event === undefined) return [`${row.type} is not declared`];
+    if (event.version !== row.schema_version || event.entity !== row.entity_type)
+      return [
+        `${row.type} is declared as version ${event.version} of ${event.entity}, written as ${row.schema_version} of ${row.entity_type}`,
+      ];
+    const { success, error } = event.payload.safeParse(row.payload);
+    return success ? [] : [`${row.type} was written with another payload: ${error.message}`];
+  });
+}
