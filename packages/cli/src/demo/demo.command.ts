@@ -7,7 +7,7 @@ import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { planImport } from './import-plan.ts';
-import { isReady, type OwnBaton, startOwnBaton } from './own-baton.ts';
+import { isReady, startOwnBaton } from './own-baton.ts';
 import { isGood, resultJson, resultLines } from './report.ts';
 
 interface Options extends CommonOptions {
@@ -47,34 +47,37 @@ async function demonstrate(options: Options, context: CommandContext): Promise<v
   const plan = planImport(issues.slice(0, options.tasks), options.reopen);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
     throw new PlainError('The backlog has no open issue; add --reopen to do all of it once more.');
-  const baton = await findBaton(options, context);
-  const forget = onInterrupt(() => baton.stop());
+  let stop = () => Promise.resolve();
+  const forget = onInterrupt(() => stop());
   try {
+    const connection = await findBaton(options, context, (begun) => {
+      stop = begun;
+    });
     const { agents, kill = false, workMs } = options;
-    const result = await runDemo(baton.connection, plan, { agents, kill, workMs }, context.output);
+    const result = await runDemo(connection, plan, { agents, kill, workMs }, context.output);
     show(context.output, options.json, resultJson(result), () => resultLines(result));
     if (!isGood(result)) process.exitCode = 1;
   } finally {
-    await baton.stop();
+    await stop();
     forget();
   }
 }
 
-/** The Baton that runs already, or one of our own. */
-async function findBaton(options: Options, { config, output }: CommandContext): Promise<OwnBaton> {
+/** The Baton that runs already, or one of our own: then `onBegun` is told how to stop it. */
+async function findBaton(
+  options: Options,
+  { config, output }: CommandContext,
+  onBegun: (stop: () => Promise<void>) => void,
+): Promise<Connection> {
   const connection = findConnection(options, config);
   if (connection !== undefined && (await isReady(connection.coordinationUrl))) {
     output.progress(`Using the Baton at ${connection.coordinationUrl}.\n`);
-    return running(connection);
+    return connection;
   }
   if (options.url !== undefined || options.connection !== undefined)
     throw new PlainError(`No Baton answers at ${connection?.coordinationUrl ?? options.url}.`);
   output.progress('No Baton runs here: starting one for the demonstration ...\n');
-  return await startOwnBaton(config);
-}
-
-function running(connection: Connection): OwnBaton {
-  return { connection, stop: () => Promise.resolve() };
+  return await startOwnBaton(config, onBegun);
 }
 
 /**

@@ -9,12 +9,6 @@ import { type Connection, parseConnection, projectRoot } from '../connection.ts'
 import { HttpClient } from '../http-client.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** A Baton that lives as long as the demonstration. */
-export interface OwnBaton {
-  readonly connection: Connection;
-  stop(): Promise<void>;
-}
-
 const startWaitMs = 120_000;
 const stopWaitMs = 30_000;
 const askEveryMs = 100;
@@ -23,9 +17,13 @@ const lastWordsMax = 4000;
 /**
  * Starts Baton with an empty temporary folder on a free port. The environment goes with it, so IAM_DATABASE_URL and
  * CP_DATABASE_URL are used when set.
+ * @param onBegun told at once how to stop it and remove its folder; starting takes seconds and may fail
  * @throws PlainError with Baton's own words when it does not come up
  */
-export async function startOwnBaton({ environment }: CliConfig): Promise<OwnBaton> {
+export async function startOwnBaton(
+  { environment }: CliConfig,
+  onBegun: (stop: () => Promise<void>) => void,
+): Promise<Connection> {
   const home = mkdtempSync(join(tmpdir(), 'baton-demo-'));
   const port = await findFreePort();
   const child = spawn(process.execPath, [join(projectRoot, 'bin', 'baton.mjs'), 'start'], {
@@ -35,18 +33,13 @@ export async function startOwnBaton({ environment }: CliConfig): Promise<OwnBato
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lastWords = keepLastWords(child);
-  const stop = async () => {
+  onBegun(async () => {
     await stopProcess(child);
     rmSync(home, { recursive: true, force: true });
-  };
-  try {
-    await waitUntilReady(child, `http://127.0.0.1:${port}`, lastWords);
-    const path = join(home, 'connection.json');
-    return { connection: parseConnection(readFileSync(path, 'utf8'), path), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  });
+  await waitUntilReady(child, `http://127.0.0.1:${port}`, lastWords);
+  const path = join(home, 'connection.json');
+  return parseConnection(readFileSync(path, 'utf8'), path);
 }
 
 /** Whether the Baton of this connection answers now. */
