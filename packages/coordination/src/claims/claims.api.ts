@@ -2,10 +2,10 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../service.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
-import { sessionClosed } from '../sessions/sessions.events.ts';
-import { claimExpired, claimReleased, taskClaimed } from './claims.events.ts';
+import { taskClaimed } from './claims.events.ts';
 import { claimTask, getClaim, readClaims, reclaimTask, releaseClaim } from './claims.ts';
 import { heartbeatClaim } from './heartbeat.ts';
+import { sessionClosed, claimExpired, claimReleased } from '../leases/leases.events.ts';
 
 /** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
 export const Claim = z.strictObject({

@@ -1,25 +1,8 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { decodeCursor, type Page } from '@baton/kernel/paging';
 import { compiled, sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../leases/lease-rows.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
-
-export const claimStatuses = ['active', 'released', 'stale'] as const;
-
-export interface ClaimRow {
-  id: string;
-  tenant_id: string;
-  task_id: string;
-  session_id: string;
-  holder_id: string;
-  status: (typeof claimStatuses)[number];
-  fencing_token: number;
-  intent: string;
-  acquired_at: string;
-  heartbeat_at: string;
-  expires_at: string;
-  released_at: string | null;
-  release_reason: string | null;
-}
 
 export interface LeaseRequest {
   tenantId: string;

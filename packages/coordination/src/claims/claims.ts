@@ -12,11 +12,9 @@ import { explainDeadSession, requireLiveSession } from '../sessions/live-session
 import { refuseUnclaimableTask, requireClaimableTask } from '../tasks/claimability.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import type { Claim, ClaimRequest } from './claims.api.ts';
-import { claimExpired, taskClaimed } from './claims.events.ts';
+import { taskClaimed } from './claims.events.ts';
 import {
   type ClaimFilter,
-  type ClaimRow,
-  claimStatuses,
   claimsNewestFirst,
   findClaim,
   type LeaseRow,
@@ -24,7 +22,9 @@ import {
   takeLease,
 } from './claims.sql.ts';
 import { lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
-import { releaseClaims } from './release.ts';
+import { releaseClaims } from '../leases/release.ts';
+import { claimExpired } from '../leases/leases.events.ts';
+import { type ClaimRow, claimStatuses } from '../leases/lease-rows.ts';
 
 /** What a task showed under its lock may change once more only by a relation added in between. */
 const attemptsMax = 3;

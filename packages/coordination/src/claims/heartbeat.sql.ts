@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { ClaimRow } from './claims.sql.ts';
+import type { ClaimRow } from '../leases/lease-rows.ts';
 
 /**
  * Moves the lease of a live claim, on the task and on the claim together; no row when anything stands in the way.

@@ -3,7 +3,7 @@ import { leaseBounds } from '../config.ts';
 import type { Context } from '../context.ts';
 import { holds } from '../permissions.ts';
 import { fail } from '../service.ts';
-import { endUndelegatedSession } from '../sessions/closing.ts';
+import { endUndelegatedSession } from '../leases/session-ending.ts';
 import type { Claim } from './claims.api.ts';
 import { claimOf } from './claims.ts';
 import { beatClaim, type LeaseStateRow, lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';

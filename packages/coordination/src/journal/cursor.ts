@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
 
 /**
@@ -53,14 +52,9 @@ export function parseLegacySequence(text: string): LegacyPosition {
 }
 
 /**
- * The place where everything before is known to be committed: a client that reads the state after this call and then
- * the journal from here misses nothing. Call it before the state is read, never behind.
+ * The place before which everything is committed: a client that reads the state and then the journal from here misses
+ * nothing. `horizon` is `journal_horizon()`, selected by the statement that reads the state or before it, never after.
  */
-export async function currentCursor({ horizon }: Pick<Context, 'horizon'>): Promise<string> {
-  return cursorAtHorizon(await horizon.read());
-}
-
-/** The same for a statement that selects `journal_horizon()` together with the state. */
 export function cursorAtHorizon(horizon: number): string {
   return encodeCursor({ position: horizon, sequence: 0 });
 }

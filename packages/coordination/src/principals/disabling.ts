@@ -1,14 +1,14 @@
 import { eventText } from '@baton/kernel/documents';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
-import { releaseClaims } from '../claims/release.ts';
+import { releaseClaims } from '../leases/release.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { refuseEscalation } from '../granting.ts';
 import { bindingRowsOf, forgetIdentity, revokeBinding } from '../iam-bindings/iam-bindings.ts';
 import { emit } from '../journal/journal.ts';
-import { failRunsOfClaims } from '../runs/ending.ts';
+import { failRunsOfClaims } from '../leases/run-ending.ts';
 import { fail } from '../service.ts';
-import { closeSession } from '../sessions/closing.ts';
+import { closeSession } from '../leases/session-ending.ts';
 import { type Principal, principalOf, type PrincipalRow } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {

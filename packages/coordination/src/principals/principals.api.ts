@@ -1,11 +1,8 @@
 import { FreeObject, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { claimReleased } from '../claims/claims.events.ts';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
-import { runFailed } from '../runs/runs.events.ts';
 import { endpoint } from '../service.ts';
-import { sessionClosed } from '../sessions/sessions.events.ts';
 import { disablePrincipal, enablePrincipal } from './disabling.ts';
 import { Principal } from './principal.ts';
 import {
@@ -21,6 +18,7 @@ import {
   readPrincipals,
   refuseNullFields,
 } from './principals.ts';
+import { claimReleased, runFailed, sessionClosed } from '../leases/leases.events.ts';
 
 const displayName = z.string().min(1).max(200);
 

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { TaskRow } from '../tasks/task.ts';
-import type { EndedRunRow, RunRow } from './runs.sql.ts';
+import type { EndedRunRow, RunRow } from '../leases/lease-rows.ts';
 
 /** The task of a run, locked, with what never changes of the run. */
 export interface TaskOfRunRow extends TaskRow {

@@ -1,19 +1,18 @@
 import { checkDocument, eventText } from '@baton/kernel/documents';
 import type { JsonObject } from '@baton/kernel/wire';
-import { passClaimGate } from '../claims/gate.ts';
-import type { ClaimRow } from '../claims/release.ts';
+import { passClaimGate } from '../leases/gate.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { holds } from '../permissions.ts';
 import { fail } from '../service.ts';
 import { completeTask, requireCompletable } from '../tasks/completion.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { noteFailed } from './ending.ts';
+import { noteFailed } from '../leases/run-ending.ts';
 import { endRun, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
 import { type Run, runOf } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';
-import type { EndedRunRow } from './runs.sql.ts';
 import { getRun } from './runs.ts';
+import type { ClaimRow, EndedRunRow } from '../leases/lease-rows.ts';
 
 /**
  * Ends a run well and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).

@@ -1,6 +1,6 @@
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { type RunRow, runStatuses } from './runs.sql.ts';
+import { type RunRow, runStatuses } from '../leases/lease-rows.ts';
 
 /** One attempt to execute a task (core, section 10). */
 export const Run = z.strictObject({

@@ -1,16 +1,15 @@
 import { FreeObject, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { claimReleased } from '../claims/claims.events.ts';
 import { endpoint } from '../service.ts';
-import { sessionClosed } from '../sessions/sessions.events.ts';
 import { Task } from '../tasks/task.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
 import { Run } from './run.ts';
-import { runCancelled, runFailed, runStarted, runSucceeded } from './runs.events.ts';
+import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
 import { getRun, readRuns } from './runs.ts';
 import { startRun } from './starting.ts';
+import { claimReleased, sessionClosed, runFailed } from '../leases/leases.events.ts';
 
 const Budget = z.int().positive().nullish();
 

@@ -24,8 +24,8 @@ export const runSucceeded = defineEvent(
   z.strictObject({ taskId: Uuid, attempt: z.int(), taskCompleted: z.boolean() }),
 );
 
-const runEnded = z.strictObject({ taskId: Uuid, reason: z.string(), attempt: z.int() });
-
-/** `reason` is the executor's own, or `superseded`, `principal_disabled`, `task_cancelled`. */
-export const runFailed = defineEvent('run.failed', 'run', runEnded);
-export const runCancelled = defineEvent('run.cancelled', 'run', runEnded);
+export const runCancelled = defineEvent(
+  'run.cancelled',
+  'run',
+  z.strictObject({ taskId: Uuid, reason: z.string(), attempt: z.int() }),
+);

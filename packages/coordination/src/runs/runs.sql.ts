@@ -1,42 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { decodeCursor, type Page } from '@baton/kernel/paging';
 import { compiled, sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
-
-export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
-
-export interface RunRow {
-  id: string;
-  tenant_id: string;
-  task_id: string;
-  claim_id: string;
-  principal_id: string;
-  session_id: string;
-  fencing_token: number;
-  attempt: number;
-  status: (typeof runStatuses)[number];
-  started_at: string;
-  finished_at: string | null;
-  input: JsonObject | null;
-  output: JsonObject | null;
-  failure_reason: string | null;
-  cancel_requested_at: string | null;
-  cancel_requested_by: string | null;
-  max_duration_seconds: number | null;
-  max_actions: number | null;
-  metadata: JsonObject;
-  instructions_hash: string | null;
-  instructions_refs: string[] | null;
-  agent_revision_id: string | null;
-  version: number;
-  created_at: string;
-  updated_at: string;
-}
-
-/** A run with the workspace of its task, for its events. */
-export interface EndedRunRow extends RunRow {
-  workspace_id: string | null;
-}
+import type { RunRow } from '../leases/lease-rows.ts';
 
 export function findRun(tenantId: string, runId: string) {
   return sql<RunRow>`select * from runs where id = ${runId} and tenant_id = ${tenantId}`;

@@ -2,7 +2,8 @@ import { cutPage, type Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
 import { type Run, runOf } from './run.ts';
-import { findRun, listRuns, type RunFilter, runStatuses, runsNewestFirst } from './runs.sql.ts';
+import { findRun, listRuns, type RunFilter, runsNewestFirst } from './runs.sql.ts';
+import { runStatuses } from '../leases/lease-rows.ts';
 
 /**
  * Agents of the registry come with it; until then every `agentKey` is unknown, which is an empty page.

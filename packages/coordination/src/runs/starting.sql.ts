@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { TaskRef } from '../tasks/task-ref.ts';
-import type { RunRow } from './runs.sql.ts';
+import type { RunRow } from '../leases/lease-rows.ts';
 
 export interface RunStart {
   tenantId: string;

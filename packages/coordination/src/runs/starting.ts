@@ -3,7 +3,7 @@ import { violatedConstraint } from '@baton/kernel/db';
 import { checkDocument } from '@baton/kernel/documents';
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
-import { passClaimGate } from '../claims/gate.ts';
+import { passClaimGate } from '../leases/gate.ts';
 import type { Context } from '../context.ts';
 import { noteEvent } from '../journal/journal.ts';
 import { fail } from '../service.ts';
@@ -12,8 +12,9 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { type Run, runOf } from './run.ts';
 import type { RunRequest } from './runs.api.ts';
-import { runFailed, runStarted } from './runs.events.ts';
+import { runStarted } from './runs.events.ts';
 import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
+import { runFailed } from '../leases/leases.events.ts';
 
 /** A budget fits the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;

@@ -1,7 +1,7 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
-import { closeSession } from './closing.ts';
+import { closeSession } from '../leases/session-ending.ts';
 import { readSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { claimReleased } from '../claims/claims.events.ts';
 import { endpoint } from '../service.ts';
-import { sessionClosed, sessionExpired, sessionOpened } from './sessions.events.ts';
+import { sessionOpened } from './sessions.events.ts';
 import { closeSessionFor, getSession, heartbeatSession, openSession, readSessions } from './sessions.ts';
+import { claimReleased, sessionClosed, sessionExpired } from '../leases/leases.events.ts';
 
 /** A harness's lease on being there (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
 export const Session = z.strictObject({

@@ -14,17 +14,3 @@ export const sessionOpened = defineEvent(
     expiresAt: Timestamp,
   }),
 );
-
-/** `reason` is given where nobody asked for the close: `principal_disabled`, `delegation_ended`. */
-export const sessionClosed = defineEvent(
-  'session.closed',
-  'session',
-  z.strictObject({ releasedClaims: z.int(), reason: z.string().optional() }),
-  2,
-);
-
-export const sessionExpired = defineEvent(
-  'session.expired',
-  'session',
-  z.strictObject({ expiresAt: Timestamp, releasedClaims: z.int() }),
-);

@@ -2,31 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { decodeCursor, type Page } from '@baton/kernel/paging';
 import { compiled, sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-
-export const sessionStatuses = ['active', 'stale', 'closed'] as const;
-
-export interface SessionRow {
-  id: string;
-  tenant_id: string;
-  principal_id: string;
-  on_behalf_of_id: string | null;
-  delegation_id: string | null;
-  status: (typeof sessionStatuses)[number];
-  client_name: string;
-  client_version: string;
-  control_level: 'human_operated' | 'connected';
-  harness_type: string | null;
-  harness_version: string | null;
-  protocol_version: string | null;
-  hostname: string | null;
-  harness_capabilities: string[] | null;
-  environment: JsonObject | null;
-  metadata: JsonObject;
-  started_at: string;
-  heartbeat_at: string;
-  expires_at: string;
-  ended_at: string | null;
-}
+import type { SessionRow } from '../leases/lease-rows.ts';
 
 export interface NewSession {
   id: string;

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { holds } from '../permissions.ts';
 import { fail } from '../service.ts';
-import { closeSession, expireSession } from './closing.ts';
+import { closeSession, expireSession } from '../leases/session-ending.ts';
 import { lockSession } from './live-session.sql.ts';
 import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
 import type { Session, SessionRequest } from './sessions.api.ts';
@@ -20,10 +20,9 @@ import {
   findSession,
   insertSession,
   listSessions,
-  type SessionRow,
-  sessionStatuses,
   sessionsNewestFirst,
 } from './sessions.sql.ts';
+import { type SessionRow, sessionStatuses } from '../leases/lease-rows.ts';
 
 /**
  * Opens a session for the caller (core, section 6.2).

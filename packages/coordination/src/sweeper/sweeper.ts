@@ -1,9 +1,9 @@
 import type { WorkerTools } from '../background.ts';
-import { claimExpired } from '../claims/claims.events.ts';
 import { emit } from '../journal/journal.ts';
-import { expireSession } from '../sessions/closing.ts';
+import { expireSession } from '../leases/session-ending.ts';
 import type { Job } from '../worker.ts';
 import { type DueRow, expireClaims, findDueClaims, findDueSessions, tryLockSession } from './sweeper.sql.ts';
+import { claimExpired } from '../leases/leases.events.ts';
 
 /**
  * What nobody touched is recorded here: leases that ran out while their holders were gone (core, section 19). Nothing

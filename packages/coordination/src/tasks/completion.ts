@@ -1,8 +1,8 @@
-import { passClaimGate, type PresentedClaim } from '../claims/gate.ts';
-import { type ClaimRow, releaseClaims } from '../claims/release.ts';
+import { passClaimGate, type PresentedClaim } from '../leases/gate.ts';
+import { releaseClaims } from '../leases/release.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
-import { failRunningRun } from '../runs/ending.ts';
+import { failRunningRun } from '../leases/run-ending.ts';
 import { fail } from '../service.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf } from '../task-types/type-rules.ts';
@@ -12,6 +12,7 @@ import type { TaskRef } from './task-ref.ts';
 import { taskCompleted } from './tasks.events.ts';
 import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
+import type { ClaimRow } from '../leases/lease-rows.ts';
 
 /**
  * Completes a task on demand (core, section 8.5). A run under the presented claim must be ended first; a run that an

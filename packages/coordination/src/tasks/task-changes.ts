@@ -1,11 +1,11 @@
 import { eventText } from '@baton/kernel/documents';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import type { z } from 'zod';
-import { passClaimGate } from '../claims/gate.ts';
-import { releaseClaims } from '../claims/release.ts';
+import { passClaimGate } from '../leases/gate.ts';
+import { releaseClaims } from '../leases/release.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
-import { failRunningRun } from '../runs/ending.ts';
+import { failRunningRun } from '../leases/run-ending.ts';
 import { fail } from '../service.ts';
 import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';

@@ -1,7 +1,6 @@
 import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { claimGateEvents } from '../claims/gate.ts';
-import { runFailed } from '../runs/runs.events.ts';
+import { claimGateEvents } from '../leases/gate.ts';
 import { endpoint } from '../service.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from './acceptance.ts';
 import { completeTaskOnDemand } from './completion.ts';
@@ -16,6 +15,7 @@ import { TaskRef } from './task-ref.ts';
 import { changeTask, refuseNullFields } from './task-changes.ts';
 import { taskCompleted, taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
 import { createTask, getTask } from './tasks.ts';
+import { runFailed } from '../leases/leases.events.ts';
 
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { EndedRunRow } from './runs.sql.ts';
+import type { EndedRunRow } from './lease-rows.ts';
 
 /** Fails the running run of a task, if it has one. */
 export function failRunOfTask(tenantId: string, taskId: string, reason: string) {

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { SessionRow } from './sessions.sql.ts';
+import type { SessionRow } from './lease-rows.ts';
 
 /** Locks the session and closes it; no row when it is closed already. A stale one keeps the moment it ended. */
 export function markClosed(tenantId: string, sessionId: string) {

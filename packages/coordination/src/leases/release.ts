@@ -1,11 +1,9 @@
 import { eventText } from '@baton/kernel/documents';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
-import { claimReleased } from './claims.events.ts';
-import type { ClaimRow } from './claims.sql.ts';
 import { activeClaimsOfHolder, activeClaimsOfSession, releaseById } from './release.sql.ts';
-
-export type { ClaimRow } from './claims.sql.ts';
+import { claimReleased } from './leases.events.ts';
+import type { ClaimRow } from './lease-rows.ts';
 
 /** Claims by id, all active ones of a session, or all active ones of a holder. */
 export type WhichClaims = { claimIds: readonly string[] } | { sessionId: string } | { holderId: string };

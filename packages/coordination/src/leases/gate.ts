@@ -1,10 +1,9 @@
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
-import { endUndelegatedSession } from '../sessions/closing.ts';
-import { sessionClosed } from '../sessions/sessions.events.ts';
-import { claimReleased } from './claims.events.ts';
-import type { ClaimRow } from './claims.sql.ts';
+import { endUndelegatedSession } from './session-ending.ts';
 import { type GateRow, readGate } from './gate.sql.ts';
+import { sessionClosed, claimReleased } from './leases.events.ts';
+import type { ClaimRow } from './lease-rows.ts';
 
 /** What a writer shows to prove that the task is theirs. */
 export interface PresentedClaim {

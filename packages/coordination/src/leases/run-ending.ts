@@ -1,9 +1,9 @@
 import { eventText } from '@baton/kernel/documents';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
-import { failRunOfTask, failRunsOfClaims as failRuns } from './ending.sql.ts';
-import { runFailed } from './runs.events.ts';
-import type { EndedRunRow } from './runs.sql.ts';
+import { failRunOfTask, failRunsOfClaims as failRuns } from './run-ending.sql.ts';
+import { runFailed } from './leases.events.ts';
+import type { EndedRunRow } from './lease-rows.ts';
 
 /**
  * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.

@@ -1,9 +1,9 @@
-import { releaseClaims } from '../claims/release.ts';
+import { releaseClaims } from './release.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
-import { markClosed, markStale, tryLockSession } from './closing.sql.ts';
-import { sessionClosed, sessionExpired } from './sessions.events.ts';
-import type { SessionRow } from './sessions.sql.ts';
+import { markClosed, markStale, tryLockSession } from './session-ending.sql.ts';
+import { sessionClosed, sessionExpired } from './leases.events.ts';
+import type { SessionRow } from './lease-rows.ts';
 
 /** A session that ended just now, and how many claims went with it. */
 export interface EndedSession {

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { ClaimRow } from './claims.sql.ts';
+import type { ClaimRow } from './lease-rows.ts';
 
 /** The task's fencing epoch with its live claim; without one, every column of the claim is null. */
 export type GateRow = { claim_epoch: number; delegation_over: boolean } & (ClaimRow | { id: null });

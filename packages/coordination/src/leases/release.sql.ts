@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { ClaimRow } from './claims.sql.ts';
+import type { ClaimRow } from './lease-rows.ts';
 
 export interface ReleasedRow extends ClaimRow {
   workspace_id: string | null;
