@@ -31,6 +31,9 @@ export function createClient(url: string): Client {
   };
 }
 
+/** No request of a test is slower, and a test that waits for ever tells nothing. */
+const answerWaitMs = 15_000;
+
 function send(
   url: string,
   agent: Agent,
@@ -50,6 +53,7 @@ function send(
       },
     });
     outgoing.on('error', reject);
+    outgoing.setTimeout(answerWaitMs, () => outgoing.destroy(new Error(`no answer in ${answerWaitMs} ms`)));
     outgoing.on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
