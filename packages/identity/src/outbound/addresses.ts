@@ -1,0 +1,46 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+/** Everything of IPv4 that isn't a public host: own machine, private networks, link, carrier, tests, groups. */
+const closedV4: readonly [string, number][] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+
+/** Inside the one range of IPv6 that is public: tunnels that carry another address, and what is set apart. */
+const closedV6: readonly [string, number][] = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+];
+
+const closed = new BlockList();
+for (const [net, prefix] of closedV4) closed.addSubnet(net, prefix, 'ipv4');
+for (const [net, prefix] of closedV6) closed.addSubnet(net, prefix, 'ipv6');
+
+const global = new BlockList();
+global.addSubnet('2000::', 3, 'ipv6');
+
+/**
+ * Whether an address belongs to a host on the public internet. An IPv6 address that maps or translates an IPv4 one is
+ * not: it would reach whatever that one reaches.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !closed.check(address, 'ipv4');
+  // A zone (`fe80::1%eth0`) names a link of this machine.
+  if (!isIPv6(address) || address.includes('%')) return false;
+  return global.check(address, 'ipv6') && !closed.check(address, 'ipv6');
+}

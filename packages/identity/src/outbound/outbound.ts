@@ -1,0 +1,180 @@
+import { lookup as lookupOfSystem } from 'node:dns/promises';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPublicAddress } from './addresses.ts';
+
+/** Requests to addresses that came through the API (contract, section 21): issuers, key documents, upstream bases. */
+
+export type OutboundFailure =
+  | 'bad_address'
+  | 'not_https'
+  | 'not_public'
+  | 'name_not_found'
+  | 'unreachable'
+  | 'too_late'
+  | 'bad_status'
+  | 'bad_encoding'
+  | 'too_large'
+  | 'not_json';
+
+/** An address that may not be asked, or did not answer as it should. Its message names the host and nothing else. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly failure: OutboundFailure;
+
+  constructor(failure: OutboundFailure, host: string, cause?: unknown) {
+    super(`${host}: ${failure}`, { cause });
+    this.failure = failure;
+  }
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface OutboundOptions {
+  /** `host` or `host:port`: may be private, and may be asked over http. */
+  readonly allowedHosts: readonly string[];
+  /** By default the system's. */
+  readonly resolve?: Resolver;
+  readonly timeoutMs?: number;
+  readonly bytesMax?: number;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export class OutboundClient {
+  readonly timeoutMs: number;
+  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #resolve: Resolver;
+  readonly #bytesMax: number;
+
+  constructor(options: OutboundOptions) {
+    this.timeoutMs = options.timeoutMs ?? 5000;
+    this.#allowedHosts = new Set(options.allowedHosts.map((host) => host.toLowerCase()));
+    this.#resolve = options.resolve ?? ((host) => lookupOfSystem(host, { all: true }));
+    this.#bytesMax = options.bytesMax ?? 262_144;
+  }
+
+  /**
+   * Reads a JSON document: status 200, at most 256 KiB, no redirects, no credentials, no proxy. The name is resolved
+   * here and the connection goes to the very address that was checked, so a name can't change its mind in between.
+   * @param signal a deadline shared with other requests; 5 seconds by default
+   * @throws OutboundError
+   */
+  async readJson(
+    address: string,
+    signal: AbortSignal = AbortSignal.timeout(this.timeoutMs),
+  ): Promise<unknown> {
+    const url = parseAddress(address);
+    const isAllowed = this.#isAllowedByName(url);
+    if (url.protocol !== 'https:' && !isAllowed) throw new OutboundError('not_https', url.host);
+    const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
+    const text = await this.#read(url, targets, signal);
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new OutboundError('not_json', url.host);
+    }
+  }
+
+  #isAllowedByName(url: URL): boolean {
+    const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+    return this.#allowedHosts.has(url.hostname) || this.#allowedHosts.has(`${url.hostname}:${port}`);
+  }
+
+  async #targetsOf(url: URL, isAllowed: boolean): Promise<readonly ResolvedAddress[]> {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const targets = isIP(host) === 0 ? await this.#lookUp(host) : [{ address: host, family: isIP(host) }];
+    // One private address among public ones is reason enough: which of them is taken is not ours to say.
+    if (!isAllowed && !targets.every((target) => isPublicAddress(target.address)))
+      throw new OutboundError('not_public', url.host);
+    return targets;
+  }
+
+  async #lookUp(host: string): Promise<readonly ResolvedAddress[]> {
+    const found = await this.#resolve(host).catch((error: unknown) => {
+      throw new OutboundError('name_not_found', host, error);
+    });
+    if (found.length === 0) throw new OutboundError('name_not_found', host);
+    return found;
+  }
+
+  #read(url: URL, targets: readonly ResolvedAddress[], signal: AbortSignal): Promise<string> {
+    const options: RequestOptions = {
+      // A connection of its own: a shared one could lead to an address that was checked for somebody else.
+      agent: false,
+      lookup: answerWith(targets),
+      signal,
+      maxHeaderSize: 16_384,
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'baton-identity' },
+    };
+    return new Promise((resolve, reject) => {
+      const { get } = url.protocol === 'https:' ? https : http;
+      const request = get(url, options, (response) => {
+        this.#readBody(url, response).then(resolve, (error: unknown) => {
+          request.destroy();
+          reject(failureOf(error, signal, url.host));
+        });
+      });
+      request.on('error', (error) => reject(failureOf(error, signal, url.host)));
+    });
+  }
+
+  async #readBody(url: URL, response: IncomingMessage): Promise<string> {
+    const encoding = response.headers['content-encoding'] ?? 'identity';
+    if (response.statusCode !== 200) throw new OutboundError('bad_status', url.host);
+    if (encoding !== 'identity') throw new OutboundError('bad_encoding', url.host);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > this.#bytesMax) throw new OutboundError('too_large', url.host);
+      chunks.push(chunk);
+    }
+    try {
+      return decoder.decode(Buffer.concat(chunks));
+    } catch {
+      throw new OutboundError('not_json', url.host);
+    }
+  }
+}
+
+function parseAddress(address: string): URL {
+  let url: URL;
+  try {
+    url = new URL(address);
+  } catch {
+    throw new OutboundError('bad_address', 'an address');
+  }
+  const isHttp = url.protocol === 'https:' || url.protocol === 'http:';
+  if (!isHttp || url.username !== '' || url.password !== '') throw new OutboundError('bad_address', url.host);
+  return url;
+}
+
+/** The resolver of a connection: it knows the checked addresses only. */
+function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
+  return (_host, options, answer) => {
+    const [first] = targets;
+    if (options.all === true) answer(null, targets as { address: string; family: number }[]);
+    else answer(null, first?.address ?? '', first?.family ?? 4);
+  };
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new OutboundError('too_late', host));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function failureOf(error: unknown, signal: AbortSignal, host: string): OutboundError {
+  if (error instanceof OutboundError) return error;
+  return new OutboundError(signal.aborted ? 'too_late' : 'unreachable', host, error);
+}
