@@ -151,7 +151,7 @@ create table outbox (
   last_error text,
   constraint outbox_pkey PRIMARY KEY (event_sequence)
 );
-CREATE INDEX outbox_due ON public.outbox USING btree (available_at, event_sequence) WHERE (dead_at IS NULL);
+CREATE INDEX outbox_again ON public.outbox USING btree (available_at) WHERE (attempts > 0);
 
 create table principals (
   id uuid not null,

@@ -378,8 +378,10 @@ create table outbox (
   event_sequence bigint primary key,
   tenant_id uuid not null,
   attempts integer not null default 0,
+  -- infinity when it is set aside: then dead_at says since when
   available_at timestamptz(3) not null default now(),
   dead_at timestamptz(3),
   last_error text
 );
-create index outbox_due on outbox (available_at, event_sequence) where dead_at is null;
+-- New rows are found by the primary key and are in no other index.
+create index outbox_again on outbox (available_at) where attempts > 0;

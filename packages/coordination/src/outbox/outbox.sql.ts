@@ -1,38 +1,52 @@
 import { sql } from '@baton/kernel/sql';
 import type { EventRow } from '../journal/reading.ts';
 
+// Both are written so that no plan but a walk along the index is cheap, whatever the statistics of a table say that is
+// empty at one moment and full at the next: conditions that look rare (`is null`) and joins over an unknown limit led to
+// sorting the whole table for each batch.
+
 /**
  * Ticks off what is due, where nobody waits for it: one statement per batch. Writers are never waited for, nor made to
  * wait, because their rows are new ones; other workers' rows are passed over.
+ * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
+ * transaction of the cluster is open
  */
-export function deleteDue(rowsMax: number) {
-  return sql`
+export function deleteDue(rowsMax: number, afterSequence: number) {
+  return sql<{ handled: number; newest: number | null }>`
     with due as materialized (
       select event_sequence from outbox
-      where dead_at is null and available_at <= now()
-      order by available_at, event_sequence limit ${rowsMax}
+      where event_sequence > ${afterSequence} and available_at <= now()
+      order by event_sequence limit ${rowsMax}
       for update skip locked
+    ), gone as (
+      delete from outbox where event_sequence = any (array(select event_sequence from due))
+      returning event_sequence
     )
-    delete from outbox o using due where o.event_sequence = due.event_sequence`;
+    select count(*) as handled, max(event_sequence) as newest from gone`;
 }
 
 export type DueEventRow = EventRow & { attempts: number };
 
 /**
- * Takes what is due for `lockSeconds`: no transaction stays open while it is delivered, and what a worker that died had
- * taken becomes due again.
+ * Takes what is due for `lockSeconds`, first what is to be tried again: no transaction stays open while it is delivered,
+ * and what a worker that died had taken becomes due again.
  */
-export function takeDue(rowsMax: number, lockSeconds: number) {
+export function takeDue(rowsMax: number, afterSequence: number, lockSeconds: number) {
   return sql<DueEventRow>`
-    with due as materialized (
+    with again as materialized (
       select event_sequence from outbox
-      where dead_at is null and available_at <= now()
-      order by available_at, event_sequence limit ${rowsMax}
+      where attempts > 0 and available_at <= now()
+      order by available_at limit ${rowsMax}
+      for update skip locked
+    ), first as materialized (
+      select event_sequence from outbox
+      where event_sequence > ${afterSequence} and attempts = 0
+      order by event_sequence limit ${rowsMax} - (select count(*) from again)
       for update skip locked
     ), taken as (
-      update outbox o set attempts = o.attempts + 1, available_at = now() + make_interval(secs => ${lockSeconds})
-      from due where o.event_sequence = due.event_sequence
-      returning o.event_sequence, o.attempts
+      update outbox set attempts = attempts + 1, available_at = now() + make_interval(secs => ${lockSeconds})
+      where event_sequence = any (array(select event_sequence from again union all select event_sequence from first))
+      returning event_sequence, attempts
     )
     select e.*, taken.attempts from taken join events e on e.sequence = taken.event_sequence
     order by e.position, e.sequence`;
@@ -56,8 +70,9 @@ export function noteFailures(
     with failed as (
       update outbox o
       set last_error = f.error,
-        available_at = now() + make_interval(secs =>
-          least(${retry.maxSeconds}, ${retry.baseSeconds} * power(2, least(o.attempts, 30) - 1))),
+        available_at = case when o.attempts >= ${retry.attemptsMax} then 'infinity' else
+          now() + make_interval(secs =>
+            least(${retry.maxSeconds}, ${retry.baseSeconds} * power(2, least(o.attempts, 30) - 1))) end,
         dead_at = case when o.attempts >= ${retry.attemptsMax} then now() end
       from jsonb_to_recordset(${JSON.stringify(failures)}::jsonb) as f (sequence bigint, error text)
       where o.event_sequence = f.sequence
