@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import { externalIdentitiesApi } from './external-identities/external-identities.api.ts';
 import { groupsApi } from './groups/groups.api.ts';
 import { healthApi } from './health/health.api.ts';
+import { identityProvidersApi } from './identity-providers/identity-providers.api.ts';
 import { journalApi } from './journal/journal.api.ts';
 import { legacyCredentialsApi } from './legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from './platform-access-tokens/platform-access-tokens.api.ts';
@@ -25,6 +26,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...authenticationContextsApi,
   ...audiencesApi,
   ...groupsApi,
+  ...identityProvidersApi,
   ...serviceAccountsApi,
   ...platformAccessTokensApi,
   ...legacyCredentialsApi,

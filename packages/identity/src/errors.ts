@@ -42,6 +42,9 @@ export const errors = {
   audience_not_found: absent('The tenant has no such audience.'),
   service_account_not_found: absent('The tenant has no such service account.'),
   group_not_found: absent('The tenant has no such group.'),
+  identity_provider_not_found: absent(
+    'The tenant has no such identity provider; for a sign-in: no active one.',
+  ),
   not_found: absent('There is no such path here.'),
   method_not_allowed: row(405, 'Use a method that Allow names.')('The path exists, but not for this method.'),
 
@@ -51,6 +54,7 @@ export const errors = {
   identity_provider_managed: conflict(
     "The tenant's identity provider of this issuer links its people itself.",
   ),
+  identity_provider_exists: exists('The tenant has an identity provider with this key or this issuer.'),
   audience_exists: exists('The tenant has an audience with this key.'),
   group_exists: exists('The tenant has a group with this key.'),
   group_is_federated: conflict('The group is kept by an identity provider or a directory.'),
@@ -79,6 +83,7 @@ export const errors = {
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
   expiry_too_long: invalid('The token would live longer than the allowed maximum.'),
   invalid_scope: invalid('A scope has 1 to 120 characters.'),
+  invalid_issuer: invalid('The issuer of an identity provider is an http or https address.'),
   invalid_credential_material: invalid('The prefix or the hash of the key is not hexadecimal.'),
   compatibility_window_too_long: invalid('The imported key would live longer than the allowed maximum.'),
 

@@ -124,6 +124,17 @@ async function prepare(identity: TestIdentity, endpoint: Operation): Promise<Pre
     case 'POST /tenants/{tenantId}/groups/{groupId}/members':
       params['groupId'] = (await newGroup()).id;
       return withBody({ principalId });
+    case 'POST /tenants/{tenantId}/identity-providers':
+      return withBody({ issuer: `https://${randomUUID()}.example.com` });
+    case 'GET /tenants/{tenantId}/identity-providers/{key}':
+    case 'PATCH /tenants/{tenantId}/identity-providers/{key}':
+    case 'POST /tenants/{tenantId}/identity-providers/{key}:disable':
+    case 'POST /tenants/{tenantId}/identity-providers/{key}:enable': {
+      const issuer = 'https://login.example.com';
+      const provider = { key: 'control-plane', issuer, audience: 'baton' };
+      await made(identity.post(`/tenants/${tenantId}/identity-providers`, provider));
+      return { params, ...example };
+    }
     case 'PATCH /tenants/{tenantId}/service-accounts/{clientId}':
     case 'POST /tenants/{tenantId}/service-accounts/{clientId}:revoke':
       params['clientId'] = (await makeServiceAccount(identity, tenantId)).clientId;

@@ -1,0 +1,95 @@
+import { sql } from '@baton/kernel/sql';
+
+/** An identity provider as its answer shows it. */
+export interface ProviderRow {
+  id: string;
+  tenant_id: string;
+  key: string;
+  issuer: string;
+  audience: string;
+  jwks_uri: string;
+  subject_claim: string;
+  external_id_claim: string;
+  group_claim: string;
+  group_mappings: Record<string, string>;
+  required_acr_values: string[];
+  required_amr_values: string[];
+  lifecycle_profile: 'read_only' | 'managed';
+  jwks_cache_ttl_seconds: number;
+  jwks_stale_grace_seconds: number;
+  status: 'active' | 'disabled';
+  created_at: string;
+}
+
+/** The columns that the admin chooses and may change. */
+export type ProviderChoices = Omit<
+  ProviderRow,
+  'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
+>;
+
+export interface NewProvider extends ProviderChoices {
+  id: string;
+  tenant_id: string;
+  key: string;
+  issuer: string;
+  registered_issuer: string;
+}
+
+/** No row when the key or the issuer is taken in the tenant; a rival that takes one at this moment is waited for. */
+export function insertProvider(provider: NewProvider) {
+  return sql<ProviderRow>`
+    insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
+      external_id_claim, group_claim, group_mappings, required_acr_values, required_amr_values, lifecycle_profile,
+      jwks_cache_ttl_seconds, jwks_stale_grace_seconds)
+    values (${provider.id}, ${provider.tenant_id}, ${provider.key}, ${provider.issuer}, ${provider.registered_issuer},
+      ${provider.audience}, ${provider.jwks_uri}, ${provider.subject_claim}, ${provider.external_id_claim},
+      ${provider.group_claim}, ${JSON.stringify(provider.group_mappings)}::jsonb, ${provider.required_acr_values},
+      ${provider.required_amr_values}, ${provider.lifecycle_profile}, ${provider.jwks_cache_ttl_seconds},
+      ${provider.jwks_stale_grace_seconds})
+    on conflict do nothing
+    returning id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
+      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
+      jwks_stale_grace_seconds, status, created_at`;
+}
+
+/** In the order of code points, whatever the database sorts by. */
+export function findProviders(tenantId: string) {
+  return sql<ProviderRow>`
+    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
+      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
+      jwks_stale_grace_seconds, status, created_at
+    from identity_providers where tenant_id = ${tenantId}
+    order by key collate "C"`;
+}
+
+export function findProvider(tenantId: string, key: string) {
+  return sql<ProviderRow>`
+    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
+      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
+      jwks_stale_grace_seconds, status, created_at
+    from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function lockProvider(tenantId: string, key: string) {
+  return sql<ProviderRow>`
+    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
+      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
+      jwks_stale_grace_seconds, status, created_at
+    from identity_providers where tenant_id = ${tenantId} and key = ${key}
+    for no key update`;
+}
+
+export function updateProvider(id: string, choices: ProviderChoices) {
+  return sql`
+    update identity_providers set audience = ${choices.audience}, jwks_uri = ${choices.jwks_uri},
+      subject_claim = ${choices.subject_claim}, external_id_claim = ${choices.external_id_claim},
+      group_claim = ${choices.group_claim}, group_mappings = ${JSON.stringify(choices.group_mappings)}::jsonb,
+      required_acr_values = ${choices.required_acr_values}, required_amr_values = ${choices.required_amr_values},
+      lifecycle_profile = ${choices.lifecycle_profile}, jwks_cache_ttl_seconds = ${choices.jwks_cache_ttl_seconds},
+      jwks_stale_grace_seconds = ${choices.jwks_stale_grace_seconds}
+    where id = ${id}`;
+}
+
+export function updateProviderStatus(id: string, status: ProviderRow['status']) {
+  return sql`update identity_providers set status = ${status} where id = ${id}`;
+}
