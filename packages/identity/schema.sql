@@ -213,6 +213,100 @@ create table principals (
   constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
 );
 
+create table provisioning_sources (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  kind text not null,
+  identity_provider_id uuid not null,
+  service_principal_id uuid,
+  upstream_mode text not null,
+  upstream_base_url text not null,
+  upstream_realm text not null,
+  status text default 'active'::text not null,
+  stale_after_seconds integer not null,
+  last_sync_at timestamp(3) with time zone,
+  stale_detected_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint provisioning_sources_pkey PRIMARY KEY (id),
+  constraint provisioning_sources_key UNIQUE (tenant_id, key),
+  constraint provisioning_sources_principal UNIQUE (service_principal_id),
+  constraint provisioning_sources_provider UNIQUE (identity_provider_id),
+  constraint provisioning_sources_kind_check CHECK ((kind = ANY (ARRAY['scim'::text, 'ldap'::text]))),
+  constraint provisioning_sources_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint provisioning_sources_upstream_mode_check CHECK ((upstream_mode = ANY (ARRAY['off'::text, 'scim'::text, 'admin'::text, 'auto'::text]))),
+  constraint provisioning_sources_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
+  constraint provisioning_sources_service_principal_id_fkey FOREIGN KEY (service_principal_id) REFERENCES principals(id),
+  constraint provisioning_sources_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table provisioning_tokens (
+  id uuid not null,
+  tenant_id uuid not null,
+  provisioning_source_id uuid not null,
+  name text not null,
+  public_prefix text not null,
+  secret_hash text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  revoked_at timestamp(3) with time zone,
+  idempotency_key text,
+  idempotency_fingerprint text,
+  constraint provisioning_tokens_pkey PRIMARY KEY (id),
+  constraint provisioning_tokens_idempotency_key UNIQUE (provisioning_source_id, idempotency_key),
+  constraint provisioning_tokens_prefix UNIQUE (public_prefix),
+  constraint provisioning_tokens_secret UNIQUE (secret_hash),
+  constraint provisioning_tokens_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
+  constraint provisioning_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table scim_groups (
+  id uuid not null,
+  provisioning_source_id uuid not null,
+  tenant_id uuid not null,
+  group_id uuid not null,
+  display_name text not null,
+  external_id text,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  modified_at timestamp(3) with time zone default now() not null,
+  constraint scim_groups_pkey PRIMARY KEY (id),
+  constraint scim_groups_group_id_key UNIQUE (group_id),
+  constraint scim_groups_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id),
+  constraint scim_groups_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
+  constraint scim_groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX scim_groups_created ON public.scim_groups USING btree (provisioning_source_id, created_at, id);
+CREATE UNIQUE INDEX scim_groups_display_name ON public.scim_groups USING btree (provisioning_source_id, lower(display_name) COLLATE "C");
+CREATE UNIQUE INDEX scim_groups_external_id ON public.scim_groups USING btree (provisioning_source_id, external_id COLLATE "C");
+
+create table scim_users (
+  id uuid not null,
+  provisioning_source_id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  external_identity_id uuid not null,
+  user_name text not null,
+  external_id text,
+  display_name text,
+  active boolean not null,
+  document jsonb not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  modified_at timestamp(3) with time zone default now() not null,
+  constraint scim_users_pkey PRIMARY KEY (id),
+  constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
+  constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
+  constraint scim_users_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint scim_users_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
+  constraint scim_users_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX scim_users_created ON public.scim_users USING btree (provisioning_source_id, created_at, id);
+CREATE INDEX scim_users_display_name ON public.scim_users USING btree (provisioning_source_id, lower(display_name) COLLATE "C");
+CREATE UNIQUE INDEX scim_users_external_id ON public.scim_users USING btree (provisioning_source_id, external_id COLLATE "C");
+CREATE INDEX scim_users_identity ON public.scim_users USING btree (external_identity_id);
+CREATE UNIQUE INDEX scim_users_user_name ON public.scim_users USING btree (provisioning_source_id, lower(user_name) COLLATE "C");
+
 create table service_accounts (
   id uuid not null,
   tenant_id uuid not null,

@@ -11,6 +11,7 @@ import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
+import { startStalenessSweep } from './provisioning-sources/staleness-sweep.ts';
 import { identityRuntime } from './runtime.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
@@ -86,6 +87,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   addDocs(app, 'Baton identity', describeApi());
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
+  const stopSweep = startStalenessSweep(pool, log);
   const requests = drainable(app.routing);
   return {
     handler: requests.handler,
@@ -99,6 +101,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
     },
     async close() {
       await requests.drain(drainMsMax);
+      await stopSweep();
       await stopMetrics();
       await app.close();
       await ledger.idle();

@@ -25,7 +25,11 @@ export type AuditAction =
   | 'platform_access_tokens.revoke'
   | 'platform_access_tokens.exchange'
   | 'platform_access_tokens.introspect'
-  | 'legacy_credentials.import';
+  | 'legacy_credentials.import'
+  | 'provisioning_sources.register'
+  | 'provisioning_sources.stale_detected'
+  | 'provisioning_tokens.issue'
+  | 'provisioning_tokens.revoke';
 
 /** An audit row on its way, in the names of its columns. Prefixes may stand in `reason`; secrets and hashes never do. */
 export interface AuditDraft {
@@ -50,12 +54,18 @@ export interface AuditEntry {
   actor?: string;
 }
 
+/** What of a context an audit row needs. */
+export type Auditing = Pick<Context, 'caller' | 'requestId' | 'audits'>;
+
 /** Adds a row to the audit record of this change; it is written in the change's own transaction. */
-export function audit(context: Context, entry: AuditEntry): void {
+export function audit(context: Auditing, entry: AuditEntry): void {
   context.audits.push(auditDraft(context, entry));
 }
 
-export function auditDraft({ caller, requestId }: Context, entry: AuditEntry): AuditDraft {
+export function auditDraft(
+  { caller, requestId }: Pick<Context, 'caller' | 'requestId'>,
+  entry: AuditEntry,
+): AuditDraft {
   return {
     tenant_id: entry.tenantId,
     action: entry.action,

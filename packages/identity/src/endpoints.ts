@@ -11,6 +11,8 @@ import { legacyCredentialsApi } from './legacy-credentials/legacy-credentials.ap
 import { platformAccessTokensApi } from './platform-access-tokens/platform-access-tokens.api.ts';
 import { presentedTokensApi } from './platform-access-tokens/presented.api.ts';
 import { principalsApi } from './principals/principals.api.ts';
+import { provisioningSourcesApi } from './provisioning-sources/provisioning-sources.api.ts';
+import { provisioningTokensApi } from './provisioning-sources/provisioning-tokens.api.ts';
 import { serviceAccountsApi } from './service-accounts/service-accounts.api.ts';
 import { signingKeysApi } from './signing-keys/signing-keys.api.ts';
 import { tenantsApi } from './tenants/tenants.api.ts';
@@ -32,5 +34,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...legacyCredentialsApi,
   ...presentedTokensApi,
   ...tokensApi,
+  ...provisioningSourcesApi,
+  ...provisioningTokensApi,
   ...journalApi,
 ];

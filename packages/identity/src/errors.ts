@@ -45,6 +45,7 @@ export const errors = {
   identity_provider_not_found: absent(
     'The tenant has no such identity provider; for a sign-in: no active one.',
   ),
+  provisioning_source_not_found: absent('The tenant has no such provisioning source.'),
   not_found: absent('There is no such path here.'),
   method_not_allowed: row(405, 'Use a method that Allow names.')('The path exists, but not for this method.'),
 
@@ -67,6 +68,11 @@ export const errors = {
   )('Another token got in the way while this one was made.'),
   credential_exists: exists('A token with this prefix or this hash exists.'),
   service_account_revoked: conflict('The service account is revoked.'),
+  population_managed_by_directory: conflict(
+    "The provider's people are kept by its own directory (`read_only`).",
+  ),
+  provisioning_source_exists: exists('The key, the provider or the service principal has a source already.'),
+  token_limit_reached: conflict('Two tokens of the source are live; revoke one first.'),
   idempotency_key_reused: row(409, 'Use a new key.')('The key was used for another request.'),
 
   request_too_large: row(413, 'Send less.')('The body is larger than 1 MiB.'),
@@ -79,6 +85,8 @@ export const errors = {
   ),
   principal_kind_not_allowed: invalid('Only humans and agents get tokens; services use client credentials.'),
   human_principal_required: invalid('Only humans sign in.'),
+  service_account_required: invalid('Only a service account may write for a source.'),
+  service_principal_required: invalid('A SCIM source needs the principal that writes.'),
   unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
   expiry_too_long: invalid('The token would live longer than the allowed maximum.'),

@@ -17,6 +17,7 @@ import {
   makeToken,
   signIn,
 } from './testing/objects.ts';
+import { makeProvider, makeProvisioning } from './testing/provisioning.ts';
 
 /** Every endpoint of identity against the general rules of its contract (sections 1 and 2). */
 matrixTests({
@@ -37,7 +38,7 @@ matrixTests({
     if (Array.isArray(detail)) return detail.every(isProblem) ? 'a list' : undefined;
     return typeof detail === 'string' ? detail : undefined;
   },
-  keyRequired: ({ idempotency }) => idempotency === 'own',
+  keyRequired: ({ errors }) => errors.includes('idempotency_key_required'),
   bodyBytesMax: () => bodyBytesMax,
   sizeBeforeCredential: ({ auth }) => auth !== undefined,
   start,
@@ -67,6 +68,9 @@ async function start(): Promise<MatrixService> {
   };
   const theirs = { audiences: ['theirs'] };
   foreign['clientId'] = (await makeServiceAccount(identity, other, theirs)).clientId;
+  const provisioning = await makeProvisioning(identity);
+  foreign['sourceId'] = provisioning.sourceId;
+  foreign['tokenId'] = provisioning.tokenId;
   foreign['credentialId'] = (
     await makeToken(identity, other, foreign['principalId'] ?? '', theirs)
   ).credential.id;
@@ -148,6 +152,17 @@ async function prepare(identity: TestIdentity, endpoint: Operation): Promise<Pre
     case 'POST /tokens/exchange': {
       const { clientId, clientSecret } = await makeServiceAccount(identity, tenantId);
       return withBody({ clientId, clientSecret });
+    }
+    case 'POST /tenants/{tenantId}/provisioning-sources': {
+      await makeProvider(identity, tenantId);
+      const { principalId: servicePrincipalId } = await makeServiceAccount(identity, tenantId);
+      return withBody({ servicePrincipalId });
+    }
+    case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens':
+    case 'GET /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens':
+    case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke': {
+      const { tenantId, sourceId, tokenId } = await makeProvisioning(identity);
+      return { params: { tenantId, sourceId, tokenId }, headers, ...example };
     }
     case 'GET /events':
       return { params, query: `?tenantId=${tenantId}` };

@@ -13,6 +13,10 @@ export interface Tables {
   memberships: MembershipsTable;
   platform_access_tokens: PlatformAccessTokensTable;
   principals: PrincipalsTable;
+  provisioning_sources: ProvisioningSourcesTable;
+  provisioning_tokens: ProvisioningTokensTable;
+  scim_groups: ScimGroupsTable;
+  scim_users: ScimUsersTable;
   service_accounts: ServiceAccountsTable;
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
@@ -160,6 +164,65 @@ interface PrincipalsTable {
   display_name: string;
   status: Generated<string>;
   created_at: Generated<string>;
+}
+
+interface ProvisioningSourcesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  kind: string;
+  identity_provider_id: string;
+  service_principal_id: string | null;
+  upstream_mode: string;
+  upstream_base_url: string;
+  upstream_realm: string;
+  status: Generated<string>;
+  stale_after_seconds: number;
+  last_sync_at: string | null;
+  stale_detected_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface ProvisioningTokensTable {
+  id: string;
+  tenant_id: string;
+  provisioning_source_id: string;
+  name: string;
+  public_prefix: string;
+  secret_hash: string;
+  created_at: Generated<string>;
+  expires_at: string;
+  revoked_at: string | null;
+  idempotency_key: string | null;
+  idempotency_fingerprint: string | null;
+}
+
+interface ScimGroupsTable {
+  id: string;
+  provisioning_source_id: string;
+  tenant_id: string;
+  group_id: string;
+  display_name: string;
+  external_id: string | null;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  modified_at: Generated<string>;
+}
+
+interface ScimUsersTable {
+  id: string;
+  provisioning_source_id: string;
+  tenant_id: string;
+  principal_id: string;
+  external_identity_id: string;
+  user_name: string;
+  external_id: string | null;
+  display_name: string | null;
+  active: boolean;
+  document: unknown;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  modified_at: Generated<string>;
 }
 
 interface ServiceAccountsTable {

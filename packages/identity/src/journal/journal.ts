@@ -15,12 +15,15 @@ export interface EventDraft {
   payload: unknown;
 }
 
+/** What of a context an event needs. */
+export type Emitting = Pick<Context, 'endpoint' | 'events'>;
+
 /**
  * Adds an event to this change. It is written in the command's transaction, so state and event exist both or neither.
  * A payload holds ids and public prefixes; never a secret, a hash or a subject.
  */
 export function emit<Payload extends z.ZodType>(
-  context: Context,
+  context: Emitting,
   event: EventDeclaration<Payload>,
   about: { tenantId: string; aggregateId: string },
   payload: z.input<Payload>,
@@ -37,13 +40,17 @@ export function emit<Payload extends z.ZodType>(
 }
 
 /** Writes what was emitted and audited, each in its order. Called once, just before the commit. */
-export async function flushRecords({ db, events, audits }: Context): Promise<void> {
+export async function flushRecords({
+  db,
+  events,
+  audits,
+}: Pick<Context, 'db' | 'events' | 'audits'>): Promise<void> {
   const [newEvents, newAudits] = [events.splice(0), audits.splice(0)];
   if (newEvents.length > 0) await db.run(appendEventsAndAudits(newEvents, newAudits));
   else if (newAudits.length > 0) await db.run(appendAudits(newAudits));
 }
 
-function tellTheTests({ endpoint }: Context, event: EventDeclaration, payload: unknown): void {
+function tellTheTests({ endpoint }: Emitting, event: EventDeclaration, payload: unknown): void {
   const watching = observer();
   if (watching === undefined) return;
   const result = event.payload.safeParse(payload);

@@ -1,0 +1,35 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+export const SourceKind = z.enum(['scim', 'ldap']);
+
+export const provisioningSourceRegistered = defineEvent(
+  'provisioning_source.registered',
+  'provisioning_source',
+  z.strictObject({
+    provisioningSourceId: Uuid,
+    key: z.string(),
+    kind: SourceKind,
+    identityProviderId: Uuid,
+  }),
+);
+
+/** Once per episode: the next write of the source arms it again. */
+export const provisioningSourceStale = defineEvent(
+  'provisioning_source.stale',
+  'provisioning_source',
+  z.strictObject({
+    provisioningSourceId: Uuid,
+    key: z.string(),
+    staleAfterSeconds: z.int(),
+    lastSyncAt: Timestamp.nullable(),
+  }),
+);
+
+/** Shares its type with the revocation of other credentials; the kind of aggregate tells them apart. */
+export const provisioningTokenRevoked = defineEvent(
+  'credential.revoked',
+  'provisioning_token',
+  z.strictObject({ credentialId: Uuid, provisioningSourceId: Uuid, publicPrefix: z.string() }),
+);
