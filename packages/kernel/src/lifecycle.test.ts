@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, beforeEach, test } from 'node:test';
+import { ClientGone, readBody } from './http-message.ts';
 import { sql } from './sql.ts';
 import { doorCredential, type DoorService, startDoors } from './testing/door-service.ts';
 
@@ -41,6 +43,22 @@ test('a client that leaves while it sends its body is no failure of ours', async
   assert.deepEqual(errorsLogged(), []);
   const text = await doors.metrics.metrics();
   assert.doesNotMatch(text, /status="5/);
+});
+
+test('a body whose client left before anybody asked for it is given up at once', async () => {
+  let outcome: Promise<unknown> | undefined;
+  const server = createServer(async (req) => {
+    await new Promise((done) => req.once('close', done));
+    outcome = Promise.resolve(readBody(req, 100)).catch((error: unknown) => error);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const socket = connect((server.address() as { port: number }).port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nhost: doors\r\ncontent-length: 10\r\n\r\nhalf');
+  await sleep(50);
+  socket.destroy();
+  await sleep(50);
+  assert.ok((await outcome) instanceof ClientGone);
+  await new Promise((done) => server.close(done));
 });
 
 test('clients that leave before their answer leave nothing behind: no connection, no transaction', async () => {
