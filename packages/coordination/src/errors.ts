@@ -27,7 +27,6 @@ export const errors = {
   permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
   principal_not_active: { ...forbidden('The principal is paused or disabled.'), otherStatus: 422 },
   delegation_required: forbidden('No live delegation lets the caller act for that person.'),
-  not_eligible: forbidden('The task asks for roles, capabilities or skills that the caller lacks.'),
   bootstrap_disabled: forbidden('No bootstrap secret is configured.'),
   claim_holder_mismatch: forbidden('The claim belongs to another principal.'),
   session_owner_mismatch: forbidden('The session belongs to another principal.'),
