@@ -165,3 +165,15 @@ test('a compiled query runs like a written one', async () => {
     .where('id', '=', id);
   assert.deepEqual(await pool.rows(compiled(query)), [{ label: 'x' }]);
 });
+
+test('a statement planned while its table was empty goes by the index, also once the table is full', async () => {
+  const narrow = poolOf(database.url, { connectionsMax: 1 });
+  await narrow.run(sql`create table rooms (id integer primary key, label text)`);
+  await narrow.run(sql`analyze rooms`);
+  await narrow.run(sql`set plan_cache_mode = force_generic_plan`);
+  const plan = () => narrow.rows<{ 'QUERY PLAN': string }>(sql`explain execute find_room (1)`);
+  await narrow.run(sql`prepare find_room (integer) as select label from rooms where id = $1`);
+  const text = (await plan()).map((line) => line['QUERY PLAN']).join('\n');
+  await narrow.close();
+  assert.match(text, /rooms_pkey/);
+});
