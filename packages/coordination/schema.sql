@@ -245,13 +245,6 @@ CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
 
-create table task_counters (
-  tenant_id uuid not null,
-  last_number bigint default 0 not null,
-  constraint task_counters_pkey PRIMARY KEY (tenant_id),
-  constraint task_counters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-);
-
 create table task_relations (
   id uuid not null,
   tenant_id uuid not null,
@@ -396,6 +389,14 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.create_task_numbers(tenant uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('create sequence %I', task_numbers(tenant));
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.journal_horizon()
  RETURNS bigint
  LANGUAGE sql
@@ -410,6 +411,11 @@ begin
   return (select position_offset from journal_epoch)
     + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
@@ -439,3 +445,9 @@ begin
   from waiting where w.id = waiting.id;
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select 'task_numbers_' || replace(tenant::text, '-', '') $function$;

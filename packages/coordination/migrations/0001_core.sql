@@ -128,11 +128,16 @@ create table task_types (
 );
 create index task_types_newest on task_types (tenant_id, created_at desc, id desc);
 
--- The last number given to a task of the tenant. Numbers are never given twice.
-create table task_counters (
-  tenant_id uuid primary key references tenants,
-  last_number bigint not null default 0
-);
+-- Each tenant numbers its tasks by a sequence of its own: no number is given twice, and one that a failed command drew
+-- is left out. A row that counts would stay locked until the commit, so tasks could only be made one after another.
+create function task_numbers(tenant uuid) returns text language sql immutable as
+  $$ select 'task_numbers_' || replace(tenant::text, '-', '') $$;
+create function create_task_numbers(tenant uuid) returns void language plpgsql as $$
+begin
+  execute format('create sequence %I', task_numbers(tenant));
+end $$;
+create function next_task_number(tenant uuid) returns bigint language sql volatile as
+  $$ select nextval(task_numbers(tenant)::regclass) $$;
 
 create table tasks (
   id uuid primary key,

@@ -14,7 +14,6 @@ export interface Tables {
   principals: PrincipalsTable;
   runs: RunsTable;
   sessions: SessionsTable;
-  task_counters: TaskCountersTable;
   task_relations: TaskRelationsTable;
   task_types: TaskTypesTable;
   tasks: TasksTable;
@@ -190,11 +189,6 @@ interface SessionsTable {
   heartbeat_at: Generated<string>;
   expires_at: string;
   ended_at: string | null;
-}
-
-interface TaskCountersTable {
-  tenant_id: string;
-  last_number: Generated<number>;
 }
 
 interface TaskRelationsTable {

@@ -16,8 +16,6 @@ export function insertTenant(founding: Founding) {
   return sql`
     with tenant as (
       insert into tenants (id, slug, name) values (${founding.tenantId}, ${founding.tenantSlug}, ${founding.tenantName})
-    ), counter as (
-      insert into task_counters (tenant_id) values (${founding.tenantId})
     ), floor as (
       insert into journal_floors (tenant_id) values (${founding.tenantId})
     ), admin as (
@@ -28,4 +26,9 @@ export function insertTenant(founding: Founding) {
       claim_from, release_status, release_category, created_by)
     values (${founding.taskTypeId}, ${founding.tenantId}, 'task', 1, 'Task', ${JSON.stringify(founding.lifecycle)},
       'in_progress', 'active', ${founding.claimFrom}, 'todo', 'active', ${founding.adminPrincipalId})`;
+}
+
+/** The sequence that the tenant's tasks are numbered by. */
+export function createTaskNumbers(tenantId: string) {
+  return sql`select create_task_numbers(${tenantId})`;
 }

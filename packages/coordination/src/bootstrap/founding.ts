@@ -1,10 +1,10 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { systemLifecycle } from '../task-types/system-type.ts';
-import { insertTenant } from './founding.sql.ts';
+import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
- * Founds a tenant: its first administrator, the built-in task type, the task counter and the floor of its journal.
+ * Founds a tenant: its first administrator, the built-in task type, the numbers of its tasks and the floor of its journal.
  * @returns the ids given
  */
 export async function foundTenant(
@@ -35,5 +35,6 @@ export async function foundTenant(
       claimFrom: transitions.filter(({ to }) => to.includes(claimStatus)).map(({ from }) => from),
     }),
   );
+  await tx.run(createTaskNumbers(tenantId));
   return { tenantId, adminPrincipalId };
 }

@@ -49,22 +49,16 @@ export interface NewTaskValues {
   parentTaskId: string | null;
 }
 
-/**
- * Gives the task its number and writes it. The counter's row stays locked until the commit, so that the numbers of
- * rival tasks are one after another: this is therefore the last statement of its command.
- */
+/** Gives the task the next number of its tenant and writes it, with its parent relation where it has a parent. */
 export function insertTask(task: NewTaskValues) {
   return sql<TaskRow>`
-    with number as (
-      update task_counters set last_number = last_number + 1 where tenant_id = ${task.tenantId} returning last_number
-    ), made as (
+    with made as (
       insert into tasks (id, tenant_id, public_number, type_id, title, description, status, category, priority,
         owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, created_by)
-      select ${task.id}, ${task.tenantId}, number.last_number, ${task.typeId}, ${task.title}, ${task.description},
+      values (${task.id}, ${task.tenantId}, next_task_number(${task.tenantId}), ${task.typeId}, ${task.title}, ${task.description},
         ${task.status}, ${task.category}, ${task.priority}, ${task.ownerId}, ${task.assigneeId},
         ${JSON.stringify(task.customFields)}, ${task.startDate}, ${task.dueDate}, ${JSON.stringify(task.origin)},
-        ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.createdBy}
-      from number
+        ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.createdBy})
       returning *
     ), related as (
       insert into task_relations (id, tenant_id, from_task_id, to_task_id, type, created_by)
