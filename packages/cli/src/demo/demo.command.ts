@@ -15,7 +15,7 @@ interface Options extends CommonOptions {
   readonly agents: number;
   readonly tasks?: number;
   readonly kill?: boolean;
-  readonly reopen?: boolean;
+  readonly keepStatus?: boolean;
   readonly workMs: number;
 }
 
@@ -36,7 +36,7 @@ export function addDemo(program: Command, context: CommandContext): void {
       wholeNumber(1, 100_000),
     )
     .option('--kill', 'kill agents at random moments, with their lease held')
-    .option('--reopen', 'take closed and deleted issues as open too, and do everything once more')
+    .option('--keep-status', 'leave closed and deleted issues as they are (default: all is done once more)')
     .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
     .action((options: Options) => demonstrate(options, context));
 }
@@ -44,9 +44,9 @@ export function addDemo(program: Command, context: CommandContext): void {
 async function demonstrate(options: Options, context: CommandContext): Promise<void> {
   const issues =
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
-  const plan = planImport(issues.slice(0, options.tasks), options.reopen);
+  const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
-    throw new PlainError('The backlog has no open issue; add --reopen to do all of it once more.');
+    throw new PlainError('The backlog has no open issue; leave out --keep-status to do all of it once more.');
   let stop = () => Promise.resolve();
   const forget = onInterrupt(() => stop());
   try {
