@@ -33,6 +33,7 @@ const drainMsMax = 30_000;
 export function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
   return createPool({
     url: settings.CP_DATABASE_URL,
+    ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
     connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
     applicationName,
     statementTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
@@ -93,7 +94,15 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     }),
     endpoints,
   );
-  if (settings.CP_CORS_ORIGINS.length > 0) app.register(cors, corsOf(settings));
+  if (settings.CP_CORS_ORIGINS.length > 0) {
+    app.register(cors, corsOf(settings));
+    // Answers are written past the framework's reply, where the plugin has left its headers.
+    app.addHook('preHandler', (_request, reply, done) => {
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      done();
+    });
+  }
   addDocs(app, 'Baton coordination', describeApi());
   await app.ready();
   const requests = drainable(app.routing);

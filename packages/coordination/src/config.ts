@@ -12,6 +12,11 @@ export const settingTable = {
     doc: 'The PostgreSQL database (15 or later) of coordination.',
     secret: true,
   }),
+  CP_DATABASE_LISTEN_URL: text({
+    default: '',
+    doc: 'The same database past a pooler in transaction mode, on which nobody can listen; empty is CP_DATABASE_URL.',
+    secret: true,
+  }),
   CP_DATABASE_CONNECTIONS_MAX: integer({
     default: 20,
     min: 1,

@@ -10,7 +10,12 @@ export interface LiveCountsRow {
   claims: number;
   runs: number;
   horizon_age_seconds: number;
+  outbox_waiting: number;
+  outbox_dead: number;
 }
+
+/** Counting stops here: a long line is long, and counting it would make it longer. */
+export const outboxCountMax = 10_000;
 
 /**
  * What is live now, from the partial indexes of the live rows. The horizon's age is that of the oldest event that is
@@ -24,5 +29,7 @@ export function readLiveCounts() {
       (select count(*) from runs where status = 'running') as runs,
       (select coalesce(extract(epoch from now() - min(newest.occurred_at)), 0)::float8
        from (select position, occurred_at from events order by sequence desc limit 1000) newest
-       where newest.position >= (select journal_horizon())) as horizon_age_seconds`;
+       where newest.position >= (select journal_horizon())) as horizon_age_seconds,
+      (select count(*) from (select from outbox limit ${outboxCountMax}) counted) as outbox_waiting,
+      (select count(*) from outbox where attempts > 0 and available_at = 'infinity') as outbox_dead`;
 }

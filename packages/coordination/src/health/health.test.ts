@@ -82,7 +82,9 @@ test('GET /metrics gives counters and the gauges of what is live, without a cred
   assert.match(text, /^active_harness_sessions 1$/m);
   assert.match(text, /^active_claims 0$/m);
   assert.match(text, /^active_runs 0$/m);
-  assert.match(text, /^journal_horizon_age_seconds 0$/m);
+  assert.match(text, /^journal_horizon_age_seconds [0-9.]+$/m);
+  assert.match(text, /^outbox_waiting 0$/m);
+  assert.match(text, /^outbox_dead 0$/m);
   for (const counter of [
     'claim_takeovers_total',
     'stale_fencing_rejections_total',
@@ -137,6 +139,8 @@ test('a page of a listed origin may call and read the headers that clients use; 
   const answer = await get(`${baton.url}/health/live`, { origin: 'https://console.example' });
   assert.equal(answer.headers.get('access-control-allow-origin'), 'https://console.example');
   assert.match(answer.headers.get('access-control-expose-headers') ?? '', /etag/);
+  const unknown = await get(`${baton.url}/api/v1/nothing`, { origin: 'https://console.example' });
+  assert.equal(unknown.headers.get('access-control-allow-origin'), 'https://console.example');
 });
 
 test('CORS is off unless CP_CORS_ORIGINS names an origin', async () => {

@@ -3,7 +3,7 @@ import type { Logger } from '@baton/kernel/log';
 import type { Registry } from 'prom-client';
 import type { z } from 'zod';
 import type { NotReady, Ready } from './health.api.ts';
-import { type LiveCountsRow, readLiveCounts, readRevision } from './health.sql.ts';
+import { type LiveCountsRow, outboxCountMax, readLiveCounts, readRevision } from './health.sql.ts';
 
 /** What this process knows of itself and of its store (core, section 2). */
 export interface Health {
@@ -87,6 +87,8 @@ function gaugesOf(row: LiveCountsRow): string {
       'Age of the oldest committed event that an open transaction still holds back.',
       row.horizon_age_seconds,
     ],
+    ['outbox_waiting', `Events to be delivered, counted up to ${outboxCountMax}.`, row.outbox_waiting],
+    ['outbox_dead', 'Events set aside after the last attempt to deliver them.', row.outbox_dead],
   ];
   return gauges
     .map(([name, help, value]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`)

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Db } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Authenticator } from '../authn/authenticate.ts';
 import type { Caller } from '../authn/caller.ts';
 import type { Settings } from '../config.ts';
@@ -32,22 +32,34 @@ export interface EventStreamOptions {
   readonly settings: Settings;
   readonly log: Logger;
   readonly authenticator: Pick<Authenticator, 'enter'>;
+  /** How often clients are asked whether they are still there. */
+  readonly pingEveryMs?: number;
 }
 
 /** Clients have nothing to say: what they send is dropped, and more than this at once ends the stream. */
 const clientFrameBytesMax = 4096;
 /** Sockets that read the store by pages at once; the rest wait, so that a rush of them leaves connections for requests. */
 const catchingUpMax = 4;
-const pingEveryMs = 15_000;
+const pingEveryMsDefault = 15_000;
+const silentPingsMax = 2;
+/** How long a client may take to say goodbye, one that was refused too. */
 const closingMsMax = 2000;
 
-export function createEventStream({ db, settings, log, authenticator }: EventStreamOptions): EventStream {
-  const server = new WebSocketServer({
+export function createEventStream({
+  db,
+  settings,
+  log,
+  authenticator,
+  pingEveryMs = pingEveryMsDefault,
+}: EventStreamOptions): EventStream {
+  const options: ServerOptions & { closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
+    closeTimeout: closingMsMax,
     maxPayload: clientFrameBytesMax,
     handleProtocols: (offered) => (offered.has(subProtocol) ? subProtocol : false),
-  });
+  };
+  const server = new WebSocketServer(options);
   const pollMs = settings.CP_WS_POLL_INTERVAL_SECONDS * 1000;
   const tails = new Map<string, TenantTail>();
   const sockets = new Map<WebSocket, Duplex>();
@@ -118,7 +130,7 @@ export function createEventStream({ db, settings, log, authenticator }: EventStr
         sockets.set(ws, socket);
         ws.once('close', () => sockets.delete(ws));
         ws.on('error', (error) => log.debug({ err: error }, 'a stream failed'));
-        endWhenSilent(ws, socket);
+        endWhenSilent(ws, socket, pingEveryMs);
         // The handshake is accepted first: a browser is shown close codes, but no status of a refused handshake.
         admit(req, ws, socket).catch((error: unknown) => {
           const why = streamEndOf(error);
@@ -159,19 +171,21 @@ function end(ws: WebSocket, { code, reason }: StreamEnd): void {
 }
 
 /** Ends a stream whose client neither answers nor takes anything: its machine is gone, or its program stands still. */
-function endWhenSilent(ws: WebSocket, socket: Duplex): void {
-  let silentSince = 0;
-  let takenBytes = 0;
+function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
+  let silentPings = 0;
+  let before = { takenBytes: 0, waitingBytes: 0 };
   const heard = () => {
-    silentSince = 0;
+    silentPings = 0;
   };
   ws.on('pong', heard).on('message', heard);
   const pings = setInterval(() => {
-    const taken = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - socket.writableLength;
-    if (taken > takenBytes) heard();
-    takenBytes = taken;
-    silentSince += 1;
-    if (silentSince > 2) ws.terminate();
+    const waitingBytes = socket.writableLength;
+    const takenBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - waitingBytes;
+    // A slow client's pong waits behind what it has not taken yet. Without a line, what is taken may be our own pings.
+    if (before.waitingBytes > 0 && takenBytes > before.takenBytes) heard();
+    before = { takenBytes, waitingBytes };
+    silentPings += 1;
+    if (silentPings > silentPingsMax) ws.terminate();
     else if (ws.readyState === ws.OPEN) ws.ping();
   }, pingEveryMs).unref();
   ws.once('close', () => clearInterval(pings));

@@ -18,6 +18,7 @@ let stream: EventStream;
 let url: string;
 /** What the service writes to, newest last. */
 const serverSockets: Socket[] = [];
+const pingEveryMs = 500;
 let closeServer: () => Promise<void>;
 
 before(async () => {
@@ -26,7 +27,7 @@ before(async () => {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60' });
   const log = createLog({ name: 'test', level: 'silent' });
   const authenticator = createAuthenticator(baton.pool, settings, log);
-  stream = createEventStream({ db: baton.pool, settings, log, authenticator });
+  stream = createEventStream({ db: baton.pool, settings, log, authenticator, pingEveryMs });
   const server = createServer();
   server.on('upgrade', (req, socket, head) => {
     serverSockets.push(socket as Socket);
@@ -79,7 +80,7 @@ for (const isFollowing of [true, false])
 
     const late = await write(1000);
     let mostBytes = 0;
-    for (let n = 0; n < 60; n += 1) {
+    for (let n = 0; n < 30; n += 1) {
       mostBytes = Math.max(mostBytes, serverSocket.writableLength);
       await sleep(10);
     }
@@ -139,4 +140,20 @@ test('a stream that nobody follows any more starts again for the next one', asyn
     assert.equal((await next.received(2, 5000))[1]?.id, later);
     await next.close();
   }
+});
+
+test('a client that neither answers nor takes anything is dropped; one that only listens stays', async () => {
+  await journalIsStable(baton.pool);
+  const start = (await reader.get('/events?tail=1')).body.nextCursor;
+  const dead = openStream(url, { token: reader.token, query: `?after=${start}` });
+  await once(dead.ws, 'open');
+  const deadSocket = serverSockets.at(-1) as Socket;
+  const listening = openStream(url, { token: reader.token, query: `?after=${start}` });
+  await once(listening.ws, 'open');
+  pauseReading(dead);
+  await once(deadSocket, 'close');
+  await sleep(pingEveryMs * 3);
+  assert.equal(listening.ws.readyState, listening.ws.OPEN);
+  await listening.close();
+  dead.ws.terminate();
 });
