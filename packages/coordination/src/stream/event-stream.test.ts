@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { writeEvents } from '../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../testing/journal-writer.ts';
 import { openStream, type StreamClientOptions } from '../testing/stream-client.ts';
 
 let baton: TestCoordination;
@@ -23,6 +23,7 @@ const open = (options: StreamClientOptions = {}) =>
 
 /** Where the journal ends now. */
 async function endCursor(): Promise<string> {
+  await journalIsStable(baton.pool);
   return (await reader.get('/events?tail=1')).body.nextCursor;
 }
 

@@ -6,6 +6,7 @@ import { createLog } from '@baton/kernel/log';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { journalIsStable } from '../testing/journal-writer.ts';
 import { openStream } from '../testing/stream-client.ts';
 import { createNotifier, type Listener } from './notifier.ts';
 
@@ -58,6 +59,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 test('an event written through one process reaches a stream of another well under a second', async () => {
   const other = await baton.another();
+  await journalIsStable(baton.pool);
   const start = (await baton.admin.get('/events?tail=1')).body.nextCursor;
   const stream = openStream(other.url, { token: baton.admin.token, query: `?after=${start}` });
   await once(stream.ws, 'open');
@@ -77,6 +79,7 @@ test('an event written through one process reaches a stream of another well unde
 
 test('a process whose connection for notifications is killed takes another and delivers all the same', async () => {
   const other = await baton.another();
+  await journalIsStable(baton.pool);
   const start = (await baton.admin.get('/events?tail=1')).body.nextCursor;
   const stream = openStream(other.url, { token: baton.admin.token, query: `?after=${start}` });
   await once(stream.ws, 'open');

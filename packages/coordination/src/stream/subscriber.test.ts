@@ -68,6 +68,7 @@ function pauseReading(client: ReturnType<typeof openStream>): () => void {
 
 for (const isFollowing of [true, false])
   test(`a client that stands still ${isFollowing ? 'while it follows' : 'while it catches up'} holds a bounded number of bytes, and gets everything in order later`, async () => {
+    await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
     const early = isFollowing ? [] : await write(1000);
     const slow = openStream(url, { token: reader.token, query: `?after=${start}` });
@@ -123,6 +124,7 @@ test('many that come at once all get everything, whichever reads when', async ()
 
 test('a stream that nobody follows any more starts again for the next one', async () => {
   for (let round = 0; round < 5; round += 1) {
+    await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
     const client = openStream(url, { token: reader.token, query: `?after=${start}` });
     await once(client.ws, 'open');
