@@ -14,7 +14,7 @@ matrixTests({
   service: 'coordination',
   basePath: '/api/v1',
   endpoints,
-  rules: {
+  rulesOf: () => ({
     unauthenticated: { status: 401, code: 'invalid_credentials' },
     denied: { status: 403, code: 'permission_denied' },
     scopeless: { status: 403, code: 'scope_not_granted' },
@@ -27,7 +27,7 @@ matrixTests({
     keyReused: { status: 409, code: 'idempotency_key_reused' },
     ifMatchRequired: { status: 428, code: 'if_match_required' },
     ifMatchInvalid: { status: 400, code: 'invalid_if_match' },
-  },
+  }),
   codeOf(body) {
     const { error, ...rest } = (body ?? {}) as { error?: Record<string, unknown> };
     const keys = Object.keys(error ?? {}).join();

@@ -24,7 +24,7 @@ matrixTests({
   service: 'identity',
   basePath: '/api/v1',
   endpoints,
-  rules: {
+  rulesOf: () => ({
     unauthenticated: { status: 401, code: 'unauthorized' },
     invalid: { status: 422, code: 'a list' },
     unstorable: { status: 422, code: 'a list' },
@@ -32,7 +32,7 @@ matrixTests({
     wrongMethod: { status: 405, code: 'method_not_allowed' },
     keyRequired: { status: 400, code: 'idempotency_key_required' },
     keyTooLong: { status: 422, code: 'a list' },
-  },
+  }),
   codeOf(body) {
     const { detail } = (body ?? {}) as { detail?: unknown };
     if (Array.isArray(detail)) return detail.every(isProblem) ? 'a list' : undefined;

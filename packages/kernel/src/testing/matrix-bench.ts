@@ -67,12 +67,15 @@ export interface MatrixAdapter {
   readonly service: string;
   readonly basePath: string;
   readonly endpoints: readonly Operation[];
-  readonly rules: MatrixRules;
+  /** The rules may differ by endpoint: SCIM has an envelope of its own. */
+  rulesOf(endpoint: Operation): MatrixRules;
   /** The code in an answer's envelope; undefined for one of another form. */
   codeOf(body: unknown): string | undefined;
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
+  /** Which paths of the description are this matrix's; all of them when absent. */
+  covers?(path: string): boolean;
   start(): Promise<MatrixService>;
 }
 

@@ -28,7 +28,7 @@ export const formCases: readonly MatrixCase[] = [
       const received = await sendAs(bench, endpoint, 'allowed', formed(endpoint, bench.adapter), {
         text: undefined,
       });
-      assertRefused(bench, received, bench.adapter.rules.invalid);
+      assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
     },
   },
   {
@@ -37,7 +37,7 @@ export const formCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       for (const text of [`{"${canary}`, `"${canary}"`, `["${canary}"]`, 'null', '1', ' ', '{}{}']) {
         const received = await sendAs(bench, endpoint, 'allowed', formed(endpoint, bench.adapter), { text });
-        assertRefused(bench, received, bench.adapter.rules.invalid);
+        assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
         assert.ok(!received.text.includes(canary), received.text);
       }
     },
@@ -61,19 +61,19 @@ export const formCases: readonly MatrixCase[] = [
         const body = withText(endpoint, text);
         if (body === undefined) continue;
         const received = await sendAs(bench, endpoint, 'allowed', { ...prepared, body });
-        assertRefused(bench, received, adapter.rules.unstorable);
+        assertRefused(bench, received, adapter.rulesOf(endpoint).unstorable);
       }
       const name = freeQuery(endpoint);
       if (name === undefined) return;
       const received = await sendAs(bench, endpoint, 'allowed', { ...prepared, query: `?${name}=a%00b` });
-      assertRefused(bench, received, adapter.rules.unstorable);
+      assertRefused(bench, received, adapter.rulesOf(endpoint).unstorable);
     },
   },
 ];
 
 async function refuses(bench: Bench, endpoint: Operation, prepared: Prepared): Promise<void> {
   const received = await sendAs(bench, endpoint, 'allowed', prepared);
-  assertRefused(bench, received, bench.adapter.rules.invalid);
+  assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
   assert.ok(!received.text.includes(canary), received.text);
 }
 

@@ -28,7 +28,7 @@ export const guardCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       const { adapter, service } = bench;
       if (service.headersOf(endpoint, 'anonymous') === undefined) return;
-      const rule = adapter.rules.unauthenticated;
+      const rule = adapter.rulesOf(endpoint).unauthenticated;
       assertRefused(bench, await sendAs(bench, endpoint, 'anonymous', formed(endpoint, adapter)), rule);
       const text = endpoint.method === 'GET' ? undefined : '{"broken';
       const junk = await sendAs(bench, endpoint, 'anonymous', nonsense(endpoint), { text });
@@ -42,7 +42,7 @@ export const guardCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       const { adapter } = bench;
       const received = await sendAs(bench, endpoint, 'powerless', formed(endpoint, adapter));
-      assertRefused(bench, received, adapter.rules.denied);
+      assertRefused(bench, received, adapter.rulesOf(endpoint).denied);
       for (const permission of endpoint.permission) assert.ok(received.text.includes(`"${permission}"`));
     },
   },
@@ -52,8 +52,16 @@ export const guardCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       const { adapter } = bench;
       const prepared = formed(endpoint, adapter);
-      assertRefused(bench, await sendAs(bench, endpoint, 'narrow', prepared), adapter.rules.denied);
-      assertRefused(bench, await sendAs(bench, endpoint, 'scopeless', prepared), adapter.rules.scopeless);
+      assertRefused(
+        bench,
+        await sendAs(bench, endpoint, 'narrow', prepared),
+        adapter.rulesOf(endpoint).denied,
+      );
+      assertRefused(
+        bench,
+        await sendAs(bench, endpoint, 'scopeless', prepared),
+        adapter.rulesOf(endpoint).scopeless,
+      );
     },
   },
   {
@@ -85,7 +93,7 @@ export const guardCases: readonly MatrixCase[] = [
     applies: (endpoint) => endpoint.method !== 'GET',
     async run(bench, endpoint) {
       const { adapter, service } = bench;
-      const { tooLarge, unauthenticated } = adapter.rules;
+      const { tooLarge, unauthenticated } = adapter.rulesOf(endpoint);
       const guarded = service.headersOf(endpoint, 'anonymous') !== undefined;
       const sizeFirst = adapter.sizeBeforeCredential(endpoint) || !guarded;
       assertRefused(bench, await sendTooMuch(bench, endpoint, 'allowed'), tooLarge);
@@ -101,7 +109,7 @@ export const guardCases: readonly MatrixCase[] = [
       for (const key of [undefined, '', '   ']) {
         const headers = { 'idempotency-key': key };
         const received = await sendAs(bench, endpoint, 'allowed', formed(endpoint, adapter), { headers });
-        assertRefused(bench, received, adapter.rules.keyRequired);
+        assertRefused(bench, received, adapter.rulesOf(endpoint).keyRequired);
       }
     },
   },
@@ -114,7 +122,7 @@ export const guardCases: readonly MatrixCase[] = [
       const caller = isKnown ? whoGetsPastForm(endpoint) : 'allowed';
       const headers = { 'idempotency-key': keyTooLong };
       const received = await sendAs(bench, endpoint, caller, formed(endpoint, adapter), { headers });
-      assertRefused(bench, received, adapter.rules.keyTooLong);
+      assertRefused(bench, received, adapter.rulesOf(endpoint).keyTooLong);
     },
   },
   {
@@ -127,7 +135,7 @@ export const guardCases: readonly MatrixCase[] = [
         const received = await sendAs(bench, endpoint, whoGetsPastForm(endpoint), formed(endpoint, adapter), {
           headers,
         });
-        assertRefused(bench, received, adapter.rules.ifMatchRequired);
+        assertRefused(bench, received, adapter.rulesOf(endpoint).ifMatchRequired);
       }
     },
   },
@@ -149,7 +157,7 @@ export const guardCases: readonly MatrixCase[] = [
         const received = await sendAs(bench, endpoint, whoGetsPastForm(endpoint), formed(endpoint, adapter), {
           headers,
         });
-        assertRefused(bench, received, adapter.rules.ifMatchInvalid);
+        assertRefused(bench, received, adapter.rulesOf(endpoint).ifMatchInvalid);
       }
     },
   },
@@ -169,7 +177,7 @@ async function refusesOtherMethods(bench: Bench, endpoint: Operation): Promise<v
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
     if (declared.includes(method)) continue;
     const received = await sendAs(bench, { ...endpoint, method }, 'anonymous', { params });
-    assertRefused(bench, received, adapter.rules.wrongMethod);
+    assertRefused(bench, received, adapter.rulesOf(endpoint).wrongMethod);
     assert.deepEqual(received.headers.allow?.split(', ').sort(), declared.toSorted());
   }
 }

@@ -39,11 +39,11 @@ export const replayCases: readonly MatrixCase[] = [
       const changed = withText(endpoint, ' changed');
       if (changed !== undefined) {
         const other = await sendAs(bench, endpoint, 'allowed', { ...prepared, body: changed }, { headers });
-        assertRefused(bench, other, adapter.rules.keyReused);
+        assertRefused(bench, other, adapter.rulesOf(endpoint).keyReused);
       }
       if (service.headersOf(endpoint, 'second') !== undefined) {
         const stranger = await sendAs(bench, endpoint, 'second', prepared, { headers });
-        assertRefused(bench, stranger, adapter.rules.keyReused);
+        assertRefused(bench, stranger, adapter.rulesOf(endpoint).keyReused);
       }
       if (endpoint.permission.length > 0) {
         const powerless = await sendAs(bench, endpoint, 'powerless', prepared, { headers });

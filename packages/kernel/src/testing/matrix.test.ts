@@ -11,7 +11,7 @@ matrixTests({
   service: 'doors',
   basePath: '/api',
   endpoints: doorEndpoints,
-  rules: {
+  rulesOf: () => ({
     unauthenticated: { status: 401, code: 'invalid_credentials' },
     denied: { status: 403, code: 'permission_denied' },
     scopeless: { status: 403, code: 'permission_denied' },
@@ -24,7 +24,7 @@ matrixTests({
     keyReused: { status: 409, code: 'idempotency_key_reused' },
     ifMatchRequired: { status: 428, code: 'if_match_required' },
     ifMatchInvalid: { status: 400, code: 'invalid_if_match' },
-  },
+  }),
   codeOf: (body) => (body as { code?: string } | undefined)?.code,
   keyRequired: ({ idempotency }) => idempotency === 'required',
   bodyBytesMax: () => doorBodyBytesMax,
