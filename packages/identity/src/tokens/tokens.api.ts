@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { NameSet } from '../fields.ts';
+import { characters, NameSet } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import { exchangeClientCredentials } from './tokens.ts';
 
 const ClientExchangeRequest = z.strictObject({
-  clientId: z.string().min(1),
+  clientId: characters(1, 200),
   clientSecret: z.string().min(1),
-  audience: z.string().min(1),
+  audience: characters(1, 120),
   scopes: NameSet.default([]).describe('Exactly these are granted.'),
 });
 export type ClientExchangeRequest = z.infer<typeof ClientExchangeRequest>;

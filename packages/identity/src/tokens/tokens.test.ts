@@ -186,4 +186,13 @@ describe('POST /tokens/exchange', () => {
     for (const bad of [{ clientId: '' }, { clientSecret: '' }, { audience: '' }, { grant_type: 'x' }])
       assert.equal((await exchange(client, bad)).status, 422);
   });
+
+  test('who has no secret can not fill the audit record with long texts', async () => {
+    const client = await makeClient();
+    const before = await storeCounts(identity);
+    const stranger = { clientId: client.clientId, clientSecret: 'guessed' };
+    assert.equal((await exchange(stranger, { audience: 'x'.repeat(121) })).status, 422);
+    assert.equal((await exchange({ ...stranger, clientId: 'x'.repeat(201) })).status, 422);
+    assert.deepEqual(await storeCounts(identity), before);
+  });
 });
