@@ -14,7 +14,18 @@ const ExternalIdentity = z.strictObject({
   created_at: Timestamp,
 });
 
-const LinkRequest = z.strictObject({ issuer: Issuer, subject: characters(1, 500) });
+/** Both are one entry of an index, which PostgreSQL bounds by bytes: 2,704 with what stands around them. */
+const identityBytesMax = 2600;
+
+const LinkRequest = z
+  .strictObject({ issuer: Issuer, subject: characters(1, 500) })
+  .refine(
+    ({ issuer, subject }) => Buffer.byteLength(issuer) + Buffer.byteLength(subject) <= identityBytesMax,
+    {
+      path: ['subject'],
+      message: `issuer and subject must have at most ${identityBytesMax} bytes together`,
+    },
+  );
 export type LinkRequest = z.infer<typeof LinkRequest>;
 
 export const link = endpoint({

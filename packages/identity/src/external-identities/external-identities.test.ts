@@ -113,4 +113,17 @@ describe('POST …/external-identities', () => {
     ])
       assert.equal((await link(tenantId, principalId, { ...good, ...bad })).status, 422);
   });
+
+  test('what is too long for the index in bytes is refused by form, not by a failure', async () => {
+    const tenantId = await makeTenant(identity);
+    const principalId = await makePrincipal(identity, tenantId);
+    const manyBytes = () =>
+      Array.from({ length: 500 }, () =>
+        String.fromCodePoint(0x1f000 + Math.floor(Math.random() * 3000)),
+      ).join('');
+    const { status, body } = await link(tenantId, principalId, { issuer: manyBytes(), subject: manyBytes() });
+    assert.deepEqual([status, body.detail[0].loc], [422, ['body', 'subject']]);
+    const longest = { issuer: 'x'.repeat(500), subject: manyBytes() };
+    assert.equal((await link(tenantId, principalId, longest)).status, 201);
+  });
 });
