@@ -37,7 +37,10 @@ export async function issueToken(
 ): Promise<Issuance | Reply<Issuance>> {
   const { db, settings } = context;
   const idempotencyKey = requireIssuanceKey(context);
-  const fingerprint = fingerprintOf('POST', 'issue', wanted, principalId);
+  // A null lifetime is an absent one.
+  const { expiresInSeconds, ...others } = wanted;
+  const asked = expiresInSeconds == null ? others : wanted;
+  const fingerprint = fingerprintOf('POST', 'issue', asked, principalId);
   const replay = await replayOf(db, tenantId, idempotencyKey, fingerprint);
   if (replay !== undefined) return replay;
 
