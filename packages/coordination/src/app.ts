@@ -14,7 +14,6 @@ import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { createHealth } from './health/health.ts';
 import { enterEpoch } from './journal/epoch.ts';
-import { createHorizon } from './journal/horizon.ts';
 import { migrationsDirectory } from './migrations.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { createEventStream } from './stream/event-stream.ts';
@@ -82,7 +81,6 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       counters: createCounters(registry),
       authenticator,
       health: createHealth({ db: pool, registry, headRevision, log }),
-      horizon: createHorizon(pool),
       wake(tenantId) {
         stream.wake(tenantId);
         notifier.announceJournal(tenantId);

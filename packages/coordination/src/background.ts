@@ -9,7 +9,6 @@ import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
 import { createCounters } from './counters.ts';
 import { createHealth } from './health/health.ts';
-import { createHorizon } from './journal/horizon.ts';
 import { flushEvents } from './journal/journal.ts';
 import { migrationsDirectory } from './migrations.ts';
 import { createNotifier } from './stream/notifier.ts';
@@ -26,7 +25,7 @@ export interface WorkerTools extends Pick<Context, 'settings' | 'log' | 'counter
 
 export type BackgroundParts = Pick<
   Context,
-  'settings' | 'log' | 'counters' | 'health' | 'horizon' | 'publishBindingChange'
+  'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'
 > & {
   readonly pool: Pool;
   wake(tenantId: string): void;
@@ -48,7 +47,6 @@ export async function openBackground(
     counters: createCounters(registry),
     pool,
     health: createHealth({ db: pool, registry, headRevision, log }),
-    horizon: createHorizon(pool),
     wake: notifier.announceJournal,
     publishBindingChange: notifier.announceBinding,
   });
@@ -62,7 +60,7 @@ export async function openBackground(
 }
 
 export function workerTools(parts: BackgroundParts): WorkerTools {
-  const { settings, log, counters, health, horizon, pool, wake, publishBindingChange } = parts;
+  const { settings, log, counters, health, pool, wake, publishBindingChange } = parts;
   const traceRunId = `run_${randomBytes(16).toString('hex')}`;
   return {
     settings,
@@ -80,7 +78,6 @@ export function workerTools(parts: BackgroundParts): WorkerTools {
           log,
           counters,
           health,
-          horizon,
           endpoint: `worker ${job}`,
           requestId: 'worker',
           correlationId: `worker-${job}`,

@@ -5,7 +5,6 @@ import type { Caller } from './authn/caller.ts';
 import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
 import type { Health } from './health/health.ts';
-import type { Horizon } from './journal/horizon.ts';
 
 /** What a handler works with: who asks, the store (in the command's transaction), and the journal of this change. */
 export interface Context {
@@ -18,7 +17,6 @@ export interface Context {
   readonly log: Logger;
   readonly counters: Counters;
   readonly health: Health;
-  readonly horizon: Horizon;
   readonly endpoint: string;
   readonly requestId: string;
   readonly correlationId: string;

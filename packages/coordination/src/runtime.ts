@@ -14,7 +14,6 @@ import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import type { Health } from './health/health.ts';
-import type { Horizon } from './journal/horizon.ts';
 import { flushEvents } from './journal/journal.ts';
 import { holds, type Permission } from './permissions.ts';
 import { fail } from './service.ts';
@@ -79,7 +78,6 @@ export interface RuntimeParts {
   counters: Counters;
   authenticator: Authenticator;
   health: Health;
-  horizon: Horizon;
   /** Wakes whoever reads the tenant's journal. */
   wake(tenantId: string): void;
   /** See `Context`. */
@@ -132,7 +130,6 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
       log,
       counters,
       health,
-      horizon: parts.horizon,
       endpoint: call.endpoint,
       requestId: call.requestId,
       correlationId: call.correlationId,

@@ -19,7 +19,3 @@ export function appendEvents(tenantId: string, drafts: readonly EventDraft[]) {
     )
     insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written`;
 }
-
-export function readHorizon() {
-  return sql<{ horizon: number }>`select journal_horizon() as horizon`;
-}

@@ -5,7 +5,6 @@ import { workerTools } from '../background.ts';
 import { readCoordinationSettings } from '../config.ts';
 import { createCounters } from '../counters.ts';
 import { createHealth } from '../health/health.ts';
-import { createHorizon } from '../journal/horizon.ts';
 import type { OperatorTools } from '../operator-command.ts';
 import type { TestCoordination } from './coordination.ts';
 
@@ -37,7 +36,6 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     counters: createCounters(registry),
     pool,
     health: createHealth({ db: pool, registry, headRevision: 0, log }),
-    horizon: createHorizon(pool),
     wake: () => undefined,
     publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),
   });

@@ -5,7 +5,6 @@ import { type WorkerTools, workerTools } from '../background.ts';
 import { readCoordinationSettings } from '../config.ts';
 import { createCounters } from '../counters.ts';
 import { createHealth } from '../health/health.ts';
-import { createHorizon } from '../journal/horizon.ts';
 import type { TestCoordination } from './coordination.ts';
 
 /** What the jobs of a worker process work with, so that a test runs them when it wants to. */
@@ -28,7 +27,6 @@ export function makeWorkerTools(baton: TestCoordination): { tools: WorkerTools; 
     counters: createCounters(registry),
     pool,
     health: createHealth({ db: pool, registry, headRevision: 1, log }),
-    horizon: createHorizon(pool),
     wake: () => undefined,
     publishBindingChange: () => undefined,
   });
