@@ -10,6 +10,8 @@ import { poolOf, prepareDatabase } from './database.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { serveMetrics } from './metrics-server.ts';
+import { ProviderKeys } from './identity-providers/provider-keys.ts';
+import { OutboundClient } from './outbound/outbound.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import { startStalenessSweep } from './provisioning-sources/staleness-sweep.ts';
 import { identityRuntime } from './runtime.ts';
@@ -70,6 +72,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const counters = createCounters(registry, () => signingKeys.waiting);
   const metrics = requestMetrics(registry);
   const ledger = new ExchangeLedger(pool);
+  const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
   const app = buildHttp(
     identityRuntime({
       settings,
@@ -80,6 +83,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       signingKeys,
       presentedTokens: createPresentedLookup(pool, settings),
       clients: createClientLookup(pool, settings),
+      providerKeys: new ProviderKeys(outbound, log),
       ledger,
     }),
     endpoints,

@@ -2,6 +2,7 @@ import {
   choice,
   flag,
   integer,
+  list,
   map,
   readSettings,
   type SettingValues,
@@ -118,6 +119,10 @@ export const settingTable = {
     min: 60,
     unit: seconds,
     doc: 'The longest life of an imported legacy key.',
+  }),
+  IAM_OUTBOUND_ALLOWED_HOSTS: list({
+    default: [],
+    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider names them; all others are asked over https on public addresses only.',
   }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},

@@ -1,10 +1,11 @@
-import type { Db } from '@baton/kernel/db';
+import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { AuditDraft } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
 import type { EventDraft } from './journal/journal.ts';
+import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
@@ -14,9 +15,12 @@ import type { ClientLookup } from './tokens/client-lookup.ts';
 export interface Context {
   /** The transaction of a command; the pool where the endpoint has none. */
   readonly db: Db;
+  /** For a handler that asks the network first and then needs a transaction of its own. */
+  readonly pool: Pool;
   readonly caller: Caller;
   readonly settings: Settings;
   readonly signingKeys: SigningKeys;
+  readonly providerKeys: ProviderKeys;
   readonly presentedTokens: PresentedLookup;
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;

@@ -3,6 +3,7 @@ import { audiencesApi } from './audiences/audiences.api.ts';
 import { authenticationContextsApi } from './authentication-contexts/authentication-contexts.api.ts';
 import type { Context } from './context.ts';
 import { externalIdentitiesApi } from './external-identities/external-identities.api.ts';
+import { federationApi } from './federation/federation.api.ts';
 import { groupsApi } from './groups/groups.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { identityProvidersApi } from './identity-providers/identity-providers.api.ts';
@@ -29,6 +30,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...audiencesApi,
   ...groupsApi,
   ...identityProvidersApi,
+  ...federationApi,
   ...serviceAccountsApi,
   ...platformAccessTokensApi,
   ...legacyCredentialsApi,

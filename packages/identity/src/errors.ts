@@ -4,6 +4,7 @@ const row = (status: number, react: string) => (when: string) => ({ status, when
 
 const malformed = row(400, 'Fix the request.');
 const credential = row(401, 'Get a new credential; the answer never says what is wrong with this one.');
+const upstream = row(401, 'Sign in at the identity provider again.');
 const forbidden = row(403, 'Ask for less, or have the rights widened.');
 const absent = row(404, 'Check the identifier and the tenant.');
 const conflict = row(409, 'Read the state again, then decide.');
@@ -16,8 +17,14 @@ export const errors = {
 
   unauthorized: row(401, 'Send the admin secret.')('The admin header is missing, empty or wrong.'),
   invalid_token: credential(
-    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active.',
+    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; an upstream token is malformed or no ID token.',
   ),
+  unsupported_algorithm: upstream('The upstream token is signed by an algorithm that is not accepted.'),
+  unknown_signing_key: upstream('The upstream token names no key of its provider.'),
+  invalid_signature: upstream('The signature of the upstream token does not fit.'),
+  token_expired: upstream('The upstream token has expired.'),
+  invalid_audience: upstream('The upstream token is meant for somebody else.'),
+  missing_subject_claim: upstream('The upstream token does not say whom it is about.'),
   invalid_client: credential(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
   ),
@@ -35,6 +42,14 @@ export const errors = {
     'Record a fresh sign-in of the person.',
   )('The newest sign-in is older than the allowed age.'),
 
+  step_up_required: row(
+    403,
+    'Sign in at the identity provider by a stronger method.',
+  )('The sign-in lacks an `acr` or `amr` that the provider is registered with.'),
+  identity_disabled: forbidden('The external identity is disabled.'),
+  principal_disabled: forbidden('The principal behind the external identity is paused or disabled.'),
+  principal_not_in_tenant: forbidden('The person is known, but not as a member of this tenant.'),
+
   tenant_not_found: absent('There is no such tenant, or it is not active.'),
   principal_not_found: absent('There is no such principal with an active membership in the tenant.'),
   external_identity_not_found: absent('The principal has no such external identity.'),
@@ -51,6 +66,9 @@ export const errors = {
 
   tenant_id_exists: exists('A tenant has this id.'),
   tenant_slug_exists: exists('A tenant has this slug.'),
+  external_identity_conflict: conflict(
+    'The subject and the external id of the upstream token belong to different identities.',
+  ),
   external_identity_exists: exists('The issuer and subject are linked already, here or in another tenant.'),
   identity_provider_managed: conflict(
     "The tenant's identity provider of this issuer links its people itself.",
@@ -91,7 +109,11 @@ export const errors = {
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
   expiry_too_long: invalid('The token would live longer than the allowed maximum.'),
   invalid_scope: invalid('A scope has 1 to 120 characters.'),
-  invalid_issuer: invalid('The issuer of an identity provider is an http or https address.'),
+  invalid_issuer: {
+    ...invalid('The issuer of an identity provider is an http or https address.'),
+    // An upstream token of another issuer.
+    otherStatus: 401,
+  },
   invalid_credential_material: invalid('The prefix or the hash of the key is not hexadecimal.'),
   compatibility_window_too_long: invalid('The imported key would live longer than the allowed maximum.'),
 
@@ -99,6 +121,10 @@ export const errors = {
     500,
     'Report it with the request id.',
   )('A failure of ours, or no signing key is configured. `detail` holds no code.'),
+  identity_provider_unavailable: row(
+    503,
+    'Retry after the seconds that Retry-After names.',
+  )('The identity provider does not answer, and its keys are too old to be used.'),
   unavailable: row(
     503,
     'Retry after the seconds that Retry-After names.',

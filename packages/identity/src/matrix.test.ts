@@ -5,6 +5,7 @@ import { digestStore } from '@baton/kernel/testing/store-digest';
 import { endpointName, type Operation } from '@baton/kernel/service';
 import pg from 'pg';
 import { endpoints } from './endpoints.ts';
+import { startUpstream, type Upstream, upstreamAudience } from './federation/testing/upstream.ts';
 import { bodyBytesMax } from './runtime.ts';
 import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
 import {
@@ -56,7 +57,11 @@ function isProblem(problem: unknown): boolean {
 }
 
 async function start(): Promise<MatrixService> {
-  const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+  const identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+  });
+  const upstream = await startUpstream();
   const store = new pg.Pool({ connectionString: identity.databaseUrl });
   const other = await makeTenant(identity);
   await makeAudience(identity, other, 'theirs');
@@ -80,7 +85,7 @@ async function start(): Promise<MatrixService> {
       if (caller === 'allowed') return auth === undefined ? adminHeader : {};
       return caller === 'anonymous' && auth === undefined ? {} : undefined;
     },
-    prepare: (endpoint) => prepare(identity, endpoint),
+    prepare: (endpoint) => prepare(identity, upstream, endpoint),
     // The administrator may use any tenant; it is the objects that belong to one.
     foreign: async ({ params }, name) =>
       name === 'tenantId' && Object.keys(params).length === 1 ? undefined : foreign[name],
@@ -89,12 +94,13 @@ async function start(): Promise<MatrixService> {
     async close() {
       await store.end();
       await identity.close();
+      await upstream.close();
     },
   };
 }
 
 /** A tenant with one of everything, and what the endpoint wants to be accepted. */
-async function prepare(identity: TestIdentity, endpoint: Operation): Promise<Prepared> {
+async function prepare(identity: TestIdentity, upstream: Upstream, endpoint: Operation): Promise<Prepared> {
   const { tenantId, principalId, token, credential } = await makeBearer(identity);
   const params: Record<string, string> = {
     tenantId,
@@ -130,6 +136,12 @@ async function prepare(identity: TestIdentity, endpoint: Operation): Promise<Pre
       return withBody({ principalId });
     case 'POST /tenants/{tenantId}/identity-providers':
       return withBody({ issuer: `https://${randomUUID()}.example.com` });
+    case 'POST /tenants/{tenantId}/federation:authenticate':
+    case 'POST /tenants/{tenantId}/federation:exchange': {
+      const provider = { key: 'corporate', issuer: upstream.issuer, audience: upstreamAudience };
+      await made(identity.post(`/tenants/${tenantId}/identity-providers`, provider));
+      return withBody({ token: await upstream.sign({ sub: randomUUID() }) });
+    }
     case 'GET /tenants/{tenantId}/identity-providers/{key}':
     case 'PATCH /tenants/{tenantId}/identity-providers/{key}':
     case 'POST /tenants/{tenantId}/identity-providers/{key}:disable':

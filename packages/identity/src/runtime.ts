@@ -12,6 +12,7 @@ import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
+import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
@@ -51,12 +52,24 @@ export interface RuntimeParts {
   signingKeys: SigningKeys;
   presentedTokens: PresentedLookup;
   clients: ClientLookup;
+  providerKeys: ProviderKeys;
   ledger: ExchangeLedger;
 }
 
 /** Identity's side of the request pipeline (contract, section 1). */
 export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
-  const { settings, pool, log, metrics, counters, signingKeys, presentedTokens, clients, ledger } = parts;
+  const {
+    settings,
+    pool,
+    log,
+    metrics,
+    counters,
+    signingKeys,
+    providerKeys,
+    presentedTokens,
+    clients,
+    ledger,
+  } = parts;
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN);
   return {
     name: 'identity',
@@ -79,7 +92,9 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       db,
       caller: call.caller,
       settings,
+      pool,
       signingKeys,
+      providerKeys,
       presentedTokens,
       clients,
       ledger,
@@ -98,7 +113,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
 export function renderError(error: unknown): RenderedError {
   if (error instanceof Refusal && error.code in errors)
     return {
-      status: errors[error.code as ErrorCode].status,
+      status: error.status ?? errors[error.code as ErrorCode].status,
       body: { detail: error.code },
       headers: error.headers,
     };

@@ -16,7 +16,13 @@ export const endpoint = endpointsOf<{
 export function fail(
   code: ErrorCode,
   details?: Details,
-  options?: { headers?: Record<string, string>; reason?: string; commits?: boolean; cause?: unknown },
+  options?: {
+    headers?: Record<string, string>;
+    reason?: string;
+    commits?: boolean;
+    status?: number;
+    cause?: unknown;
+  },
 ): never {
   throw new Refusal(code, details, options);
 }

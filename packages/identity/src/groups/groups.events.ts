@@ -21,3 +21,9 @@ export const groupMembershipAdded = defineEvent(
   'group',
   z.strictObject({ groupId: Uuid, principalId: Uuid, ...origin }),
 );
+
+export const groupMembershipRemoved = defineEvent(
+  'group_membership.removed',
+  'group',
+  z.strictObject({ groupId: Uuid, principalId: Uuid, ...origin }),
+);

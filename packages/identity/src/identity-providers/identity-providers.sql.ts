@@ -79,6 +79,16 @@ export function lockProvider(tenantId: string, key: string) {
     for no key update`;
 }
 
+/** The provider that signs people in: active, in an active tenant, with the issuer as it was registered. */
+export function findOpenProvider(tenantId: string, key: string) {
+  return sql<ProviderRow & { registered_issuer: string }>`
+    select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
+      p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
+      p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.status, p.created_at
+    from identity_providers p join tenants t on t.id = p.tenant_id
+    where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'`;
+}
+
 export function updateProvider(id: string, choices: ProviderChoices) {
   return sql`
     update identity_providers set audience = ${choices.audience}, jwks_uri = ${choices.jwks_uri},

@@ -14,6 +14,7 @@ import {
   identityProviderUpdated,
 } from './identity-providers.events.ts';
 import {
+  findOpenProvider,
   findProvider,
   findProviders,
   insertProvider,
@@ -23,6 +24,12 @@ import {
   updateProvider,
   updateProviderStatus,
 } from './identity-providers.sql.ts';
+
+/** A provider that people may sign in through now. */
+export interface OpenProvider extends ProviderRow {
+  /** With the slashes that `issuer` has lost, if there were any. */
+  registered_issuer: string;
+}
 
 /**
  * Registers an identity provider (contract, section 9.1).
@@ -60,6 +67,11 @@ export async function listProviders(db: Db, tenantId: string): Promise<ProviderR
 /** @throws Refusal `identity_provider_not_found` */
 export async function readProvider(db: Db, tenantId: string, key: string): Promise<ProviderRow> {
   return (await db.row(findProvider(tenantId, key))) ?? fail('identity_provider_not_found');
+}
+
+/** @throws Refusal `identity_provider_not_found` for one that is absent or disabled, or whose tenant is */
+export async function requireOpenProvider(db: Db, tenantId: string, key: string): Promise<OpenProvider> {
+  return (await db.row(findOpenProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
 /**

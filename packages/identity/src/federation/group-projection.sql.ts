@@ -1,0 +1,56 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Those that are missing; a rival that makes one at this moment is waited for. In the order of their keys. */
+export function insertFederatedGroups(
+  tenantId: string,
+  groups: readonly { readonly id: string; readonly key: string }[],
+) {
+  return sql<{ id: string; key: string }>`
+    insert into groups (id, tenant_id, key, name, source)
+    select made.id, ${tenantId}, made.key, made.key, 'federated'
+    from unnest(${groups.map(({ id }) => id)}::uuid[], ${groups.map(({ key }) => key)}::text[]) as made (id, key)
+    order by made.key
+    on conflict (tenant_id, key) do nothing
+    returning id, key`;
+}
+
+export function findGroupsByKey(tenantId: string, keys: readonly string[]) {
+  return sql<{ id: string; key: string }>`
+    select id, key from groups
+    where tenant_id = ${tenantId} and key = any (${keys}::text[])
+    order by key collate "C"`;
+}
+
+export interface Projection {
+  tenantId: string;
+  principalId: string;
+  providerId: string;
+  groupIds: readonly string[];
+}
+
+/** Only what this provider has brought. */
+export function deleteOtherMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
+  return sql<{ group_id: string }>`
+    delete from group_members
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and source = 'federated'
+      and identity_provider_id = ${providerId} and group_id <> all (${groupIds}::uuid[])
+    returning group_id`;
+}
+
+/** A membership from another source stays as it is. */
+export function insertMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
+  return sql<{ group_id: string }>`
+    insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)
+    select gen_random_uuid(), ${tenantId}, wanted.id, ${principalId}, 'federated', ${providerId}
+    from unnest(${groupIds}::uuid[]) as wanted (id)
+    on conflict (group_id, principal_id) do nothing
+    returning group_id`;
+}
+
+export function findProjectedGroups(person: Omit<Projection, 'groupIds'>) {
+  return sql<{ key: string }>`
+    select g.key from group_members m join groups g on g.id = m.group_id
+    where m.tenant_id = ${person.tenantId} and m.principal_id = ${person.principalId} and m.source = 'federated'
+      and m.identity_provider_id = ${person.providerId}
+    order by g.key collate "C"`;
+}

@@ -1,0 +1,111 @@
+import { sql } from '@baton/kernel/sql';
+
+/** An external identity that a token may mean. */
+export interface LinkRow {
+  id: string;
+  principal_id: string;
+  subject: string;
+  external_id: string;
+  status: 'active' | 'disabled';
+  identity_provider_id: string | null;
+  has_subject: boolean;
+  has_external_id: boolean;
+}
+
+/** What a token says, next to the provider it came through. */
+export interface LinkQuestion {
+  providerId: string;
+  issuer: string;
+  subject: string;
+  externalId: string;
+}
+
+/** By issuer and subject in all tenants, and by the external id at the provider: two rows at most. */
+export function findLinks({ providerId, issuer, subject, externalId }: LinkQuestion) {
+  return sql<{ principal_id: string }>`
+    select principal_id from external_identities
+    where (rtrim(issuer, '/') = ${issuer} and subject = ${subject})
+      or (identity_provider_id = ${providerId} and external_id = ${externalId} and external_id <> '')
+    order by id`;
+}
+
+export function lockLinks({ providerId, issuer, subject, externalId }: LinkQuestion) {
+  return sql<LinkRow>`
+    select id, principal_id, subject, external_id, status, identity_provider_id,
+      rtrim(issuer, '/') = ${issuer} and subject = ${subject} as has_subject,
+      coalesce(identity_provider_id = ${providerId} and external_id = ${externalId}, false) as has_external_id
+    from external_identities
+    where (rtrim(issuer, '/') = ${issuer} and subject = ${subject})
+      or (identity_provider_id = ${providerId} and external_id = ${externalId} and external_id <> '')
+    order by id
+    for no key update`;
+}
+
+export interface PersonRow {
+  id: string;
+  kind: string;
+  status: 'active' | 'paused' | 'disabled';
+  is_member: boolean;
+}
+
+/** Against a disable at the same time; of any status and tenant. */
+export function sharePeople(tenantId: string, principalIds: readonly string[]) {
+  return sql<PersonRow>`
+    select p.id, p.kind, p.status, exists (
+      select from memberships m
+      where m.tenant_id = ${tenantId} and m.principal_id = p.id and m.status = 'active') as is_member
+    from principals p where p.id = any (${principalIds}::uuid[])
+    order by p.id
+    for share of p`;
+}
+
+/** Fails on a unique index when a rival links the same at this moment: the sign-in is then tried again. */
+export function insertLink(
+  link: LinkQuestion & { id: string; tenantId: string; principalId: string; acr: string | null },
+) {
+  return sql`
+    insert into external_identities (id, tenant_id, principal_id, issuer, subject, source, identity_provider_id,
+      external_id, last_sign_in_at, last_acr)
+    values (${link.id}, ${link.tenantId}, ${link.principalId}, ${link.issuer}, ${link.subject}, 'federated',
+      ${link.providerId}, ${link.externalId}, now(), ${link.acr})`;
+}
+
+/**
+ * Notes a sign-in: an identity without a provider is adopted, an empty external id at this provider is filled, the
+ * subject follows the token.
+ */
+export function updateLink(
+  id: string,
+  { providerId, subject, externalId }: LinkQuestion,
+  acr: string | null,
+) {
+  return sql`
+    update external_identities set
+      identity_provider_id = coalesce(identity_provider_id, ${providerId}),
+      source = case when identity_provider_id is null then 'federated' else source end,
+      external_id = case
+        when external_id = '' and coalesce(identity_provider_id, ${providerId}) = ${providerId} then ${externalId}
+        else external_id
+      end,
+      subject = ${subject}, last_sign_in_at = now(), last_acr = ${acr}
+    where id = ${id}`;
+}
+
+export function insertFederatedContext(context: {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  externalIdentityId: string;
+  issuer: string;
+  acr: string | null;
+  amr: readonly string[];
+  /** Null is now, and the future is now too. */
+  authTime: string | null;
+}) {
+  return sql<{ auth_time: string }>`
+    insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
+      source)
+    values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
+      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'federation')
+    returning auth_time`;
+}

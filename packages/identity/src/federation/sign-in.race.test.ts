@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { journalTypes } from '../testing/records.ts';
+import { makeRealm, newSubject, signInBy } from './testing/sign-in.ts';
+import { startUpstream, type Upstream } from './testing/upstream.ts';
+
+let identity: TestIdentity;
+let other: TestIdentity;
+let upstream: Upstream;
+before(async () => {
+  identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+  });
+  other = await identity.another();
+  upstream = await startUpstream();
+});
+after(async () => {
+  await identity.close();
+  await upstream.close();
+});
+
+test('simultaneous first sign-ins through two processes make one person, and all of them succeed', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const realm = await makeRealm(identity, upstream, {
+      groupMappings: { a: 'alpha', b: 'beta', c: 'gamma' },
+    });
+    const token = await upstream.sign({ sub: newSubject(), groups: ['a', 'b', 'c'] });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        signInBy(n % 2 === 0 ? identity : other, realm, token, n % 3 === 0 ? 'exchange' : 'authenticate'),
+      ),
+    );
+    assert.deepEqual(
+      [...new Set(answers.map(({ status, body }) => `${status} ${body.detail ?? ''}`))],
+      ['200 '],
+    );
+    assert.equal(new Set(answers.map(({ body }) => body.principalId)).size, 1);
+    const types = await journalTypes(identity, realm.tenantId);
+    const made = ['principal.created', 'external_identity.linked', 'group.created', 'group_membership.added'];
+    assert.deepEqual(
+      made.map((type) => types.filter((written) => written === type).length),
+      [1, 1, 3, 3],
+    );
+    const { count } = (await identity.pool.row<{ count: number }>(sql`
+      select count(*) from memberships m join principals p on p.id = m.principal_id
+      where m.tenant_id = ${realm.tenantId} and p.kind = 'human'`)) ?? { count: 0 };
+    assert.equal(count, 1);
+  }
+});
+
+test('first sign-ins of many people into the same new groups make each group once', async () => {
+  const groups = Array.from({ length: 20 }, (_, n) => `group-${n}`);
+  const groupMappings = Object.fromEntries(groups.map((name) => [name, `our-${name}`]));
+  const realm = await makeRealm(identity, upstream, { groupMappings });
+  const tokens = await Promise.all(
+    Array.from({ length: 16 }, (_, n) =>
+      upstream.sign({ sub: newSubject(), groups: n % 2 === 0 ? groups : groups.toReversed() }),
+    ),
+  );
+  const answers = await Promise.all(
+    tokens.map((token, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
+  );
+  for (const { status, body } of answers) assert.deepEqual([status, body.groups?.length], [200, 20]);
+  const types = await journalTypes(identity, realm.tenantId);
+  assert.equal(types.filter((type) => type === 'group.created').length, 20);
+  assert.equal(types.filter((type) => type === 'group_membership.added').length, 320);
+});
+
+test('a subject that changes in two sign-ins at once stays one person', async () => {
+  const realm = await makeRealm(identity, upstream, { externalIdClaim: 'employee' });
+  const first = await upstream.sign({ sub: newSubject(), employee: 'e-1' });
+  const { principalId } = (await signInBy(identity, realm, first)).body;
+  const tokens = await Promise.all(
+    Array.from({ length: 8 }, () => upstream.sign({ sub: newSubject(), employee: 'e-1' })),
+  );
+  const answers = await Promise.all(
+    tokens.map((token, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
+  );
+  for (const { status, body } of answers) assert.deepEqual([status, body.principalId], [200, principalId]);
+});
+
+test('a disable and sign-ins at the same time: after it nobody gets in, and nothing waits for ever', async () => {
+  const realm = await makeRealm(identity, upstream);
+  const token = await upstream.sign({ sub: newSubject() });
+  const { principalId } = (await signInBy(identity, realm, token)).body;
+  const path = `/tenants/${realm.tenantId}/principals/${principalId}:disable`;
+  const [disabled, ...answers] = await Promise.all([
+    identity.post(path),
+    ...Array.from({ length: 8 }, (_, n) =>
+      signInBy(n % 2 === 0 ? identity : other, realm, token, 'exchange'),
+    ),
+  ]);
+  assert.equal(disabled.status, 200);
+  for (const { status, body } of answers)
+    assert.ok(status === 200 || body.detail === 'principal_disabled', `${status} ${body.detail}`);
+  assert.equal((await signInBy(other, realm, token)).body.detail, 'principal_disabled');
+});

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer, TestIdentity } from '../../testing/identity.ts';
+import { made, makeAudience, makeTenant } from '../../testing/objects.ts';
+import { type Upstream, upstreamAudience } from './upstream.ts';
+
+/** The two ways to sign in: what holds for one holds for the other. */
+export const routes = ['authenticate', 'exchange'] as const;
+export type Route = (typeof routes)[number];
+
+export interface Realm {
+  readonly tenantId: string;
+  readonly providerId: string;
+  readonly key: string;
+}
+
+/** A tenant with an audience and one identity provider. */
+export async function makeRealm(
+  identity: TestIdentity,
+  upstream: Upstream,
+  changes: object = {},
+): Promise<Realm> {
+  const tenantId = await makeTenant(identity);
+  await makeAudience(identity, tenantId);
+  const key = `idp-${randomUUID().slice(0, 8)}`;
+  const wanted = { key, issuer: upstream.issuer, audience: upstreamAudience, ...changes };
+  const { id } = await made(identity.post(`/tenants/${tenantId}/identity-providers`, wanted));
+  return { tenantId, providerId: id, key };
+}
+
+export function signInBy(
+  identity: TestIdentity,
+  { tenantId, key }: Realm,
+  token: string,
+  route: Route = 'authenticate',
+  more: object = {},
+): Promise<Answer> {
+  const exchange = route === 'exchange' ? { audience: 'control-plane' } : {};
+  return identity.request('POST', `/api/v1/tenants/${tenantId}/federation:${route}`, {
+    body: { identityProvider: key, token, ...exchange, ...more },
+  });
+}
+
+export const newSubject = () => `subject-${randomUUID()}`;

@@ -1,0 +1,100 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SignJWT } from 'jose';
+
+/** A key of the upstream provider, with the algorithm that it signs by. */
+export interface SigningPair {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** An identity provider that publishes and signs whatever a test wants. */
+export interface Upstream {
+  readonly issuer: string;
+  readonly key: SigningPair;
+  /** What was asked for, in order. */
+  readonly asked: string[];
+  /** What the key document holds from now on; undefined breaks the provider down. */
+  publish(keys: readonly object[] | undefined): void;
+  /** Answers late from now on until `end`; `asked` resolves at the first request. */
+  delay(ms: number): { asked: Promise<void>; end(): void };
+  /** An ID token; `changes` replace claims, and undefined takes one away. */
+  sign(changes?: object, header?: object, key?: SigningPair): Promise<string>;
+  close(): Promise<void>;
+}
+
+export const upstreamAudience = 'baton-at-upstream';
+
+export function makePair(kid: string, alg = 'RS256'): SigningPair {
+  const curves: Record<string, string> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
+  const namedCurve = curves[alg];
+  const pair =
+    namedCurve === undefined
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve });
+  return { kid, alg, ...pair };
+}
+
+export function jwkOf({ kid, publicKey }: SigningPair, changes: object = {}): object {
+  return { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', ...changes };
+}
+
+export const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+/** A claim that is undefined is left out by JSON. */
+export function claimsOf(issuer: string, changes: object = {}): Record<string, unknown> {
+  const iat = nowSeconds();
+  return { iss: issuer, sub: 'subject-of-nobody', aud: upstreamAudience, iat, exp: iat + 300, ...changes };
+}
+
+export async function startUpstream(): Promise<Upstream> {
+  const asked: string[] = [];
+  const key = makePair('upstream-1');
+  let published: readonly object[] | undefined = [jwkOf(key)];
+  let delayMs = 0;
+  let noticed = () => {};
+  const server = createServer(async (req, res) => {
+    asked.push(req.url ?? '');
+    noticed();
+    if (delayMs > 0) await sleep(delayMs);
+    if (published === undefined) res.writeHead(503).end();
+    else if (req.url === '/.well-known/openid-configuration')
+      res.end(JSON.stringify({ issuer, jwks_uri: `${issuer}/keys` }));
+    else if (req.url === '/keys') res.end(JSON.stringify({ keys: published }));
+    else res.writeHead(404).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    issuer,
+    key,
+    asked,
+    publish(keys) {
+      published = keys;
+    },
+    delay(ms) {
+      delayMs = ms;
+      const first = new Promise<void>((done) => {
+        noticed = done;
+      });
+      return {
+        asked: first,
+        end() {
+          delayMs = 0;
+        },
+      };
+    },
+    sign: (changes = {}, header = {}, { kid, alg, privateKey } = key) =>
+      new SignJWT(claimsOf(issuer, changes))
+        .setProtectedHeader({ alg, kid, typ: 'JWT', ...header })
+        .sign(privateKey),
+    close() {
+      server.closeAllConnections();
+      return new Promise((done) => server.close(() => done()));
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+
+/** A public key of an identity provider. */
+export interface UpstreamKey {
+  readonly key: KeyObject;
+  /** The only algorithm it is for, where the provider says so. */
+  readonly alg: string | undefined;
+}
+
+/** Public keys by `kid`. */
+export type KeySet = ReadonlyMap<string, UpstreamKey>;
+
+/** A key document that says nothing: not of its form, or too long. */
+export class KeyDocumentError extends Error {
+  override readonly name = 'KeyDocumentError';
+}
+
+const keysMax = 100;
+const modulusBitsMin = 2048;
+
+/**
+ * Reads a key document (RFC 7517). What can't verify a signature of ours is left out: symmetric keys, those for
+ * encryption, those without a name, weak ones, unknown kinds. A name that two keys bear names neither.
+ * @throws KeyDocumentError
+ */
+export function parseKeySet(document: unknown): KeySet {
+  const keys = (document as { keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys)) throw new KeyDocumentError('the key document has no list of keys');
+  if (keys.length > keysMax) throw new KeyDocumentError(`the key document has more than ${keysMax} keys`);
+  const found = new Map<string, UpstreamKey>();
+  const seen = new Set<string>();
+  for (const jwk of keys as unknown[]) {
+    const kid = nameOf(jwk);
+    if (kid === undefined) continue;
+    const key = seen.has(kid) ? undefined : parseKey(jwk as JsonWebKey);
+    seen.add(kid);
+    if (key === undefined) found.delete(kid);
+    else found.set(kid, key);
+  }
+  return found;
+}
+
+function nameOf(jwk: unknown): string | undefined {
+  const { kid } = (jwk ?? {}) as { kid?: unknown };
+  return typeof kid === 'string' && kid !== '' ? kid : undefined;
+}
+
+function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
+  const { kty, use, key_ops: operations, alg, n, e, crv, x, y } = jwk as Record<string, unknown>;
+  const isForSignatures = use === undefined || use === 'sig';
+  const verifies = !Array.isArray(operations) || operations.includes('verify');
+  if (!isForSignatures || !verifies) return undefined;
+  if (alg !== undefined && typeof alg !== 'string') return undefined;
+  try {
+    // Only the public members are passed on, whatever else was published.
+    if (kty === 'RSA') return strongEnough({ key: importKey({ kty, n, e }), alg });
+    if (kty === 'EC') return { key: importKey({ kty, crv, x, y }), alg };
+  } catch {
+    return undefined;
+  }
+  return undefined;
+}
+
+function importKey(jwk: Record<string, unknown>): KeyObject {
+  return createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
+}
+
+function strongEnough(key: UpstreamKey): UpstreamKey | undefined {
+  return (key.key.asymmetricKeyDetails?.modulusLength ?? 0) >= modulusBitsMin ? key : undefined;
+}
