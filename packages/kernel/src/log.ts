@@ -31,7 +31,8 @@ export function createLog(options: {
 
 /**
  * An error without the values that a client sent: PostgreSQL repeats rows in `detail`, which can hold hashes, and a
- * malformed value in its message, as the JSON parser does.
+ * malformed value in its message, as the JSON parser does. In `where` it repeats parameters and JSON: of that only the
+ * names of functions are kept.
  */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -46,7 +47,7 @@ function errorFields(error: unknown): unknown {
     code,
     constraint,
     table,
-    where,
+    where: String(where ?? '').match(/^PL\/pgSQL function [^\n]*/m)?.[0],
     stack: stack?.replace(error.message, () => message),
     cause,
   };
