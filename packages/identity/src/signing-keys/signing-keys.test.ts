@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { startDatabaseProxy } from '../testing/database-proxy.ts';
 import { makeAudience, makeBearer, makeServiceAccount } from '../testing/objects.ts';
 import { storeCounts } from '../testing/records.ts';
 
@@ -134,6 +135,30 @@ describe('the key itself', () => {
     assert.match(formerThumbprint, /^[\w-]{43}$/);
     assert.notEqual(thumbprint, formerThumbprint);
   });
+});
+
+test('when a reload fails, also in the store or because the file is gone, the former key stays in use', async (t) => {
+  const file = join(folder, 'vanishing.pem');
+  await writeFile(file, testSigningKey());
+  const store = await startDatabaseProxy(keyless.databaseUrl);
+  t.after(() => store.cut());
+  const identity = await keyless.another({
+    IAM_SIGNING_KEY_FILE: file,
+    IAM_SIGNING_KEY_ID: 'vanishing',
+    IAM_DATABASE_URL: store.url,
+  });
+  const former = await readJwks(identity);
+  const stays = async () => {
+    const before = identity.logged.length;
+    await identity.service.reloadSigningKey();
+    assert.ok(identity.logged.slice(before).some((line) => line.includes('the former one stays in use')));
+    assert.deepEqual((await readJwks(identity)).body, former.body);
+  };
+  await rm(file);
+  await stays();
+  await writeFile(file, makeRsaKey(3072));
+  await store.cut();
+  await stays();
 });
 
 test('when too many signatures wait, an exchange answers 503 with Retry-After and the others succeed', async () => {

@@ -3,7 +3,7 @@ import type { Logger } from '@baton/kernel/log';
 import { type JWTPayload, SignJWT } from 'jose';
 import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
-import { readSigningKey, type SigningKey } from './signing-key.ts';
+import { readSigningKey, type SigningKey, SigningKeyError } from './signing-key.ts';
 import { rememberKey } from './signing-keys.sql.ts';
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
@@ -31,17 +31,18 @@ export class SigningKeys {
 
   /**
    * Reads the key from its settings again, and compares it with the one that was last used under its name.
-   * @throws SigningKeyError; the key that was in use then stays in use
+   * @throws SigningKeyError, also for a key that is gone, or what the store threw; the key that was in use stays in use
    */
   async load(settings: Settings, pool: Pool, log: Logger): Promise<void> {
     const key = await readSigningKey(settings);
-    this.#key = key;
     if (key === undefined) {
+      if (this.#key !== undefined) throw new SigningKeyError('The signing key is gone.');
       log.warn('no signing key: the key document and every exchange answer 500 until one is configured');
       return;
     }
     const { kid, thumbprint } = key;
     const former = (await pool.row(rememberKey(kid, thumbprint)))?.former_thumbprint;
+    this.#key = key;
     if (former !== undefined && former !== thumbprint) {
       log.warn(
         { kid, thumbprint, formerThumbprint: former },
