@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Db } from './db.ts';
 import { sqlState } from './db.ts';
+import { deleteDueKeys, deleteKey, findKey, insertKey, updateKey } from './idempotency.sql.ts';
 import { Refusal } from './refusal.ts';
-import { sql } from './sql.ts';
 
 /**
  * The store of answered keys (core, section 1.7). The key is taken inside the transaction of its command: a rival with
@@ -83,17 +83,7 @@ export async function takeKey(
   { storedSeconds, waitSeconds }: IdempotencyOptions,
 ): Promise<StoredAnswer | undefined> {
   try {
-    const taken = await tx.run(sql`
-      with bound as (
-        select current_setting('lock_timeout') as usual, set_config('lock_timeout', ${`${waitSeconds * 1000}`}, true)
-      )
-      insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
-      select ${call.tenantId}, ${call.key}, ${call.fingerprint}, now() + make_interval(secs => ${storedSeconds})
-      from bound
-      on conflict (tenant_id, key) do update
-        set fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, status = null, body = null
-        where idempotency_keys.expires_at <= now()
-      returning set_config('lock_timeout', (select usual from bound), true)`);
+    const taken = await tx.run(insertKey(call, storedSeconds, waitSeconds * 1000));
     if (taken === 1) return undefined;
   } catch (error) {
     // Waiting can end by either timeout, whichever is the shorter.
@@ -101,9 +91,7 @@ export async function takeKey(
       throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
     throw error;
   }
-  const stored = await tx.row<{ fingerprint: string; status: number; body: unknown }>(sql`
-    select fingerprint, status, body from idempotency_keys
-    where tenant_id = ${call.tenantId} and key = ${call.key}`);
+  const stored = await tx.row(findKey(call));
   if (stored === undefined)
     throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
   if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
@@ -113,19 +101,17 @@ export async function takeKey(
 /** Keeps the answer with the key, one-time secrets replaced by null. */
 export async function storeAnswer(
   tx: Db,
-  { tenantId, key }: KeyedCall,
+  call: KeyedCall,
   answer: StoredAnswer,
   secrets: readonly string[],
 ): Promise<void> {
   const body = answer.body === undefined ? null : JSON.stringify(withoutSecrets(answer.body, secrets));
-  await tx.run(sql`
-    update idempotency_keys set status = ${answer.status}, body = ${body}
-    where tenant_id = ${tenantId} and key = ${key}`);
+  await tx.run(updateKey(call, answer.status, body));
 }
 
 /** Frees a key whose command was refused and yet committed. */
-export async function freeKey(tx: Db, { tenantId, key }: KeyedCall): Promise<void> {
-  await tx.run(sql`delete from idempotency_keys where tenant_id = ${tenantId} and key = ${key}`);
+export async function freeKey(tx: Db, call: KeyedCall): Promise<void> {
+  await tx.run(deleteKey(call));
 }
 
 function withoutSecrets(body: unknown, secrets: readonly string[]): unknown {
@@ -142,7 +128,5 @@ function withoutSecrets(body: unknown, secrets: readonly string[]): unknown {
 
 /** Deletes rows past their expiry, `rowsMax` at most; returns how many. */
 export function deleteExpiredKeys(db: Db, rowsMax: number): Promise<number> {
-  return db.run(sql`
-    delete from idempotency_keys where ctid in (
-      select ctid from idempotency_keys where expires_at <= now() limit ${rowsMax})`);
+  return db.run(deleteDueKeys(rowsMax));
 }
