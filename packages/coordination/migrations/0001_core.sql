@@ -89,6 +89,8 @@ create table sessions (
   metadata jsonb not null default '{}',
   started_at timestamptz(3) not null default now(),
   heartbeat_at timestamptz(3) not null default now(),
+  -- The length it was taken for: a heartbeat that names none renews by it.
+  lease_seconds integer not null default 300,
   expires_at timestamptz(3) not null,
   ended_at timestamptz(3)
 );
@@ -256,6 +258,8 @@ create table claims (
   intent text not null default '',
   acquired_at timestamptz(3) not null default now(),
   heartbeat_at timestamptz(3) not null default now(),
+  -- The length it was taken for: a heartbeat that names none renews by it.
+  lease_seconds integer not null default 300,
   expires_at timestamptz(3) not null,
   released_at timestamptz(3),
   release_reason text,

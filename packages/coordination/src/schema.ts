@@ -44,6 +44,7 @@ interface ClaimsTable {
   intent: Generated<string>;
   acquired_at: Generated<string>;
   heartbeat_at: Generated<string>;
+  lease_seconds: Generated<number>;
   expires_at: string;
   released_at: string | null;
   release_reason: string | null;
@@ -187,6 +188,7 @@ interface SessionsTable {
   metadata: Generated<unknown>;
   started_at: Generated<string>;
   heartbeat_at: Generated<string>;
+  lease_seconds: Generated<number>;
   expires_at: string;
   ended_at: string | null;
 }

@@ -79,7 +79,8 @@ export const claimsApi = [
     method: 'POST',
     path: '/claims/{id}:heartbeat',
     summary: 'Extend or shorten the lease of a claim.',
-    description: 'For its holder, or with `claims.manage`. Beat every third of the lease.',
+    description:
+      'For its holder, or with `claims.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was taken for.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z.strictObject({ ttlSeconds: z.int().nullish() }),

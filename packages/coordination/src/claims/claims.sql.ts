@@ -75,9 +75,10 @@ export function takeLease(request: LeaseRequest) {
       where c.id = dead.id and c.status = 'active'
       returning c.id, c.task_id, c.session_id, dead.reason
     ), made as (
-      insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, expires_at)
+      insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
+        expires_at)
       select ${request.claimId}, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
-        taken.claim_epoch, ${request.intent}, taken.lease_expires_at
+        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.lease_expires_at
       -- joined, so that the dead claim is off the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
       returning *

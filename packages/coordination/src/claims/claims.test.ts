@@ -258,7 +258,7 @@ describe('GET /claims', () => {
 describe('POST /claims/{id}:heartbeat', () => {
   test('moves the lease of the claim and its task together, may shorten it, and writes no event', async () => {
     const task = await makeTask(baton);
-    const claim = await claimTask(worker, task.id);
+    const claim = await claimTask(worker, task.id, { ttlSeconds: 900 });
     const { version } = await readTask(task.id);
     for (const ttlSeconds of [600, 20]) {
       const beat = await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds }));
@@ -268,9 +268,10 @@ describe('POST /claims/{id}:heartbeat', () => {
       );
       assert.equal(row?.lease_expires_at, beat.expiresAt);
     }
-    for (const body of [{}, undefined]) {
+    // Without a length it is renewed by the one it was taken for, never cut to another.
+    for (const body of [{}, { ttlSeconds: null }, undefined]) {
       const beat = await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, body));
-      assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 300);
+      assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 900);
     }
     assert.equal((await readTask(task.id)).version, version);
     assert.deepEqual(await typesOf(task.id, claim.id), ['task.created', 'task.claimed']);

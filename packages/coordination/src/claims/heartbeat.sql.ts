@@ -13,11 +13,12 @@ export function beatClaim(beat: {
   claimId: string;
   callerId: string;
   mayManage: boolean;
-  ttlSeconds: number;
+  /** Null for the length that it was taken for. */
+  ttlSeconds: number | null;
 }) {
   return sql<ClaimRow>`
     with beaten as (
-      update tasks t set lease_expires_at = now() + make_interval(secs => ${beat.ttlSeconds})
+      update tasks t set lease_expires_at = now() + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, c.lease_seconds))
       from claims c join sessions s on s.id = c.session_id, principals caller
       where c.id = ${beat.claimId} and c.tenant_id = ${beat.tenantId} and t.id = c.task_id
         and t.active_claim_id = c.id and t.lease_expires_at > now()

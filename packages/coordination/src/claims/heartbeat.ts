@@ -12,7 +12,7 @@ import { beatClaim, type LeaseStateRow, lockTaskOfClaim, readLeaseState } from '
 const attemptsMax = 3;
 
 /**
- * Extends or shortens the lease of a claim (core, section 9). The usual case is one statement on its own, without an
+ * Extends or shortens the lease of a claim (core, section 9); without a length, by the one it was taken for. The usual case is one statement on its own, without an
  * event; only when it changes nothing is it repeated under the task's lock to say why.
  * @throws Refusal `not_found`, `claim_holder_mismatch`, `claim_not_active`, `claim_expired`, `session_not_active`,
  * `invalid_ttl`
@@ -23,9 +23,9 @@ export async function heartbeatClaim(
   ttlAsked: number | null | undefined,
 ): Promise<Claim> {
   const { db, tenantId, caller, settings } = context;
-  const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
-  const ttlSeconds = ttlAsked ?? usual;
-  const fits = ttlSeconds >= min && ttlSeconds <= max;
+  const { min, max } = leaseBounds(settings, 'CP_CLAIM');
+  const ttlSeconds = ttlAsked ?? null;
+  const fits = ttlSeconds === null || (ttlSeconds >= min && ttlSeconds <= max);
   const mayManage = holds(caller.permissions, 'claims.manage');
   const beat = () =>
     db.row(beatClaim({ tenantId, claimId, callerId: caller.principalId, mayManage, ttlSeconds }));

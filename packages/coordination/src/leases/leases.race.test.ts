@@ -302,3 +302,21 @@ test('claims of tasks that wait for each other, and their completions, overtake 
     );
   }
 });
+
+test('a heartbeat that meets the end of its delegation closes the session, and never fails', async () => {
+  const human = await baton.actor({ kind: 'human' });
+  const delegationId = await delegate(human, worker.actor, baton);
+  const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
+  // The heartbeat has looked at the delegation and waits for the session; meanwhile the delegation is revoked.
+  const beat = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`select from sessions where id = ${sessionId} for update`);
+    const asked = worker.actor.post(`/sessions/${sessionId}:heartbeat`, {}, { 'idempotency-key': sessionId });
+    await new Promise((done) => setTimeout(done, 200));
+    await endDelegation(baton, delegationId);
+    return { asked };
+  });
+  const { status, body } = await beat.asked;
+  assert.deepEqual([status, body.error?.code], [409, 'session_not_active'], JSON.stringify(body));
+  const closed = await done(worker.actor.get(`/sessions/${sessionId}`));
+  assert.equal(closed.status, 'closed');
+});

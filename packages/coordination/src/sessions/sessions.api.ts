@@ -103,7 +103,7 @@ export const sessionsApi = [
     path: '/sessions/{id}:heartbeat',
     summary: 'Extend the lease of a session.',
     description:
-      'For its owner, or with `sessions.manage`. Beat every third of the lease. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`.',
+      'For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({ ttlSeconds: z.int().nullish() }),

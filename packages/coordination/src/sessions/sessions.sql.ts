@@ -30,12 +30,12 @@ export function insertSession({ harness, ...session }: NewSession) {
   return sql<SessionRow>`
     insert into sessions (id, tenant_id, principal_id, on_behalf_of_id, delegation_id, client_name, client_version,
       control_level, harness_type, harness_version, protocol_version, hostname, harness_capabilities, environment,
-      metadata, expires_at)
+      metadata, lease_seconds, expires_at)
     values (${session.id}, ${session.tenantId}, ${session.principalId}, ${session.onBehalfOfId}, ${session.delegationId},
       ${session.clientName}, ${session.clientVersion}, ${session.controlLevel}, ${harness?.type ?? null},
       ${harness?.version ?? null}, ${harness?.protocolVersion ?? null}, ${harness?.hostname ?? null},
       ${harness?.capabilities ?? null}, ${environment}, ${JSON.stringify(session.metadata)},
-      now() + make_interval(secs => ${session.ttlSeconds}))
+      ${session.ttlSeconds}::integer, now() + make_interval(secs => ${session.ttlSeconds}))
     returning *`;
 }
 
@@ -84,11 +84,12 @@ export function beatSession(beat: {
   sessionId: string;
   callerId: string;
   mayManage: boolean;
-  ttlSeconds: number;
+  /** Null for the length that it was opened for. */
+  ttlSeconds: number | null;
 }) {
   return sql<SessionRow>`
     update sessions s
-    set heartbeat_at = now(), expires_at = now() + make_interval(secs => ${beat.ttlSeconds})
+    set heartbeat_at = now(), expires_at = now() + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))
     from principals caller
     where s.id = ${beat.sessionId} and s.tenant_id = ${beat.tenantId} and s.status = 'active' and s.expires_at > now()
       and (s.principal_id = ${beat.callerId} or ${beat.mayManage})

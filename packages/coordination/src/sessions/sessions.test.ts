@@ -166,14 +166,14 @@ test('GET /sessions pages newest first and filters by status', async () => {
 });
 
 test('a heartbeat moves the lease, may shorten it, and writes no event', async () => {
-  const session = await open(agent);
+  const session = await open(agent, { ttlSeconds: 900 });
   const beat = (await agent.post(`/sessions/${session.id}:heartbeat`, { ttlSeconds: 60 })).body;
   assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 60);
   assert.ok(beat.heartbeatAt >= session.heartbeatAt);
-  // `{}` and no body are equal
-  for (const body of [{}, undefined]) {
-    const usual = (await agent.post(`/sessions/${session.id}:heartbeat`, body)).body;
-    assert.equal(lifeSeconds(usual.heartbeatAt, usual.expiresAt), 300);
+  // `{}` and no body are equal: renewed by the length it was opened for, never cut to another.
+  for (const body of [{}, { ttlSeconds: null }, undefined]) {
+    const renewed = (await agent.post(`/sessions/${session.id}:heartbeat`, body)).body;
+    assert.equal(lifeSeconds(renewed.heartbeatAt, renewed.expiresAt), 900);
   }
   assert.equal((await baton.admin.post(`/sessions/${session.id}:heartbeat`)).status, 200);
   assert.deepEqual(

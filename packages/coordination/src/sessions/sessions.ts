@@ -99,7 +99,7 @@ export async function getSession(context: Context, sessionId: string): Promise<S
 }
 
 /**
- * Extends a session's lease. The usual case is one statement on its own, without an event. When it changes nothing it is
+ * Extends a session's lease; without a length, by the one it was opened for. The usual case is one statement on its own, without an event. When it changes nothing it is
  * repeated in a transaction that locks the session and says why; a lease found to be over is recorded with that refusal.
  * @throws Refusal `not_found`, `permission_denied`, `session_not_active`, `session_expired`, `invalid_ttl`
  */
@@ -108,8 +108,7 @@ export async function heartbeatSession(
   sessionId: string,
   ttlAsked: number | null | undefined,
 ): Promise<Session> {
-  const { min, usual, max } = leaseBounds(context.settings, 'CP_SESSION');
-  const ttlSeconds = ttlAsked ?? usual;
+  const ttlSeconds = ttlAsked ?? null;
   const beat = () =>
     context.db.row(
       beatSession({
@@ -121,10 +120,20 @@ export async function heartbeatSession(
       }),
     );
   if (!context.transactional) {
-    const row = ttlSeconds < min || ttlSeconds > max ? undefined : await beat();
+    const row = ttlSeconds === null || fitsSession(context, ttlSeconds) ? await beat() : undefined;
     if (row === undefined) throw new NeedsTransaction();
     return sessionOf(row);
   }
+  await refuseDeadSession(context, sessionId);
+  if (ttlSeconds !== null) sessionTtl(context, ttlSeconds);
+  const row = await beat();
+  if (row === undefined) await refuseDeadSession(context, sessionId);
+  if (row !== undefined) return sessionOf(row);
+  throw new Error('a heartbeat was refused although nothing stood in its way');
+}
+
+/** Locks the session and refuses one that is over, or not the caller's; what is found to be over is recorded with it. */
+async function refuseDeadSession(context: Context, sessionId: string): Promise<void> {
   const state = await context.db.row(lockSession(context.tenantId, sessionId));
   if (state === undefined) return fail('not_found');
   refuseStranger(context, state.principal_id);
@@ -137,8 +146,6 @@ export async function heartbeatSession(
     await closeSession(context, sessionId, 'delegation_ended');
     fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
   }
-  sessionTtl(context, ttlAsked);
-  return sessionOf((await beat()) as SessionRow);
 }
 
 /**
@@ -160,11 +167,15 @@ function refuseStranger(context: Context, ownerId: string): void {
   fail('permission_denied', { required: ['sessions.manage'] });
 }
 
-function sessionTtl({ settings }: Context, asked: number | null | undefined): number {
-  const { min, usual, max } = leaseBounds(settings, 'CP_SESSION');
+function fitsSession({ settings }: Context, ttlSeconds: number): boolean {
+  const { min, max } = leaseBounds(settings, 'CP_SESSION');
+  return ttlSeconds >= min && ttlSeconds <= max;
+}
+
+function sessionTtl(context: Context, asked: number | null | undefined): number {
+  const { min, usual, max } = leaseBounds(context.settings, 'CP_SESSION');
   const ttlSeconds = asked ?? usual;
-  if (ttlSeconds < min || ttlSeconds > max) fail('invalid_ttl', { min, max });
-  return ttlSeconds;
+  return fitsSession(context, ttlSeconds) ? ttlSeconds : fail('invalid_ttl', { min, max });
 }
 
 export function sessionOf(row: SessionRow): Session {
