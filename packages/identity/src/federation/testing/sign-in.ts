@@ -16,7 +16,7 @@ export interface Realm {
 /** A tenant with an audience and one identity provider. */
 export async function makeRealm(
   identity: TestIdentity,
-  upstream: Upstream,
+  upstream: Pick<Upstream, 'issuer'>,
   changes: object = {},
 ): Promise<Realm> {
   const tenantId = await makeTenant(identity);
