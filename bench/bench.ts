@@ -3,9 +3,11 @@ import { SettingError } from '@baton/kernel/config';
 import { StartError } from '@baton/platform/start-error';
 import { BenchError } from './bench-error.ts';
 import { benchClaim } from './claim/claim.bench.ts';
+import { benchIdentity } from './identity/identity.bench.ts';
 
 const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) => Promise<void>>> = {
   claim: benchClaim,
+  identity: benchIdentity,
 };
 
 // A measurement that is stopped still stops the servers that it has started.

@@ -15,27 +15,63 @@ export interface ServiceProcess {
 const readyWaitsMax = 300;
 const readyWaitMs = 100;
 
+interface Program {
+  readonly name: string;
+  readonly main: string;
+  readonly portSetting: string;
+  readonly readyPath: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
 /**
  * Starts coordination as a process of its own, configured by its documented settings, and waits until it is ready.
  * @param profileDirectory where its processor profile is written when it stops, if wanted
  */
-export async function startCoordinationProcess(
+export function startCoordinationProcess(
   settings: Readonly<Record<string, string>>,
+  profileDirectory: string | undefined,
+): Promise<ServiceProcess> {
+  const program = {
+    name: 'Coordination',
+    main: '../packages/coordination/src/main.ts',
+    portSetting: 'CP_PORT',
+    readyPath: '/health/ready',
+    settings: { CP_LOG_LEVEL: 'warn', ...settings },
+  };
+  return startProcess(program, profileDirectory);
+}
+
+/** The same for identity. */
+export function startIdentityProcess(
+  settings: Readonly<Record<string, string>>,
+  profileDirectory: string | undefined,
+): Promise<ServiceProcess> {
+  const program = {
+    name: 'Identity',
+    main: '../packages/identity/src/main.ts',
+    portSetting: 'IAM_PORT',
+    readyPath: '/readyz',
+    settings: { IAM_LOG_LEVEL: 'warn', ...settings },
+  };
+  return startProcess(program, profileDirectory);
+}
+
+async function startProcess(
+  { name, main, portSetting, readyPath, settings }: Program,
   profileDirectory: string | undefined,
 ): Promise<ServiceProcess> {
   const port = await findFreePort();
   const profiling =
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
-  const main = join(import.meta.dirname, '../packages/coordination/src/main.ts');
-  const child = spawn(process.execPath, [...profiling, main, 'serve'], {
-    env: { PATH: process.env.PATH, CP_PORT: String(port), CP_LOG_LEVEL: 'warn', ...settings },
+  const child = spawn(process.execPath, [...profiling, join(import.meta.dirname, main), 'serve'], {
+    env: { PATH: process.env.PATH, [portSetting]: String(port), ...settings },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  for (let waits = 0; !(await isReady(port)); waits += 1) {
+  for (let waits = 0; !(await isReady(port, readyPath)); waits += 1) {
     if (child.exitCode !== null || waits === readyWaitsMax) {
       child.kill('SIGKILL');
-      throw new BenchError('Coordination did not start.');
+      throw new BenchError(`${name} did not start.`);
     }
     await sleep(readyWaitMs);
   }
@@ -49,9 +85,9 @@ export async function startCoordinationProcess(
   };
 }
 
-async function isReady(port: number): Promise<boolean> {
+async function isReady(port: number, path: string): Promise<boolean> {
   try {
-    return (await fetch(`http://127.0.0.1:${port}/health/ready`)).ok;
+    return (await fetch(`http://127.0.0.1:${port}${path}`)).ok;
   } catch {
     return false;
   }
