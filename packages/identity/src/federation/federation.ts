@@ -126,13 +126,17 @@ async function confirm<T>(
   try {
     const found = await context.providerKeys.keysOf(provider);
     const identity = await verifyUpstreamToken(provider, token, found, context.providerKeys);
-    return await inTransaction(context, async (inside) => {
+    const outcome = await inTransaction(context, async (inside) => {
       const signIn = await signInPerson(inside, provider, identity, found.isStale);
       return finish(inside, signIn);
     });
+    context.counters.presented('upstream', 'signed_in');
+    return outcome;
   } catch (error) {
-    if (error instanceof Refusal && !['identity_provider_not_found', 'unavailable'].includes(error.code))
+    if (error instanceof Refusal && !['identity_provider_not_found', 'unavailable'].includes(error.code)) {
+      context.counters.presented('upstream', error.code);
       await recordRefusal(context, provider, action, error.code);
+    }
     throw error;
   }
 }

@@ -132,7 +132,7 @@ export const change = endpoint({
   params: providerParams,
   body: ProviderChanges,
   returns: { 200: IdentityProvider },
-  errors: ['identity_provider_not_found'],
+  errors: ['identity_provider_not_found', 'population_managed_by_directory'],
   emits: [identityProviderUpdated],
   example: { groupMappings: { '/engineering': 'engineers' }, requiredAcrValues: ['urn:mfa'] },
   handle: ({ params, body }, context) => changeProvider(context, params.tenantId, params.key, body),

@@ -89,6 +89,12 @@ export function findOpenProvider(tenantId: string, key: string) {
     where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'`;
 }
 
+export function findScimSource(providerId: string) {
+  return sql<{ id: string }>`
+    select id from provisioning_sources
+    where identity_provider_id = ${providerId} and kind = 'scim' and status = 'active'`;
+}
+
 export function updateProvider(id: string, choices: ProviderChoices) {
   return sql`
     update identity_providers set audience = ${choices.audience}, jwks_uri = ${choices.jwks_uri},

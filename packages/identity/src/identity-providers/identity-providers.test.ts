@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../testing/objects.ts';
+import { makeProvisioning } from '../testing/provisioning.ts';
 import { auditOf, journalOf, storeCounts } from '../testing/records.ts';
 
 let identity: TestIdentity;
@@ -269,6 +270,13 @@ describe('the management of identity providers', () => {
       ...rest
     }: Record<string, unknown>) => rest;
     assert.deepEqual(same(changed), same(sent));
+  });
+
+  test('a provider whose people come by SCIM does not become read-only', async () => {
+    const { tenantId: tenant } = await makeProvisioning(identity);
+    const { status, body } = await identity.patch(path('entra', tenant), { lifecycleProfile: 'read_only' });
+    assert.deepEqual([status, body], [409, { detail: 'population_managed_by_directory' }]);
+    assert.equal((await identity.patch(path('entra', tenant), { audience: 'other' })).status, 200);
   });
 
   test(':disable and :enable journal a transition once, and audit each call', async () => {

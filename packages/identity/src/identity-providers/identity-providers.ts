@@ -17,6 +17,7 @@ import {
   findOpenProvider,
   findProvider,
   findProviders,
+  findScimSource,
   insertProvider,
   lockProvider,
   type ProviderChoices,
@@ -76,7 +77,8 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 
 /**
  * Changes what is expected of tokens. It acts at the next sign-in; memberships follow then, too.
- * @throws Refusal `identity_provider_not_found`
+ * @throws Refusal `identity_provider_not_found`, `population_managed_by_directory` for `read_only` while a SCIM source
+ * brings its people
  */
 export async function changeProvider(
   context: Context,
@@ -93,6 +95,10 @@ export async function changeProvider(
   );
   if (Object.keys(changed).length === 0) return provider;
   const next: ProviderRow = { ...provider, ...changed };
+  if ('lifecycle_profile' in changed && next.lifecycle_profile === 'read_only') {
+    const source = await db.row(findScimSource(provider.id));
+    if (source !== undefined) fail('population_managed_by_directory');
+  }
   await db.run(updateProvider(provider.id, next));
   const about = { tenantId, aggregateId: provider.id };
   const { lifecycle_profile: lifecycleProfile } = next;
