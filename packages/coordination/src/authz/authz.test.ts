@@ -101,6 +101,13 @@ test('an absent object is no error: allowed is false, for the reason not_found',
   assert.equal((await reason(baton.admin, 'update-state', 'agent', 'reviewer'))?.code, 'not_found');
 });
 
+test('whoever lacks the right is told that, not whether there is such an object', async () => {
+  const nobody = await baton.actor({ permissions: [] });
+  for (const [resourceType, actions] of Object.entries(actionsOf))
+    for (const action of actions)
+      assert.equal((await reason(nobody, action, resourceType, newId()))?.code, 'permission_denied');
+});
+
 test('results come in the order of the checks, up to a hundred, with whatever each says', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? baton.admin.principalId : newId()));
   const checks = ids.map((resourceId) => ({ action: 'enable', resourceType: 'principal', resourceId }));

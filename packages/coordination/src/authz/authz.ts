@@ -21,6 +21,14 @@ export const actionsOf: Readonly<Record<CheckOf['resourceType'], readonly CheckO
   principal: ['enable', 'disable'],
 };
 
+/** What the actions of resources ask for that have no verbs here yet. */
+const permissionOf: Readonly<Record<Exclude<CheckOf['resourceType'], 'run' | 'principal'>, Permission>> = {
+  approval: 'approvals.decide',
+  process_instance: 'processes.operate',
+  rule: 'rules.write',
+  agent: 'agents.manage',
+};
+
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -60,7 +68,8 @@ async function reasonAgainst(context: Context, check: CheckOf) {
 async function judge(context: Context, { action, resourceType, resourceId }: CheckOf): Promise<void> {
   if (resourceType === 'run') return judgeRun(context, resourceId.toLowerCase());
   if (resourceType === 'principal') return judgePrincipal(context, action, resourceId.toLowerCase());
-  // The other types of resources come with their parts; none of their objects exists yet.
+  // The other types of resources come with their parts: none of their objects exists yet, but who may not ask isn't told.
+  requireAny(context, [permissionOf[resourceType]]);
   fail('not_found');
 }
 
