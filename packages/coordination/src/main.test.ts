@@ -77,6 +77,41 @@ test('baton coordination serve answers on its port and finishes requests under w
   assert.equal(await ended, 0, output());
 });
 
+test('a signal that arrives twice does not kill the stop half-way', async () => {
+  const { url, child, ended, output } = await serve(baton.env);
+  const answer = await baton.pool.transaction(async (tx) => {
+    await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
+    const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {
+      headers: { authorization: `Bearer ${baton.admin.token}` },
+    });
+    await new Promise((done) => setTimeout(done, 300));
+    for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) {
+      child.kill(signal);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    return { asked };
+  });
+  assert.equal((await answer.asked).status, 404);
+  assert.equal(await ended, 0, output());
+  assert.equal(output().match(/stopping: /g)?.length, 1);
+});
+
+test('a second signal on purpose ends a stop that takes too long', async () => {
+  const { url, child, ended } = await serve(baton.env);
+  await baton.pool.transaction(async (tx) => {
+    await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
+    const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {
+      headers: { authorization: `Bearer ${baton.admin.token}` },
+    });
+    await new Promise((done) => setTimeout(done, 200));
+    child.kill('SIGINT');
+    await new Promise((done) => setTimeout(done, 1200));
+    child.kill('SIGINT');
+    await assert.rejects(asked);
+    assert.equal(await ended, 1);
+  });
+});
+
 test('a stop is at once when nothing is under way, also with idle connections kept alive', async () => {
   const { url, child, ended } = await serve(baton.env);
   await (await fetch(`${url}/health/live`)).text();
@@ -136,6 +171,9 @@ test('an unknown command prints the usage and exits with 2', async () => {
 test('baton worker runs until SIGTERM', async () => {
   const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
   await program.printed(/the worker runs/);
+  // A terminal's signal can arrive more than once.
   program.child.kill('SIGTERM');
+  program.child.kill('SIGTERM');
+  program.child.kill('SIGINT');
   assert.equal(await program.ended, 0, program.output());
 });

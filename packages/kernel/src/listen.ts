@@ -42,6 +42,21 @@ export function drainable(handler: Handler): DrainableHandler {
   };
 }
 
+/** A terminal's Ctrl-C can arrive more than once within milliseconds; a second one on purpose comes later. */
+const sameSignalMs = 1000;
+
+/** Calls `stop` once when the process is told to end (SIGTERM, SIGINT); told so again on purpose, it ends at once. */
+export function onStopSignal(stop: (signal: string) => void): void {
+  let stoppedAt: number | undefined;
+  const hear = (signal: string) => {
+    if (stoppedAt === undefined) {
+      stoppedAt = performance.now();
+      stop(signal);
+    } else if (performance.now() - stoppedAt > sameSignalMs) process.exit(1);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, hear);
+}
+
 /**
  * Opens a port for a service until the process is told to stop (SIGTERM, SIGINT); requests under way are finished.
  * @returns where it listens, and a promise of its end
@@ -71,7 +86,7 @@ export async function listenUntilStopped(
         .then(() => closed)
         .then(done, refuse);
     };
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
+    onStopSignal(stop);
   });
   const { address, family, port: openPort } = server.address() as AddressInfo;
   return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${openPort}`, stopped };
