@@ -139,7 +139,8 @@ export function buildHttp<Caller, Context extends object>(
     if (error instanceof ClientGone) return reply.hijack();
     if (observer() !== undefined) error = observed(error, name, endpoint);
     const rendered = runtime.render(error, head.requestId);
-    if (rendered.status >= 500) {
+    // A refusal with such a status is no failure here: what it comes from is told in the log where it was found.
+    if (rendered.status >= 500 && !(error instanceof Refusal)) {
       runtime.log.error({ err: error, endpoint: name, requestId: head.requestId }, 'request failed');
     } else if (error instanceof Refusal && error.reason !== undefined) {
       runtime.log.info(

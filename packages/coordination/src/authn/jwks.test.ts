@@ -192,18 +192,30 @@ test('a document that publishes private keys gives us public ones', async () => 
 test('beyond the stale age a request is answered 503 verification_unavailable with Retry-After', async () => {
   const baton = await startCoordination();
   const closers: (() => Promise<void>)[] = [];
+  const lines: { level: string; msg: string }[] = [];
+  const heard = createLog({
+    name: 'test',
+    level: 'info',
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const told = () => lines.filter(({ msg }) => /signing keys|failed/.test(msg)).map(({ level }) => level);
   try {
     baton.issuer.serve(false);
-    const { url } = await listen({ ...baton.env }, closers);
+    const { url } = await listen({ ...baton.env }, closers, heard);
     const enter = () =>
       fetch(`${url}/api/v1/principals`, { headers: { authorization: `Bearer ${baton.admin.token}` } });
     const refused = await enter();
     const { error } = (await refused.json()) as { error: { code: string; details: object } };
     assert.deepEqual([refused.status, error.code, error.details], [503, 'verification_unavailable', {}]);
     assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    for (let count = 0; count < 20; count += 1) assert.equal((await enter()).status, 503);
+    await wait(1050);
+    assert.equal((await enter()).status, 503);
+    assert.deepEqual(told(), ['error'], 'an outage is one line in the log, not one for each request');
     baton.issuer.serve(true);
     await wait(1050);
     assert.equal((await enter()).status, 200);
+    assert.deepEqual(told(), ['error', 'info']);
   } finally {
     for (const close of closers) await close();
     await baton.close();

@@ -51,6 +51,8 @@ export function createJwks(options: JwksOptions): Jwks {
   let triedAt = Number.NEGATIVE_INFINITY;
   let unscheduledAt = Number.NEGATIVE_INFINITY;
   let underWay: Promise<void> | undefined;
+  /** What the log was told of an outage, so that it is told once. */
+  let told: 'nothing' | 'late' | 'out' = 'nothing';
 
   const sinceMs = (instant: number) => performance.now() - instant;
 
@@ -66,9 +68,22 @@ export function createJwks(options: JwksOptions): Jwks {
     try {
       keys = readKeys(await fetchDocument(options), log);
       fetchedAt = performance.now();
+      if (told !== 'nothing') log.info('signing keys are fetched again');
+      told = 'nothing';
     } catch (error) {
-      log.warn({ err: error, ageSeconds: Math.round(sinceMs(fetchedAt) / 1000) }, 'signing keys not fetched');
+      tellOutage(error);
     }
+  }
+
+  function tellOutage(error: unknown): void {
+    const ageMs = sinceMs(fetchedAt);
+    const about = { err: error, ...(Number.isFinite(ageMs) && { ageSeconds: Math.round(ageMs / 1000) }) };
+    const state = ageMs > staleAfterMs ? 'out' : 'late';
+    if (state === 'out' && told !== 'out')
+      log.error(about, 'signing keys cannot be had: requests with a token are answered 503');
+    else if (told === 'nothing') log.warn(about, 'signing keys not fetched; those known are used');
+    else return;
+    told = state;
   }
 
   async function refreshWhenDue(): Promise<void> {
