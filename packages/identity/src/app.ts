@@ -4,6 +4,7 @@ import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { Registry } from 'prom-client';
+import { readAdminSecrets } from './admin-secrets.ts';
 import { readIdentitySettings, type Settings } from './config.ts';
 import { createCounters } from './counters.ts';
 import { poolOf, prepareDatabase } from './database.ts';
@@ -56,6 +57,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
+  const adminSecrets = await readAdminSecrets(settings);
   const pool = poolOf(settings, log);
   const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
   try {
@@ -76,6 +78,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const app = buildHttp(
     identityRuntime({
       settings,
+      adminSecrets,
       pool,
       log,
       metrics,

@@ -21,6 +21,10 @@ export const settingTable = {
     secret: true,
     doc: 'The admin secret; empty closes every admin endpoint.',
   }),
+  IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file with further admin secrets, one `name:secret` a line, read at the start; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either.',
+  }),
   IAM_SIGNING_KEY_FILE: text<string | undefined>({
     default: undefined,
     aliases: ['IAM_SIGNING_PRIVATE_KEY_FILE'],

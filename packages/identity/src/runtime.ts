@@ -6,6 +6,7 @@ import type { Logger } from '@baton/kernel/log';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
+import type { NamedSecret } from './admin-secrets.ts';
 import { type Caller, createAdmission } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
@@ -45,6 +46,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
 
 export interface RuntimeParts {
   settings: Settings;
+  adminSecrets: readonly NamedSecret[];
   pool: Pool;
   log: Logger;
   metrics: RequestMetrics;
@@ -60,6 +62,7 @@ export interface RuntimeParts {
 export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
   const {
     settings,
+    adminSecrets,
     pool,
     log,
     metrics,
@@ -70,7 +73,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     clients,
     ledger,
   } = parts;
-  const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN);
+  const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets);
   return {
     name: 'identity',
     basePath: '/api/v1',
