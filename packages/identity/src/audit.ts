@@ -33,7 +33,15 @@ export type AuditAction =
   | 'provisioning_sources.register'
   | 'provisioning_sources.stale_detected'
   | 'provisioning_tokens.issue'
-  | 'provisioning_tokens.revoke';
+  | 'provisioning_tokens.revoke'
+  | 'scim.users.create'
+  | 'scim.users.replace'
+  | 'scim.users.patch'
+  | 'scim.users.delete'
+  | 'scim.groups.create'
+  | 'scim.groups.replace'
+  | 'scim.groups.patch'
+  | 'scim.groups.delete';
 
 /** An audit row on its way, in the names of its columns. Prefixes may stand in `reason`; secrets and hashes never do. */
 export interface AuditDraft {

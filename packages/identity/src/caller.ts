@@ -2,11 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHead } from '@baton/kernel/http';
 import type { Operation } from '@baton/kernel/service';
 import type { NamedSecret } from './admin-secrets.ts';
+import type { ScimSource } from './scim/scim-access.ts';
 import { fail } from './service.ts';
 
 /** Who asks, as the audit record names them. */
 export interface Caller {
   readonly actor: string;
+  /** The source that a SCIM client writes for. */
+  readonly scim?: ScimSource;
 }
 
 /** The credential, if any, is in the body: the handler finds out who asks. */

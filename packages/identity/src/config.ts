@@ -128,6 +128,15 @@ export const settingTable = {
     default: [],
     doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider names them; all others are asked over https on public addresses only.',
   }),
+  IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience of access tokens that SCIM accepts.' }),
+  IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must carry.' }),
+  IAM_SCIM_MAX_PAGE_SIZE: integer({
+    default: 200,
+    min: 1,
+    max: 10_000,
+    unit: 'resources',
+    doc: 'Resources in one page of a SCIM list at most.',
+  }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},
     doc: 'Further scopes that only members of a group get, by federation: scope to group key.',

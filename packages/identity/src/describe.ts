@@ -37,8 +37,14 @@ export function describeApi(): object {
           name: 'X-IAM-Bootstrap-Token',
           description: 'The admin secret (IAM_BOOTSTRAP_TOKEN).',
         },
+        provisioningToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of the SCIM audience, or a provisioning token of a source.',
+        },
       },
-      securityOf: ({ auth }) => (auth === undefined ? 'adminToken' : undefined),
+      securityOf: ({ auth }) =>
+        auth === undefined ? 'adminToken' : auth === 'provisioning' ? 'provisioningToken' : undefined,
       pipelineCodesOf,
     },
     endpoints,

@@ -14,6 +14,8 @@ import { presentedTokensApi } from './platform-access-tokens/presented.api.ts';
 import { principalsApi } from './principals/principals.api.ts';
 import { provisioningSourcesApi } from './provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from './provisioning-sources/provisioning-tokens.api.ts';
+import { discoveryApi } from './scim/discovery.api.ts';
+import { scimApi } from './scim/scim.api.ts';
 import { serviceAccountsApi } from './service-accounts/service-accounts.api.ts';
 import { signingKeysApi } from './signing-keys/signing-keys.api.ts';
 import { tenantsApi } from './tenants/tenants.api.ts';
@@ -39,4 +41,6 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...provisioningSourcesApi,
   ...provisioningTokensApi,
   ...journalApi,
+  ...discoveryApi,
+  ...scimApi,
 ];

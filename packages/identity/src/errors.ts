@@ -117,6 +117,44 @@ export const errors = {
   invalid_credential_material: invalid('The prefix or the hash of the key is not hexadecimal.'),
   compatibility_window_too_long: invalid('The imported key would live longer than the allowed maximum.'),
 
+  scim_unauthorized: row(
+    401,
+    'Send a valid access token of the SCIM audience, or a provisioning token.',
+  )('The bearer token is missing, unknown or no longer valid.'),
+  scim_service_identity_required: row(
+    403,
+    'Use a service account.',
+  )('SCIM is for a service identity, not for a person.'),
+  scim_scope_required: row(403, 'Ask for the scope.')('The access token lacks the SCIM scope.'),
+  scim_source_required: row(
+    403,
+    'Register a source for the account.',
+  )('The service account writes for no active SCIM source.'),
+  scim_identity_provider_inactive: row(
+    503,
+    'Enable the provider first.',
+  )('The identity provider of the source is disabled.'),
+  scim_unsupported_media_type: row(
+    415,
+    'Send application/scim+json.',
+  )('The body is neither application/scim+json nor application/json.'),
+  scim_invalid_value: malformed('A value is missing, of another type, or names nothing that the source has.'),
+  scim_invalid_filter: malformed(
+    'The filter is malformed, too long or too deep, or compares what can not be compared.',
+  ),
+  scim_invalid_path: malformed('The path of an operation is malformed or names no attribute.'),
+  scim_invalid_syntax: malformed('An operation is none of add, replace and remove.'),
+  scim_no_target: malformed('The operation has no target: a path is needed, or its filter matches nothing.'),
+  scim_mutability: malformed('The attribute can not be changed.'),
+  scim_filter_forbidden: row(403, 'Read the whole list.')('Discovery documents can not be filtered.'),
+  scim_not_found: absent('The source has no such resource.'),
+  scim_uniqueness: conflict('Another resource has the name, the external id or the key already.'),
+  scim_version_mismatch: row(412, 'Read the resource again.')('If-Match names another version.'),
+  scim_upstream_refused: row(
+    502,
+    'Set upstreamMode to off.',
+  )('The source writes to its directory first, which is not possible.'),
+
   internal_error: row(
     500,
     'Report it with the request id.',

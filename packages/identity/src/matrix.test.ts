@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { matrixTests } from '@baton/kernel/testing/matrix';
-import type { MatrixService, Prepared } from '@baton/kernel/testing/matrix-bench';
+import type { MatrixRules, MatrixService, Prepared } from '@baton/kernel/testing/matrix-bench';
 import { digestStore } from '@baton/kernel/testing/store-digest';
 import { endpointName, type Operation } from '@baton/kernel/service';
 import pg from 'pg';
@@ -19,22 +19,27 @@ import {
   signIn,
 } from './testing/objects.ts';
 import { makeProvider, makeProvisioning } from './testing/provisioning.ts';
+import { prepareScim, scimCodeOf, scimRules } from './testing/scim-matrix.ts';
+
+const adminRules: MatrixRules = {
+  unauthenticated: { status: 401, code: 'unauthorized' },
+  invalid: { status: 422, code: 'a list' },
+  unstorable: { status: 422, code: 'a list' },
+  tooLarge: { status: 413, code: 'request_too_large' },
+  wrongMethod: { status: 405, code: 'method_not_allowed' },
+  keyRequired: { status: 400, code: 'idempotency_key_required' },
+  keyTooLong: { status: 422, code: 'a list' },
+};
 
 /** Every endpoint of identity against the general rules of its contract (sections 1 and 2). */
 matrixTests({
   service: 'identity',
   basePath: '/api/v1',
   endpoints,
-  rulesOf: () => ({
-    unauthenticated: { status: 401, code: 'unauthorized' },
-    invalid: { status: 422, code: 'a list' },
-    unstorable: { status: 422, code: 'a list' },
-    tooLarge: { status: 413, code: 'request_too_large' },
-    wrongMethod: { status: 405, code: 'method_not_allowed' },
-    keyRequired: { status: 400, code: 'idempotency_key_required' },
-    keyTooLong: { status: 422, code: 'a list' },
-  }),
+  rulesOf: ({ auth }) => (auth === 'provisioning' ? scimRules : adminRules),
   codeOf(body) {
+    const scimCode = scimCodeOf(body);
+    if (scimCode !== undefined) return scimCode;
     const { detail } = (body ?? {}) as { detail?: unknown };
     if (Array.isArray(detail)) return detail.every(isProblem) ? 'a list' : undefined;
     return typeof detail === 'string' ? detail : undefined;
@@ -42,6 +47,7 @@ matrixTests({
   keyRequired: ({ errors }) => errors.includes('idempotency_key_required'),
   bodyBytesMax: () => bodyBytesMax,
   sizeBeforeCredential: ({ auth }) => auth !== undefined,
+  ignoresUnknownFields: ({ auth }) => auth === 'provisioning',
   start,
 });
 
@@ -74,6 +80,7 @@ async function start(): Promise<MatrixService> {
   const theirs = { audiences: ['theirs'] };
   foreign['clientId'] = (await makeServiceAccount(identity, other, theirs)).clientId;
   const provisioning = await makeProvisioning(identity);
+  const own = await makeProvisioning(identity);
   foreign['sourceId'] = provisioning.sourceId;
   foreign['tokenId'] = provisioning.tokenId;
   foreign['credentialId'] = (
@@ -81,14 +88,25 @@ async function start(): Promise<MatrixService> {
   ).credential.id;
   return {
     url: identity.url,
-    headersOf({ auth }, caller) {
+    headersOf({ auth }, caller): Record<string, string> | undefined {
+      if (auth === 'provisioning') {
+        if (caller === 'allowed') return { authorization: `Bearer ${own.token}` };
+        return caller === 'anonymous' ? {} : undefined;
+      }
       if (caller === 'allowed') return auth === undefined ? adminHeader : {};
       return caller === 'anonymous' && auth === undefined ? {} : undefined;
     },
-    prepare: (endpoint) => prepare(identity, upstream, endpoint),
+    prepare: (endpoint) =>
+      endpoint.auth === 'provisioning'
+        ? prepareScim(identity, endpoint, own.token)
+        : prepare(identity, upstream, endpoint),
     // The administrator may use any tenant; it is the objects that belong to one.
-    foreign: async ({ params }, name) =>
-      name === 'tenantId' && Object.keys(params).length === 1 ? undefined : foreign[name],
+    foreign: async ({ params, path }, name) =>
+      name === 'id' && path.startsWith('/scim/')
+        ? (await prepareScim(identity, { path, method: 'GET' }, provisioning.token)).params['id']
+        : name === 'tenantId' && Object.keys(params).length === 1
+          ? undefined
+          : foreign[name],
     // An attempt that is refused is recorded all the same.
     state: () => digestStore(store, ['audit_records']),
     async close() {

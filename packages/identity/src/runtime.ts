@@ -15,11 +15,23 @@ import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
+import { createScimAdmission } from './scim/scim-access.ts';
+import { scimError } from './scim/scim-errors.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import type { ClientLookup } from './tokens/client-lookup.ts';
 
 export const bodyBytesMax = 1_048_576;
+
+/** What every SCIM endpoint may answer before its own checks. */
+const provisioningCodes: readonly ErrorCode[] = [
+  'scim_unauthorized',
+  'scim_service_identity_required',
+  'scim_scope_required',
+  'scim_source_required',
+  'scim_identity_provider_inactive',
+  'scim_unsupported_media_type',
+];
 
 /** What any endpoint may answer without declaring it: the steps before its own. */
 export const pipelineCodes: readonly ErrorCode[] = [
@@ -31,12 +43,14 @@ export const pipelineCodes: readonly ErrorCode[] = [
   'validation_error',
   'internal_error',
   'unavailable',
+  ...provisioningCodes,
 ];
 
 /** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [
     ...(endpoint.auth === undefined ? (['unauthorized'] as const) : []),
+    ...(endpoint.auth === 'provisioning' ? provisioningCodes : []),
     ...(endpoint.body === undefined ? [] : (['request_too_large', 'validation_error'] as const)),
     'invalid_request',
     'internal_error',
@@ -73,6 +87,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     clients,
     ledger,
   } = parts;
+  const admitScim = createScimAdmission(parts);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets);
   return {
     name: 'identity',
@@ -83,11 +98,13 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     pipelineCodes: new Set(pipelineCodes),
     bodyBytesMax: () => bodyBytesMax,
     sizeBeforeCredential: ({ auth }) => auth !== undefined,
-    authenticate: async (head, endpoint) => admit(head, endpoint),
+    authenticate: async (head, endpoint) =>
+      endpoint.auth === 'provisioning' ? admitScim(head, endpoint) : admit(head, endpoint),
     authorize: () => undefined,
     context: contextOf,
     beforeCommit: flushRecords,
-    render: renderError,
+    render: (error, _requestId, path) =>
+      path.startsWith('/scim/') ? renderScimError(error) : renderError(error),
   };
 
   function contextOf(call: Call<Caller>, db: Db): Context {
@@ -135,6 +152,16 @@ export function renderError(error: unknown): RenderedError {
   if (isTemporary(error))
     return { status: 503, body: { detail: 'unavailable' }, headers: { 'retry-after': '1' } };
   return { status: 500, body: { detail: 'Internal Server Error' } };
+}
+
+/** The same failures in the envelope of RFC 7644. */
+function renderScimError(error: unknown): RenderedError {
+  if (error instanceof Refusal && error.code in errors)
+    return scimError(error.code as ErrorCode, error.headers);
+  if (error instanceof InvalidRequest) return scimError('invalid_request');
+  if (error instanceof UnstorableText) return scimError('validation_error');
+  if (isTemporary(error)) return scimError('unavailable', { 'retry-after': '1' });
+  return scimError('internal_error');
 }
 
 /** `/amr/0` of a body, `query.reason`, `path.key` */

@@ -7,8 +7,11 @@ import type { ErrorCode } from './errors.ts';
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: never;
-  /** `presented`: the credential travels in the body. `none`: nobody is asked. Absent: the admin header. */
-  auth: 'presented' | 'none';
+  /**
+   * `presented`: the credential travels in the body. `provisioning`: a SCIM client's bearer token. `none`: nobody is asked.
+   * Absent: the admin header.
+   */
+  auth: 'presented' | 'provisioning' | 'none';
   context: Context;
 }>({ idempotency: 'ignored' });
 

@@ -49,7 +49,8 @@ export interface ServiceRuntime<Caller, Context extends object> {
   beforeCommit?(context: Context): Promise<void>;
   /** After the commit: wake readers. Must not throw. */
   committed?(context: Context): void;
-  render(error: unknown, requestId: string): RenderedError;
+  /** @param path of the request: a service may have several envelopes */
+  render(error: unknown, requestId: string, path: string): RenderedError;
 }
 
 /** Builds the HTTP side of a service: one route per endpoint, and an honest answer to everything else. */
@@ -138,7 +139,7 @@ export function buildHttp<Caller, Context extends object>(
     // Nobody is left to read an answer, and it is no failure of ours.
     if (error instanceof ClientGone) return reply.hijack();
     if (observer() !== undefined) error = observed(error, name, endpoint);
-    const rendered = runtime.render(error, head.requestId);
+    const rendered = runtime.render(error, head.requestId, head.path);
     // A refusal with such a status is no failure here: what it comes from is told in the log where it was found.
     if (rendered.status >= 500 && !(error instanceof Refusal)) {
       runtime.log.error({ err: error, endpoint: name, requestId: head.requestId }, 'request failed');
@@ -183,7 +184,7 @@ export function buildHttp<Caller, Context extends object>(
   /** For an address that the router can't even read. */
   function sendRaw(req: IncomingMessage, res: ServerResponse, error: Refusal) {
     const head = headOf(req, '');
-    const { status, body } = runtime.render(error, head.requestId);
+    const { status, body } = runtime.render(error, head.requestId, head.path);
     runtime.metrics.count(head.method, status, 0);
     write(res, head, status, body, undefined);
   }
@@ -191,10 +192,12 @@ export function buildHttp<Caller, Context extends object>(
 
 /**
  * `/tasks/{ref}:claim` as the router wants it. A parameter stops at a colon, or a bare `{ref}` would swallow verbs
- * that don't exist.
+ * that don't exist. A `{urn}` is made of colons and reaches over them.
  */
 export function routeOf(path: string): string {
-  return path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1(^[^:/]+)');
+  return path
+    .replaceAll(':', '::')
+    .replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'urn' ? ':urn(^[^/]+)' : `:${name}(^[^:/]+)`));
 }
 
 /** The code of a failure in the table of errors, for the tests. */

@@ -56,3 +56,16 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 export function markDisabled(principalId: string) {
   return sql`update principals set status = 'disabled' where id = ${principalId}`;
 }
+
+/** Whatever its membership: the person of a directory. */
+export function lockAnyPrincipal(principalId: string) {
+  return sql<{ status: PrincipalRow['status'] }>`
+    select status from principals where id = ${principalId} for no key update`;
+}
+
+/** From paused or disabled; the database's time. */
+export function markEnabled(principalId: string) {
+  return sql<{ at: string }>`
+    update principals set status = 'active' where id = ${principalId} and status <> 'active'
+    returning now()::timestamptz(3) as at`;
+}

@@ -65,6 +65,8 @@ export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
+  /** The key of the source that orders it, where it isn't the admin. */
+  provisioningSource?: string;
 }
 
 /**
@@ -73,7 +75,7 @@ export interface DisableOrder {
  * @throws Refusal `principal_not_found`
  */
 export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
-  const { tenantId, principalId, reason } = order;
+  const { tenantId, principalId } = order;
   const action = { tenantId, action: 'principals.disable', resource: ['principal', principalId] } as const;
   const principal = await context.db.row(lockPrincipal(tenantId, principalId));
   if (principal === undefined) {
@@ -81,12 +83,30 @@ export async function disablePrincipal(context: Context, order: DisableOrder): P
       audit(context, { ...action, outcome: 'denied', reason: 'principal_not_found' });
     fail('principal_not_found', {}, { commits: true });
   }
+  return disableLocked(context, principal, order);
+}
+
+/**
+ * The same for a principal whose row this transaction holds: what `:disable` and a directory do alike.
+ * @returns how many tokens were revoked
+ */
+export async function disableLocked(
+  context: Context,
+  principal: Pick<PrincipalRow, 'status'>,
+  { tenantId, principalId, reason, provisioningSource }: DisableOrder,
+): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
   if (principal.status !== 'disabled') {
     await context.db.run(markDisabled(principalId));
+    const by = provisioningSource === undefined ? {} : { provisioningSource };
     const about = { tenantId, aggregateId: principalId };
-    emit(context, principalDisabled, about, { principalId, revokedCredentials });
+    emit(context, principalDisabled, about, { principalId, revokedCredentials, ...by });
   }
-  audit(context, { ...action, reason: `${reason} revoked:${revokedCredentials}` });
+  audit(context, {
+    tenantId,
+    action: 'principals.disable',
+    resource: ['principal', principalId],
+    reason: `${reason} revoked:${revokedCredentials}`,
+  });
   return revokedCredentials;
 }

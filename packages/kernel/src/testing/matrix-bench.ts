@@ -74,8 +74,8 @@ export interface MatrixAdapter {
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
-  /** Which paths of the description are this matrix's; all of them when absent. */
-  covers?(path: string): boolean;
+  /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
+  ignoresUnknownFields?(endpoint: Operation): boolean;
   start(): Promise<MatrixService>;
 }
 

@@ -24,9 +24,7 @@ export function matrixTests(adapter: MatrixAdapter): void {
     test('the matrix sees every operation that the service describes', async () => {
       const { body } = await bench.client.send({ method: 'GET', path: '/openapi.json' });
       const { paths } = body as { paths: Record<string, Record<string, { operationId: string }>> };
-      const operations = Object.entries(paths)
-        .filter(([path]) => adapter.covers?.(path) ?? true)
-        .flatMap(([, methods]) => Object.values(methods));
+      const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
       assert.ok(adapter.endpoints.length > 0);
       assert.equal(operations.length, adapter.endpoints.length);
       assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
+import { emit } from '../journal/journal.ts';
+import { principalCreated } from '../principals/principals.events.ts';
+import { addPrincipal, disableLocked } from '../principals/principals.ts';
+import {
+  lockAnyPrincipal,
+  markDisabled,
+  markEnabled,
+  type PrincipalRow,
+} from '../principals/principals.sql.ts';
+import { fail } from '../service.ts';
+import { principalEnabled } from './scim.events.ts';
+import type { ScimSource } from './scim-access.ts';
+import {
+  insertIdentity,
+  lockIdentity,
+  renamePrincipal,
+  restoreMembership,
+  setIdentityStatus,
+  updateIdentity,
+  type UserContent,
+  type UserRow,
+} from './users.sql.ts';
+
+/** The person behind a SCIM user: principal, membership and external identity (contract, section 10.5). */
+
+const nameCharactersMax = 200;
+const subjectCharactersMax = 500;
+
+type Person = Pick<UserRow, 'principal_id' | 'external_identity_id'>;
+
+/**
+ * A new person, or the one whose identity has this external id already: who was deleted comes back as the same
+ * principal, and who signed in before is taken over.
+ * @throws Refusal `scim_uniqueness` when that person is another user
+ */
+export async function createPerson(
+  context: Context,
+  source: ScimSource,
+  scimId: string,
+  content: UserContent,
+): Promise<{ principalId: string; identityId: string }> {
+  const { db } = context;
+  const { externalId } = content;
+  const known = externalId === null ? undefined : await db.row(lockIdentity(source.providerId, externalId));
+  if (known !== undefined) {
+    if (known.is_taken) fail('scim_uniqueness');
+    const person = { principal_id: known.principal_id, external_identity_id: known.id };
+    await db.run(restoreMembership(source.tenantId, known.principal_id));
+    await (content.active ? restorePerson : suspendPerson)(context, source, person);
+    await db.run(renamePrincipal(known.principal_id, nameOf(source, content)));
+    return { principalId: known.principal_id, identityId: known.id };
+  }
+  const { tenantId, key } = source;
+  const principal = (await addPrincipal(db, {
+    tenantId,
+    kind: 'human',
+    displayName: nameOf(source, content),
+  })) as PrincipalRow;
+  const identityId = randomUUID();
+  await db.run(
+    insertIdentity({
+      id: identityId,
+      tenantId,
+      principalId: principal.id,
+      issuer: source.providerIssuer,
+      subject: placeholderOf(source, externalId ?? scimId),
+      providerId: source.providerId,
+      externalId: externalId ?? '',
+    }),
+  );
+  const created = { principalId: principal.id, kind: 'human' as const, provisioningSource: key };
+  emit(context, principalCreated, { tenantId, aggregateId: principal.id }, created);
+  const linked = { externalIdentityId: identityId, principalId: principal.id, provisioningSource: key };
+  emit(context, externalIdentityLinked, { tenantId, aggregateId: identityId }, linked);
+  if (!content.active) {
+    await db.run(markDisabled(principal.id));
+    await db.run(setIdentityStatus(identityId, 'disabled'));
+  }
+  return { principalId: principal.id, identityId };
+}
+
+/** Lets name and external id follow the directory. */
+export async function followPerson(
+  { db }: Context,
+  source: ScimSource,
+  row: UserRow,
+  content: UserContent,
+): Promise<void> {
+  if (row.external_id !== content.externalId) {
+    const placeholder = placeholderOf(source, content.externalId ?? row.id);
+    await db.run(updateIdentity(row.external_identity_id, content.externalId ?? '', placeholder));
+  }
+  await db.run(renamePrincipal(row.principal_id, nameOf(source, content)));
+}
+
+/** The same as `:disable`, for a person whom the directory takes away; its identity signs nobody in any more. */
+export async function suspendPerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+  const { db } = context;
+  const principalId = person.principal_id;
+  const principal = (await db.row(lockAnyPrincipal(principalId))) ?? fail('scim_not_found');
+  await disableLocked(context, principal, {
+    tenantId: source.tenantId,
+    principalId,
+    reason: 'scim_deactivated',
+    provisioningSource: source.key,
+  });
+  await db.run(setIdentityStatus(person.external_identity_id, 'disabled'));
+}
+
+/** From disabled or paused. What was revoked stays revoked. */
+export async function restorePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+  const { db } = context;
+  const principalId = person.principal_id;
+  await db.run(setIdentityStatus(person.external_identity_id, 'active'));
+  const enabled = await db.row(markEnabled(principalId));
+  if (enabled === undefined) return;
+  emit(
+    context,
+    principalEnabled,
+    { tenantId: source.tenantId, aggregateId: principalId },
+    { principalId, sessionsNotBefore: enabled.at, provisioningSource: source.key },
+  );
+}
+
+function nameOf(source: ScimSource, { displayName, externalId, userName }: UserContent): string {
+  const name = displayName ?? (externalId === null ? userName : `${source.key}:${externalId}`);
+  return [...name].slice(0, nameCharactersMax).join('');
+}
+
+/** The subject until the first sign-in tells the real one. */
+function placeholderOf(source: ScimSource, id: string): string {
+  return [...`urn:iam:scim:${source.key}:${id}`].slice(0, subjectCharactersMax).join('');
+}

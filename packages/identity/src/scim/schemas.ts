@@ -1,0 +1,256 @@
+/**
+ * The one description of what SCIM stores (RFC 7643, sections 4.1 to 4.3): reading of bodies, filters, sorting, PATCH,
+ * attribute selection and `/Schemas` all follow it.
+ */
+
+export interface Attribute {
+  readonly name: string;
+  readonly type: 'string' | 'boolean' | 'dateTime' | 'reference' | 'binary' | 'complex';
+  readonly multiValued: boolean;
+  readonly description: string;
+  readonly required: boolean;
+  readonly caseExact: boolean;
+  readonly mutability: 'readWrite' | 'readOnly' | 'writeOnly' | 'immutable';
+  readonly returned: 'default' | 'always' | 'never';
+  readonly uniqueness: 'none' | 'server';
+  readonly canonicalValues?: readonly string[];
+  readonly referenceTypes?: readonly string[];
+  readonly subAttributes?: readonly Attribute[];
+}
+
+export interface Schema {
+  readonly urn: string;
+  readonly name: string;
+  readonly description: string;
+  readonly attributes: readonly Attribute[];
+}
+
+/** A kind of resource: its core schema and its extensions. */
+export interface ResourceKind {
+  readonly name: 'User' | 'Group';
+  readonly endpoint: '/Users' | '/Groups';
+  readonly core: Schema;
+  readonly extensions: readonly Schema[];
+}
+
+export const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
+export const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
+
+function attribute(name: string, description: string, more: Partial<Attribute> = {}): Attribute {
+  return {
+    name,
+    type: 'string',
+    multiValued: false,
+    description,
+    required: false,
+    caseExact: false,
+    mutability: 'readWrite',
+    returned: 'default',
+    uniqueness: 'none',
+    ...more,
+  };
+}
+
+const readOnly = { mutability: 'readOnly' } as const;
+
+function complex(name: string, description: string, subAttributes: readonly Attribute[]): Attribute {
+  return attribute(name, description, { type: 'complex', subAttributes });
+}
+
+/** A list of values that each have a type, as most lists of a user do. */
+function plural(
+  name: string,
+  description: string,
+  types: readonly string[],
+  value: Partial<Attribute> = {},
+): Attribute {
+  return {
+    ...complex(name, description, [
+      attribute('value', 'The value itself.', value),
+      attribute('display', 'A name for people.'),
+      attribute('type', 'What it is used for.', types.length === 0 ? {} : { canonicalValues: types }),
+      attribute('primary', 'Whether it is the preferred one; at most one is.', { type: 'boolean' }),
+    ]),
+    multiValued: true,
+  };
+}
+
+const reference = (referenceTypes: readonly string[], more: Partial<Attribute> = {}) =>
+  ({ type: 'reference', caseExact: true, referenceTypes, ...more }) as const;
+
+const places = ['work', 'home', 'other'];
+
+const userSchema: Schema = {
+  urn: userUrn,
+  name: 'User',
+  description: 'User Account',
+  attributes: [
+    attribute('userName', 'The name a person signs in with at the directory.', {
+      required: true,
+      uniqueness: 'server',
+    }),
+    complex('name', "The parts of the person's name.", [
+      attribute('formatted', 'The whole name.'),
+      attribute('familyName', 'The family name.'),
+      attribute('givenName', 'The given name.'),
+      attribute('middleName', 'The middle name.'),
+      attribute('honorificPrefix', 'What stands before the name.'),
+      attribute('honorificSuffix', 'What stands behind the name.'),
+    ]),
+    attribute('displayName', 'The name that is shown.'),
+    attribute('nickName', 'The casual name.'),
+    attribute('profileUrl', 'The page of the person.', reference(['external'])),
+    attribute('title', 'The title of the position.'),
+    attribute('userType', 'The relation to the organisation.'),
+    attribute('preferredLanguage', 'The preferred language.'),
+    attribute('locale', 'The locale of numbers and dates.'),
+    attribute('timezone', 'The time zone.'),
+    attribute('active', 'Whether the person may use anything.', { type: 'boolean' }),
+    attribute('password', 'Accepted and dropped.', {
+      caseExact: true,
+      mutability: 'writeOnly',
+      returned: 'never',
+    }),
+    plural('emails', 'Addresses of electronic mail.', places),
+    plural('phoneNumbers', 'Telephone numbers.', ['work', 'home', 'mobile', 'fax', 'pager', 'other']),
+    plural('ims', 'Addresses of instant messages.', []),
+    plural('photos', 'Pictures.', ['photo', 'thumbnail'], reference(['external'])),
+    {
+      ...complex('addresses', 'Postal addresses.', [
+        attribute('formatted', 'The whole address.'),
+        attribute('streetAddress', 'Street and number.'),
+        attribute('locality', 'The city.'),
+        attribute('region', 'The state or region.'),
+        attribute('postalCode', 'The postal code.'),
+        attribute('country', 'The country.'),
+        attribute('type', 'What it is used for.', { canonicalValues: places }),
+        attribute('primary', 'Whether it is the preferred one; at most one is.', { type: 'boolean' }),
+      ]),
+      multiValued: true,
+    },
+    {
+      ...complex('groups', 'The groups of the person. Change the groups instead.', [
+        attribute('value', 'The id of the group.', { caseExact: true, ...readOnly }),
+        attribute('$ref', 'The address of the group.', reference(['Group'], readOnly)),
+        attribute('display', 'The name of the group.', readOnly),
+        attribute('type', 'How the person belongs to it.', { canonicalValues: ['direct'], ...readOnly }),
+      ]),
+      multiValued: true,
+      ...readOnly,
+    },
+    plural('entitlements', 'What the person is entitled to at the directory.', []),
+    plural('roles', 'The roles at the directory.', []),
+    plural('x509Certificates', 'Certificates.', [], { type: 'binary', caseExact: true }),
+  ],
+};
+
+const enterpriseSchema: Schema = {
+  urn: enterpriseUrn,
+  name: 'EnterpriseUser',
+  description: 'Enterprise User',
+  attributes: [
+    attribute('employeeNumber', 'The number of the employee.'),
+    attribute('costCenter', 'The cost center.'),
+    attribute('organization', 'The organization.'),
+    attribute('division', 'The division.'),
+    attribute('department', 'The department.'),
+    complex('manager', 'Whom the person reports to.', [
+      attribute('value', 'The id of the manager.', { caseExact: true }),
+      attribute('$ref', 'The address of the manager.', reference(['User'])),
+      attribute('displayName', 'The name of the manager.', readOnly),
+    ]),
+  ],
+};
+
+const groupSchema: Schema = {
+  urn: groupUrn,
+  name: 'Group',
+  description: 'Group',
+  attributes: [
+    attribute('displayName', 'The name of the group.', { required: true, uniqueness: 'server' }),
+    {
+      ...complex('members', 'The members.', [
+        attribute('value', 'The id of the user.', { caseExact: true, mutability: 'immutable' }),
+        attribute('$ref', 'The address of the user.', reference(['User'], { mutability: 'immutable' })),
+        attribute('display', 'The name of the user.', readOnly),
+        attribute('type', 'The kind of member.', { canonicalValues: ['User'], mutability: 'immutable' }),
+      ]),
+      multiValued: true,
+    },
+  ],
+};
+
+/** What every resource has (RFC 7643, section 3.1); not among the schemas. */
+export const commonAttributes: readonly Attribute[] = [
+  attribute('id', 'The identifier.', { caseExact: true, returned: 'always', ...readOnly }),
+  attribute('externalId', "The directory's identifier.", { caseExact: true }),
+  attribute('schemas', 'The schemas of the resource.', {
+    ...reference([]),
+    multiValued: true,
+    returned: 'always',
+  }),
+  {
+    ...complex('meta', 'About the resource.', [
+      attribute('resourceType', 'The kind of resource.', { caseExact: true, ...readOnly }),
+      attribute('created', 'When it was created.', { type: 'dateTime', ...readOnly }),
+      attribute('lastModified', 'When it was last changed.', { type: 'dateTime', ...readOnly }),
+      attribute('location', 'Its address.', reference([], readOnly)),
+      attribute('version', 'Its version.', { caseExact: true, ...readOnly }),
+    ]),
+    ...readOnly,
+  },
+];
+
+export const userKind: ResourceKind = {
+  name: 'User',
+  endpoint: '/Users',
+  core: userSchema,
+  extensions: [enterpriseSchema],
+};
+export const groupKind: ResourceKind = {
+  name: 'Group',
+  endpoint: '/Groups',
+  core: groupSchema,
+  extensions: [],
+};
+export const schemas: readonly Schema[] = [userSchema, groupSchema, enterpriseSchema];
+
+/** A name of an attribute as a client writes it. */
+export interface AttributePath {
+  readonly urn: string | undefined;
+  readonly name: string;
+  readonly sub: string | undefined;
+}
+
+/** What a path names: an attribute, of the core or of an extension, and perhaps a part of it. */
+export interface Located {
+  readonly extension: Schema | undefined;
+  readonly attribute: Attribute;
+  readonly sub: Attribute | undefined;
+}
+
+/** Finds what a path names, in any case; undefined for what the kind does not have. */
+export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {
+  const owner = path.urn === undefined ? undefined : schemaOf(kind, path.urn);
+  if (path.urn !== undefined && owner === undefined) return undefined;
+  const extension = owner === undefined || owner === kind.core ? undefined : owner;
+  const attributes = extension?.attributes ?? [...commonAttributes, ...kind.core.attributes];
+  const attribute = named(attributes, path.name);
+  if (attribute === undefined) return undefined;
+  if (path.sub === undefined) return { extension, attribute, sub: undefined };
+  const sub = named(attribute.subAttributes ?? [], path.sub);
+  return sub && { extension, attribute, sub };
+}
+
+export function schemaOf(kind: ResourceKind, urn: string): Schema | undefined {
+  return [kind.core, ...kind.extensions].find((schema) => sameName(schema.urn, urn));
+}
+
+export function named(attributes: readonly Attribute[], name: string): Attribute | undefined {
+  return attributes.find((attribute) => sameName(attribute.name, name));
+}
+
+export function sameName(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}

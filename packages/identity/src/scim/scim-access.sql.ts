@@ -1,0 +1,49 @@
+import { sql } from '@baton/kernel/sql';
+
+/** A source and what stands in its way. */
+export interface ScimSourceRow {
+  source_id: string | null;
+  key: string;
+  tenant_id: string;
+  upstream_mode: string;
+  upstream_base_url: string;
+  provider_id: string;
+  provider_issuer: string;
+  provider_status: string;
+  /** Account, principal, membership and tenant are all active. */
+  is_live: boolean;
+}
+
+/** By the service account of an access token; its source, if it has one. */
+export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
+  return sql<ScimSourceRow>`
+    select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, i.id as provider_id,
+      i.issuer as provider_issuer, i.status as provider_status,
+      a.revoked_at is null and p.status = 'active' and m.status = 'active' and t.status = 'active' as is_live
+    from service_accounts a
+    join principals p on p.id = a.principal_id
+    join memberships m on m.tenant_id = a.tenant_id and m.principal_id = a.principal_id
+    join tenants t on t.id = a.tenant_id
+    left join provisioning_sources s on s.service_principal_id = a.principal_id and s.tenant_id = a.tenant_id
+      and s.kind = 'scim' and s.status = 'active'
+    left join identity_providers i on i.id = s.identity_provider_id
+    where a.id = ${accountId} and a.principal_id = ${principalId} and a.tenant_id = ${tenantId}`;
+}
+
+/** By the public part of a provisioning token. */
+export function findSourceOfToken(publicPrefix: string) {
+  return sql<ScimSourceRow & { secret_hash: string }>`
+    select k.secret_hash, s.id as source_id, s.key, s.tenant_id, s.upstream_mode, s.upstream_base_url,
+      i.id as provider_id, i.issuer as provider_issuer, i.status as provider_status,
+      k.revoked_at is null and k.expires_at > now() and s.status = 'active' and s.kind = 'scim'
+        and p.status = 'active' and m.status = 'active' and t.status = 'active'
+        and not exists (
+          select 1 from service_accounts a where a.principal_id = p.id and a.revoked_at is not null) as is_live
+    from provisioning_tokens k
+    join provisioning_sources s on s.id = k.provisioning_source_id
+    join identity_providers i on i.id = s.identity_provider_id
+    join principals p on p.id = s.service_principal_id
+    join memberships m on m.tenant_id = s.tenant_id and m.principal_id = p.id
+    join tenants t on t.id = s.tenant_id
+    where k.public_prefix = ${publicPrefix}`;
+}

@@ -1,0 +1,40 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+
+const user = { provisioningSource: z.string(), scimUserId: Uuid, principalId: Uuid };
+const account = z.strictObject({ ...user, active: z.boolean() });
+
+export const scimUserProvisioned = defineEvent('scim_user.provisioned', 'scim_user', account);
+export const scimUserUpdated = defineEvent('scim_user.updated', 'scim_user', account);
+export const scimUserDeprovisioned = defineEvent(
+  'scim_user.deprovisioned',
+  'scim_user',
+  z.strictObject({ ...user, removedMemberships: z.int() }),
+);
+
+/** Sessions from before count no more: the tokens that were revoked stay revoked. */
+export const principalEnabled = defineEvent(
+  'principal.enabled',
+  'principal',
+  z.strictObject({ principalId: Uuid, sessionsNotBefore: Timestamp, provisioningSource: z.string() }),
+);
+
+const group = { groupId: Uuid, provisioningSource: z.string() };
+
+export const groupUpdated = defineEvent(
+  'group.updated',
+  'group',
+  z.strictObject({ ...group, key: z.string() }),
+);
+export const groupDeleted = defineEvent('group.deleted', 'group', z.strictObject(group));
+export const groupMembershipRemoved = defineEvent(
+  'group_membership.removed',
+  'group',
+  z.strictObject({
+    groupId: Uuid,
+    principalId: Uuid,
+    identityProvider: z.string().optional(),
+    provisioningSource: z.string().optional(),
+  }),
+);

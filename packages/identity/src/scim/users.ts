@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { violatedConstraint } from '@baton/kernel/db';
+import type { Reply } from '@baton/kernel/service';
+import type { JsonObject } from '@baton/kernel/wire';
+import { audit, type AuditAction } from '../audit.ts';
+import type { Context } from '../context.ts';
+import { emit } from '../journal/journal.ts';
+import { markSynced } from '../provisioning-sources/provisioning-sources.sql.ts';
+import { fail } from '../service.ts';
+import { readDocument, type Selection } from './documents.ts';
+import { createPerson, followPerson, restorePerson, suspendPerson } from './persons.ts';
+import { patchDocument, readOperations } from './patch.ts';
+import {
+  groupMembershipRemoved,
+  scimUserDeprovisioned,
+  scimUserProvisioned,
+  scimUserUpdated,
+} from './scim.events.ts';
+import { sourceOf } from './scim-access.ts';
+import { isUnchanged, readId, requireMatch, scimReply, versionTag } from './scim-answer.ts';
+import { userKind } from './schemas.ts';
+import { contentOf, documentOf, locationOf, showUsers } from './user-view.ts';
+import {
+  deleteMembershipsOf,
+  deleteUser,
+  findUser,
+  insertUser,
+  lockUser,
+  updateUser,
+  type UserContent,
+  type UserRow,
+} from './users.sql.ts';
+
+/** Creates a user and its person, or takes one up again that was deleted. @throws Refusal `scim_uniqueness` and others */
+export async function createUser(
+  context: Context,
+  body: JsonObject,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
+  const source = sourceOf(context);
+  const content = contentOf({ active: true, ...readDocument(userKind, body) });
+  if (source.writesUpstream) fail('scim_upstream_refused');
+  const id = randomUUID();
+  const { tenantId } = source;
+  const made = await refuseDuplicates(async () => {
+    const { principalId, identityId } = await createPerson(context, source, id, content);
+    const user = { id, sourceId: source.id, tenantId, principalId, identityId };
+    return (await context.db.row(insertUser(user, content))) as UserRow;
+  });
+  emit(context, scimUserProvisioned, { tenantId, aggregateId: id }, payloadOf(context, made));
+  await recordWrite(context, 'scim.users.create', made);
+  const shown = await showOne(context, made, selection);
+  return scimReply(201, shown, {
+    etag: versionTag(made.version),
+    location: locationOf(context, userKind, id),
+  });
+}
+
+export async function readUser(
+  context: Context,
+  id: string,
+  selection: Selection,
+): Promise<Reply<JsonObject | undefined>> {
+  const row = (await context.db.row(findUser(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
+  const headers = { etag: versionTag(row.version) };
+  if (isUnchanged(context.headers, row.version))
+    return scimReply<JsonObject | undefined>(304, undefined, headers);
+  return scimReply(200, await showOne(context, row, selection), headers);
+}
+
+/** Replaces a user. Without `active` it stays as it is: nobody comes back by an omission. */
+export async function replaceUser(
+  context: Context,
+  id: string,
+  body: JsonObject,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
+  const row = await lockForChange(context, id);
+  const content = contentOf({ active: row.active, ...readDocument(userKind, body) });
+  return changeUser(context, row, content, 'scim.users.replace', selection);
+}
+
+/** Applies the operations of a PATCH, all or none. */
+export async function patchUser(
+  context: Context,
+  id: string,
+  body: JsonObject,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
+  const row = await lockForChange(context, id);
+  const operations = readOperations(userKind, body);
+  const patched = patchDocument(documentOf(row), operations);
+  // To take `active` away is to switch it off.
+  const content = contentOf({ active: false, ...patched });
+  return changeUser(context, row, content, 'scim.users.patch', selection);
+}
+
+/** Ends a user: its person loses everything that came from this source, and stays. */
+export async function endUser(context: Context, id: string): Promise<Reply<undefined>> {
+  const { db } = context;
+  const source = sourceOf(context);
+  const row = await lockForChange(context, id);
+  await suspendPerson(context, source, row);
+  const { tenantId } = source;
+  const removed = await db.rows(deleteMembershipsOf(source.id, row.principal_id));
+  for (const { group_id: groupId } of removed)
+    emit(
+      context,
+      groupMembershipRemoved,
+      { tenantId, aggregateId: groupId },
+      { groupId, principalId: row.principal_id, provisioningSource: source.key },
+    );
+  await db.run(deleteUser(row.id));
+  const { active: _, ...about } = payloadOf(context, row);
+  emit(
+    context,
+    scimUserDeprovisioned,
+    { tenantId, aggregateId: row.id },
+    { ...about, removedMemberships: removed.length },
+  );
+  await recordWrite(context, 'scim.users.delete', row);
+  return scimReply(204, undefined);
+}
+
+async function lockForChange(context: Context, id: string): Promise<UserRow> {
+  const row = (await context.db.row(lockUser(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
+  requireMatch(context.headers, row.version);
+  return row;
+}
+
+async function changeUser(
+  context: Context,
+  row: UserRow,
+  content: UserContent,
+  action: AuditAction,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
+  const source = sourceOf(context);
+  let current = row;
+  if (!isDeepStrictEqual(contentOf(documentOf(row)), content)) {
+    current = await refuseDuplicates(async () => {
+      const updated = (await context.db.row(updateUser(row.id, content))) as UserRow;
+      await followPerson(context, source, row, content);
+      return updated;
+    });
+    if (row.active && !content.active) await suspendPerson(context, source, row);
+    if (!row.active && content.active) await restorePerson(context, source, row);
+    const about = { tenantId: source.tenantId, aggregateId: row.id };
+    emit(context, scimUserUpdated, about, payloadOf(context, current));
+  }
+  await recordWrite(context, action, current);
+  return scimReply(200, await showOne(context, current, selection), { etag: versionTag(current.version) });
+}
+
+async function recordWrite(context: Context, action: AuditAction, row: UserRow): Promise<void> {
+  const source = sourceOf(context);
+  audit(context, {
+    tenantId: source.tenantId,
+    action,
+    resource: ['scim_user', row.id],
+    reason: `principal:${row.principal_id}`,
+  });
+  // Last, because every write of the source comes by this row.
+  await context.db.run(markSynced(source.id));
+}
+
+async function showOne(context: Context, row: UserRow, selection: Selection): Promise<JsonObject> {
+  const [shown] = await showUsers(context, [row], selection);
+  return shown as JsonObject;
+}
+
+function payloadOf(context: Context, row: UserRow) {
+  return {
+    provisioningSource: sourceOf(context).key,
+    scimUserId: row.id,
+    principalId: row.principal_id,
+    active: row.active,
+  };
+}
+
+/** What the unique indexes refuse, also in a race. @throws Refusal `scim_uniqueness` */
+async function refuseDuplicates<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (violatedConstraint(error) === undefined) throw error;
+    return fail('scim_uniqueness', {}, { cause: error });
+  }
+}
