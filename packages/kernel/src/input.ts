@@ -26,7 +26,7 @@ export interface ParsedInput {
 const pagingShape: Shape = {
   limit: z
     .string()
-    .regex(/^-?\d{1,9}$/, 'must be an integer')
+    .regex(/^-?\d+$/, 'must be an integer')
     .transform(Number)
     .optional()
     .describe('How many items at most, 1 to 200; 50 when absent.'),
