@@ -41,6 +41,15 @@ test('the same key and request give the same answer and are executed once; blank
   assert.equal(await openedTimes(id), 1);
 });
 
+test('a key of no characters is refused, and nothing is executed under it', async () => {
+  const { id } = await doors.makeDoor();
+  for (const key of ['', '  ']) {
+    const { status, body } = await doors.call('POST', `/api/doors/${id}:open`, {}, withKey(key));
+    assert.deepEqual([status, codeOf(body)], [422, 'invalid_idempotency_key']);
+  }
+  assert.equal(await openedTimes(id), 0);
+});
+
 test('the order of the keys in a body makes no other request, a field more does', async () => {
   const key = withKey();
   const first = await doors.call('POST', '/api/doors', '{"label":"x","count":1}', key);

@@ -33,6 +33,8 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
   if (key.length > idempotencyKeyLengthMax) throw new Refusal('invalid_idempotency_key');
   if (key !== '') return key;
   if (required) throw new Refusal('idempotency_key_required');
+  // Whoever sends one counts on it: executed without a key, a repeat would be executed again.
+  if (header !== undefined) throw new Refusal('invalid_idempotency_key');
   return undefined;
 }
 
