@@ -2,18 +2,28 @@
 // The command `baton`: npx baton start, npx baton demo, npx baton --help.
 import { join } from 'node:path';
 import { runFile } from './foreground.mjs';
-import { root } from './prepare.mjs';
+import { root, say } from './prepare.mjs';
 
-/** The parts that are programs of their own; every other word belongs to the command line in packages/cli. */
+/**
+ * The parts that are programs of their own; every other word belongs to the command line in packages/cli. One with
+ * `settings` takes no words, and must not start when somebody only asks how it is used.
+ */
 const programs = [
-  { word: 'start', file: 'packages/platform/src/start.main.ts' },
-  { word: 'env', file: 'packages/platform/src/env.main.ts' },
+  { word: 'start', file: 'packages/platform/src/start.main.ts', settings: 'PORT, HOST, BATON_HOME' },
+  { word: 'env', file: 'packages/platform/src/env.main.ts', settings: 'BATON_HOME' },
   { word: 'identity', file: 'packages/identity/src/main.ts' },
   { word: 'coordination', file: 'packages/coordination/src/main.ts' },
-  { word: 'worker', file: 'packages/coordination/src/worker.main.ts' },
+  { word: 'worker', file: 'packages/coordination/src/worker.main.ts', settings: 'CP_*' },
 ];
 
 const args = process.argv.slice(2);
 const program = programs.find(({ word }) => word === args[0]);
 const file = program?.file ?? 'packages/cli/src/main.ts';
-await runFile(join(root, file), program === undefined ? args : args.slice(1));
+if (program?.settings !== undefined && args.length > 1) {
+  say(
+    `Usage: baton ${program.word}, without further words; it reads ${program.settings} from the environment (docs/configuration.md).`,
+  );
+  process.exitCode = ['--help', '-h'].includes(args[1]) ? 0 : 2;
+} else {
+  await runFile(join(root, file), program === undefined ? args : args.slice(1));
+}

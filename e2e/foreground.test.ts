@@ -57,3 +57,16 @@ test('when the program dies of a signal, so does this', async () => {
   const { ended } = run("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);");
   assert.deepEqual(await ended, [null, 'SIGKILL']);
 });
+
+test('a program that takes no words says so instead of starting', async () => {
+  for (const [words, code] of [
+    [['worker', '--help'], 0],
+    [['start', '--port', '9000'], 2],
+    [['env', 'bash'], 2],
+  ] as const) {
+    const child = spawn(process.execPath, [join(repository, 'bin', 'baton.mjs'), ...words]);
+    const said = text(child.stderr);
+    assert.deepEqual(await once(child, 'exit'), [code, null]);
+    assert.match(await said, /^Usage: baton (worker|start|env), without further words; [^\n]*\n$/);
+  }
+});
