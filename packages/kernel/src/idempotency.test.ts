@@ -44,7 +44,12 @@ test('the same key and request give the same answer and are executed once; blank
 test('a key of no characters is refused, and nothing is executed under it', async () => {
   const { id } = await doors.makeDoor();
   for (const key of ['', '  ']) {
-    const { status, body } = await doors.call('POST', `/api/doors/${id}:open`, {}, withKey(key));
+    const { status, body } = await doors.call(
+      'POST',
+      `/api/doors/${id}:open`,
+      {},
+      { 'idempotency-key': key },
+    );
     assert.deepEqual([status, codeOf(body)], [422, 'invalid_idempotency_key']);
   }
   assert.equal(await openedTimes(id), 0);
