@@ -6,6 +6,7 @@ import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { readMigrations } from '@baton/kernel/migrate';
+import { answerUnreadable } from '@baton/kernel/unreadable';
 import { Registry } from 'prom-client';
 import { createAuthenticator } from './authn/authenticate.ts';
 import { readCoordinationSettings, type Settings } from './config.ts';
@@ -15,7 +16,7 @@ import { endpoints } from './endpoints.ts';
 import { createHealth } from './health/health.ts';
 import { enterEpoch } from './journal/epoch.ts';
 import { migrationsDirectory } from './migrations.ts';
-import { coordinationRuntime } from './runtime.ts';
+import { coordinationRuntime, renderError } from './runtime.ts';
 import { createEventStream } from './stream/event-stream.ts';
 import { createNotifier } from './stream/notifier.ts';
 
@@ -107,6 +108,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   return {
     handler: requests.handler,
     upgrade: stream.upgrade,
+    unreadable: answerUnreadable(renderError),
     async close() {
       await Promise.all([stream.close(), requests.drain(drainMsMax)]);
       await app.close();

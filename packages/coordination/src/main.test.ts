@@ -112,6 +112,18 @@ test('a second signal on purpose ends a stop that takes too long', async () => {
   });
 });
 
+test('headers that are too large are answered in the envelope', async () => {
+  const { url, child, ended } = await serve(baton.env);
+  const answer = await fetch(`${url}/health/live`, { headers: { 'x-big': 'a'.repeat(20_000) } });
+  assert.equal(answer.status, 400);
+  const { error } = (await answer.json()) as { error: { code: string; details: unknown; requestId: string } };
+  assert.equal(error.code, 'invalid_request');
+  assert.deepEqual(error.details, { errors: [{ loc: 'header', message: 'The headers are too large' }] });
+  assert.equal(answer.headers.get('x-request-id'), error.requestId);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+});
+
 test('a stop is at once when nothing is under way, also with idle connections kept alive', async () => {
   const { url, child, ended } = await serve(baton.env);
   await (await fetch(`${url}/health/live`)).text();

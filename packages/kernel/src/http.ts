@@ -11,6 +11,7 @@ import type { RequestMetrics } from './metrics.ts';
 import { observer } from './observer.ts';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from './refusal.ts';
 import { type Endpoint, endpointName, type Operation } from './service.ts';
+import type { UnreadableHandler } from './unreadable.ts';
 
 export type { RequestHead } from './http-message.ts';
 
@@ -18,6 +19,8 @@ export type { RequestHead } from './http-message.ts';
 export interface RunningService {
   handler(req: IncomingMessage, res: ServerResponse): void;
   upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Answers what the parser of the port's owner refused; see `answerUnreadable`. */
+  unreadable?: UnreadableHandler;
   /** Finishes what is under way and lets go of the store. */
   close(): Promise<void>;
 }
@@ -71,9 +74,6 @@ export function buildHttp<Caller, Context extends object>(
     frameworkErrors: (_error, request, reply) => fail(request, reply, new Refusal('not_found')),
     // What arrives during a shutdown is answered as long as the store is there, then with our own 503.
     return503OnClosing: false,
-    clientErrorHandler(_error, socket) {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
-    },
   });
   // The pipeline reads the body itself, after the credential: an anonymous caller must not make us parse. To the
   // framework no method has a body, so it doesn't judge the content type either.

@@ -71,6 +71,7 @@ export async function listenUntilStopped(
     if (service.upgrade !== undefined) service.upgrade(req, socket, head);
     else socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
   });
+  if (service.unreadable !== undefined) server.on('clientError', service.unreadable);
   await new Promise<void>((done, refuse) => {
     server.once('error', (error: NodeJS.ErrnoException) => refuse(portError(error, host, port)));
     server.listen(port, host, done);
