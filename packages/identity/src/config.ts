@@ -118,6 +118,25 @@ export const settingTable = {
     unit: seconds,
     doc: 'How stale `lastUsedAt` may be before an exchange writes it again; 0 writes it each time.',
   }),
+  IAM_FAILURES_PER_CREDENTIAL_MAX: integer({
+    default: 0,
+    max: 1_000_000,
+    unit: 'failures',
+    doc: 'How often a wrong secret may be presented for one token prefix or client in a window before it is answered 429; the right secret always passes. Counted per process; 0 is without a limit.',
+  }),
+  IAM_FAILURES_PER_ADDRESS_MAX: integer({
+    default: 0,
+    max: 1_000_000,
+    unit: 'failures',
+    doc: 'How often presented secrets from one address may fail in a window before all of them are answered 429. Leave it 0 (without a limit) behind a proxy: there all clients have one address.',
+  }),
+  IAM_FAILURE_WINDOW_SECONDS: integer({
+    default: 60,
+    min: 1,
+    max: daySeconds,
+    unit: seconds,
+    doc: 'How long failures are counted, from the first one.',
+  }),
   IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS: integer({
     default: 90 * daySeconds,
     min: 60,

@@ -4,6 +4,7 @@ import type { AuditDraft } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
+import type { FailureLimits } from './credentials/failure-limits.ts';
 import type { EventDraft } from './journal/journal.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
@@ -24,10 +25,13 @@ export interface Context {
   readonly presentedTokens: PresentedLookup;
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
+  readonly failureLimits: FailureLimits;
   readonly counters: Counters;
   readonly log: Logger;
   readonly endpoint: string;
   readonly requestId: string;
+  /** Where the request came from: the peer of its connection. */
+  readonly address: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];

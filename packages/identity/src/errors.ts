@@ -155,6 +155,11 @@ export const errors = {
     'Set upstreamMode to off.',
   )('The source writes to its directory first, which is not possible.'),
 
+  rate_limited: row(
+    429,
+    'Retry after the seconds that Retry-After names.',
+  )('Too many wrong secrets were presented for this credential, or from this address.'),
+
   internal_error: row(
     500,
     'Report it with the request id.',

@@ -11,6 +11,7 @@ import { type Caller, createAdmission } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
+import { FailureLimits } from './credentials/failure-limits.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
@@ -89,6 +90,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
   } = parts;
   const admitScim = createScimAdmission(parts);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets);
+  const failureLimits = new FailureLimits(settings);
   return {
     name: 'identity',
     basePath: '/api/v1',
@@ -118,10 +120,12 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       presentedTokens,
       clients,
       ledger,
+      failureLimits,
       counters,
       log,
       endpoint: call.endpoint,
       requestId: call.requestId,
+      address: call.address,
       headers: call.headers,
       events: [],
       audits: [],

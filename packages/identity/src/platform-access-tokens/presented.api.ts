@@ -1,8 +1,10 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
+import { limitFailures } from '../credentials/failure-limits.ts';
 import { characters, NameSet, Reason } from '../fields.ts';
 import { PrincipalKind } from '../principals/principals.events.ts';
+import { parsePresentedToken } from '../secrets.ts';
 import { endpoint } from '../service.ts';
 import { exchangeToken, introspectToken, revokePresentedToken } from './presented.ts';
 
@@ -33,10 +35,11 @@ export const exchange = endpoint({
       sessionId: Uuid,
     }),
   },
-  errors: ['invalid_token', 'audience_not_allowed', 'scope_not_allowed'],
+  errors: ['invalid_token', 'audience_not_allowed', 'scope_not_allowed', 'rate_limited'],
   transaction: 'none',
   example: { token: exampleToken, audience: 'control-plane', scopes: ['control-plane:read'] },
-  handle: ({ body }, context) => exchangeToken(context, body),
+  handle: ({ body }, context) =>
+    limitFailures(context, publicPartOf(body.token), () => exchangeToken(context, body)),
 });
 
 export const introspect = endpoint({
@@ -60,10 +63,11 @@ export const introspect = endpoint({
       issuedAt: Timestamp,
     }),
   },
-  errors: ['invalid_token'],
+  errors: ['invalid_token', 'rate_limited'],
   transaction: 'none',
   example: { token: exampleToken },
-  handle: ({ body }, context) => introspectToken(context, body.token),
+  handle: ({ body }, context) =>
+    limitFailures(context, publicPartOf(body.token), () => introspectToken(context, body.token)),
 });
 
 export const revokeSelf = endpoint({
@@ -73,10 +77,18 @@ export const revokeSelf = endpoint({
   summary: 'Revoke the token that is presented.',
   body: z.strictObject({ token: Token, reason: Reason.default('logout') }),
   returns: { 204: null },
-  errors: ['invalid_token'],
+  errors: ['invalid_token', 'rate_limited'],
   emits: [credentialRevoked],
   example: { token: exampleToken },
-  handle: ({ body }, context) => revokePresentedToken(context, body.token, body.reason),
+  handle: ({ body }, context) =>
+    limitFailures(context, publicPartOf(body.token), () =>
+      revokePresentedToken(context, body.token, body.reason),
+    ),
 });
+
+function publicPartOf(token: string): string | undefined {
+  const presented = parsePresentedToken(token);
+  return presented && `${presented.kind}:${presented.publicPrefix}`;
+}
 
 export const presentedTokensApi = [exchange, introspect, revokeSelf];

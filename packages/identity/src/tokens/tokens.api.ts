@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitFailures } from '../credentials/failure-limits.ts';
 import { characters, NameSet } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import { exchangeClientCredentials } from './tokens.ts';
@@ -24,7 +25,7 @@ export const exchange = endpoint({
       expiresIn: z.int().describe('Seconds.'),
     }),
   },
-  errors: ['invalid_client', 'audience_not_allowed', 'scope_not_allowed'],
+  errors: ['invalid_client', 'audience_not_allowed', 'scope_not_allowed', 'rate_limited'],
   transaction: 'none',
   example: {
     clientId: 'iam_sa_0123456789abcdefghijklmn',
@@ -32,7 +33,8 @@ export const exchange = endpoint({
     audience: 'control-plane',
     scopes: ['control-plane:read'],
   },
-  handle: ({ body }, context) => exchangeClientCredentials(context, body),
+  handle: ({ body }, context) =>
+    limitFailures(context, `client:${body.clientId}`, () => exchangeClientCredentials(context, body)),
 });
 
 export const tokensApi = [exchange];

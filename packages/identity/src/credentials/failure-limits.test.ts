@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { makeBearer, makeServiceAccount } from '../testing/objects.ts';
+import { auditOf } from '../testing/records.ts';
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+});
+after(() => identity.close());
+
+const audience = 'control-plane';
+const unknownToken = 'iam_pat_0123456789ab_unknown';
+
+/** Each route that takes a presented secret: how to be right, and how to be wrong about a known and an unknown one. */
+async function makeRoutes(service: TestIdentity) {
+  const { tenantId, token } = await makeBearer(service);
+  const { clientId, clientSecret } = await makeServiceAccount(service, tenantId);
+  const patRoute = (verb: string, more: object) => ({
+    path: `platform-access-tokens:${verb}`,
+    refusal: 'invalid_token',
+    right: { token, ...more },
+    wrong: { token: `${token}x`, ...more },
+    unknown: { token: unknownToken, ...more },
+  });
+  const client = { clientId, clientSecret, audience };
+  return [
+    {
+      path: 'tokens/exchange',
+      refusal: 'invalid_client',
+      right: client,
+      wrong: { ...client, clientSecret: 'wrong' },
+      unknown: { ...client, clientId: 'iam_sa_unknown' },
+    },
+    patRoute('exchange', { audience }),
+    patRoute('introspect', {}),
+    patRoute('revoke-self', {}),
+  ];
+}
+
+function present(service: TestIdentity, path: string, body: object) {
+  return service.request('POST', `/api/v1/${path}`, { body });
+}
+
+async function outcomes(service: TestIdentity, path: string, body: object, times: number): Promise<string[]> {
+  const found: string[] = [];
+  for (let time = 0; time < times; time += 1) found.push((await present(service, path, body)).body.detail);
+  return found;
+}
+
+describe('limits of failures', () => {
+  test('are off by default', async () => {
+    const all = await outcomes(identity, 'platform-access-tokens:introspect', { token: unknownToken }, 50);
+    assert.deepEqual(new Set(all), new Set(['invalid_token']));
+  });
+
+  test('per credential: known and unknown ones answer 429 with Retry-After alike, the right secret always passes', async () => {
+    for (const index of [0, 1, 2, 3]) {
+      const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
+      const route = (await makeRoutes(limited))[index];
+      assert.ok(route);
+      const { path, refusal, right, wrong, unknown } = route;
+      for (const guess of [wrong, unknown]) {
+        assert.deepEqual(await outcomes(limited, path, guess, 5), [
+          ...Array(3).fill(refusal),
+          ...Array(2).fill('rate_limited'),
+        ]);
+        const { status, headers } = await present(limited, path, guess);
+        assert.equal(status, 429);
+        assert.match(headers.get('retry-after') ?? '', /^([1-9]|[1-5]\d|60)$/);
+      }
+      assert.ok((await present(limited, path, right)).status < 300, path);
+    }
+  });
+
+  test('only failures count, and a refusal that is no failure of the secret is none', async () => {
+    const limited = await identity.another({
+      IAM_FAILURES_PER_CREDENTIAL_MAX: '2',
+      IAM_FAILURES_PER_ADDRESS_MAX: '2',
+    });
+    const { token } = await makeBearer(limited);
+    const path = 'platform-access-tokens:exchange';
+    for (let time = 0; time < 4; time += 1) {
+      assert.equal((await present(limited, path, { token, audience })).status, 200);
+      assert.equal((await present(limited, path, { token, audience: 'unknown' })).status, 403);
+      assert.equal((await present(limited, path, { token, scope: 'unknown' })).status, 422);
+    }
+  });
+
+  test('per address: nothing it presents is looked at until its window ends', async () => {
+    const limited = await identity.another({
+      IAM_FAILURES_PER_ADDRESS_MAX: '2',
+      IAM_FAILURE_WINDOW_SECONDS: '1',
+    });
+    const { tenantId, token } = await makeBearer(limited);
+    const path = 'platform-access-tokens:exchange';
+    // The form of a token is enough to fail; different ones are one address.
+    for (const wrong of ['no token', unknownToken])
+      assert.equal((await present(limited, path, { token: wrong, audience })).status, 401);
+    const rows = (await auditOf(limited, tenantId)).length;
+    const { status, body, headers } = await present(limited, path, { token, audience });
+    assert.deepEqual([status, body, headers.get('retry-after')], [429, { detail: 'rate_limited' }, '1']);
+    assert.equal((await auditOf(limited, tenantId)).length, rows);
+    // The admin presents no secret of these routes.
+    assert.equal((await limited.get('/events')).status, 200);
+    await sleep(1050);
+    assert.equal((await present(limited, path, { token, audience })).status, 200);
+  });
+});

@@ -1,0 +1,99 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { Settings } from '../config.ts';
+import type { Context } from '../context.ts';
+import type { ErrorCode } from '../errors.ts';
+import { fail } from '../service.ts';
+
+const windowsMax = 100_000;
+
+/** Failures of each key in windows of one length. The map is in the order in which the windows end. */
+class FailureWindows {
+  readonly #windows = new Map<string, { failures: number; endsMs: number }>();
+  readonly #failuresMax: number;
+  readonly #windowMs: number;
+
+  /** @param failuresMax 0: without a limit, and nothing is kept */
+  constructor(failuresMax: number, windowSeconds: number) {
+    this.#failuresMax = failuresMax;
+    this.#windowMs = windowSeconds * 1000;
+  }
+
+  /** How long until the key may fail again; 0 when it may now. */
+  waitSeconds(key: string): number {
+    const window = this.#windows.get(key);
+    const remainingMs = (window?.endsMs ?? 0) - performance.now();
+    return (window?.failures ?? 0) < this.#failuresMax ? 0 : Math.max(0, Math.ceil(remainingMs / 1000));
+  }
+
+  add(key: string): void {
+    if (this.#failuresMax === 0) return;
+    const nowMs = performance.now();
+    for (const [oldest, { endsMs }] of this.#windows) {
+      if (endsMs > nowMs && this.#windows.size < windowsMax) break;
+      this.#windows.delete(oldest);
+    }
+    const window = this.#windows.get(key);
+    if (window === undefined) this.#windows.set(key, { failures: 1, endsMs: nowMs + this.#windowMs });
+    else window.failures += 1;
+  }
+}
+
+/** How often presented secrets may fail in this process (contract, W4). Both limits are off by default. */
+export class FailureLimits {
+  readonly #ofCredentials: FailureWindows;
+  readonly #ofAddresses: FailureWindows;
+
+  constructor(settings: Settings) {
+    const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
+    this.#ofCredentials = new FailureWindows(settings.IAM_FAILURES_PER_CREDENTIAL_MAX, windowSeconds);
+    this.#ofAddresses = new FailureWindows(settings.IAM_FAILURES_PER_ADDRESS_MAX, windowSeconds);
+  }
+
+  /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
+  refuseAddress(address: string): void {
+    refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
+  }
+
+  /**
+   * Counts one failure.
+   * @throws Refusal `rate_limited` instead of the failure's own code when the credential failed too often before
+   */
+  count(address: string, credential: string | undefined): void {
+    this.#ofAddresses.add(address);
+    if (credential === undefined) return;
+    const waitSeconds = this.#ofCredentials.waitSeconds(credential);
+    this.#ofCredentials.add(credential);
+    refuseUntil(waitSeconds, 'credential');
+  }
+}
+
+function refuseUntil(waitSeconds: number, whose: string): void {
+  if (waitSeconds > 0)
+    fail(
+      'rate_limited',
+      {},
+      { headers: { 'retry-after': String(waitSeconds) }, reason: `failures of the ${whose}` },
+    );
+}
+
+const failures: ReadonlySet<string> = new Set<ErrorCode>(['invalid_token', 'invalid_client']);
+
+/**
+ * Does what a presented credential is for, and counts it when it fails. A credential's limit is asked only after its
+ * secret was found wrong: whoever has the right one is served, however often others guess.
+ * @param credential the public part of what is presented; undefined when it has none
+ * @throws Refusal `rate_limited`, and whatever `work` throws
+ */
+export async function limitFailures<Result>(
+  { failureLimits, address }: Pick<Context, 'failureLimits' | 'address'>,
+  credential: string | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  failureLimits.refuseAddress(address);
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal && failures.has(error.code)) failureLimits.count(address, credential);
+    throw error;
+  }
+}
