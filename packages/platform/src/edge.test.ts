@@ -56,6 +56,24 @@ test('identity gets /iam and what is below it without the prefix, coordination g
   assert.equal(await get('/health/ready'), '200 coordination /health/ready');
 });
 
+test('what the parser refuses is answered by coordination, and is only cut off before the services are there', async () => {
+  const talk = async () => {
+    const socket = connect(edge.port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => (answer += String(chunk)));
+    socket.write('GIBBERISH\r\n\r\n');
+    await once(socket, 'close');
+    return answer;
+  };
+  assert.equal(await talk(), '');
+  const coordination: RunningService = {
+    ...echo('coordination'),
+    unreadable: (_error, socket) => socket.end('refused'),
+  };
+  edge.serve({ identity: echo('identity'), coordination });
+  assert.equal(await talk(), 'refused');
+});
+
 test('upgrades go the same ways', async () => {
   edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
   for (const [path, seen] of [

@@ -53,6 +53,11 @@ export async function openEdge(host: string, port: number): Promise<Edge> {
     if (service?.upgrade === undefined) socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
     else service.upgrade(req, socket, head);
   });
+  // Without a path nobody knows whose request it would have been: the envelope is coordination's.
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (services?.coordination.unreadable === undefined) socket.destroy();
+    else services.coordination.unreadable(error, socket);
+  });
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
