@@ -14,6 +14,7 @@ import { presentedTokensApi } from './platform-access-tokens/presented.api.ts';
 import { principalsApi } from './principals/principals.api.ts';
 import { provisioningSourcesApi } from './provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from './provisioning-sources/provisioning-tokens.api.ts';
+import { oauth2Api } from './oauth2/oauth2.api.ts';
 import { discoveryApi } from './scim/discovery.api.ts';
 import { scimApi } from './scim/scim.api.ts';
 import { serviceAccountsApi } from './service-accounts/service-accounts.api.ts';
@@ -41,6 +42,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...provisioningSourcesApi,
   ...provisioningTokensApi,
   ...journalApi,
+  ...oauth2Api,
   ...discoveryApi,
   ...scimApi,
 ];

@@ -138,6 +138,7 @@ export const errors = {
     415,
     'Send application/scim+json.',
   )('The body is neither application/scim+json nor application/json.'),
+  unsupported_grant_type: malformed('The grant is another than client_credentials.'),
   scim_invalid_value: malformed('A value is missing, of another type, or names nothing that the source has.'),
   scim_invalid_filter: malformed(
     'The filter is malformed, too long or too deep, or compares what can not be compared.',

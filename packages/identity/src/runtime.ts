@@ -16,6 +16,7 @@ import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
+import { oauthError } from './oauth2/oauth2-errors.ts';
 import { createScimAdmission } from './scim/scim-access.ts';
 import { scimError } from './scim/scim-errors.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
@@ -106,7 +107,11 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     context: contextOf,
     beforeCommit: flushRecords,
     render: (error, _requestId, path) =>
-      path.startsWith('/scim/') ? renderScimError(error) : renderError(error),
+      path.startsWith('/scim/')
+        ? renderScimError(error)
+        : path.startsWith('/oauth2/')
+          ? oauthError(renderError(error))
+          : renderError(error),
   };
 
   function contextOf(call: Call<Caller>, db: Db): Context {

@@ -63,7 +63,9 @@ export function inputReader(endpoint: Operation) {
       string,
       unknown
     >;
-    const { text, sent } = readJson(bytes, bodySchema !== undefined, bodyOptional, problems);
+    const { text, sent } = endpoint.form
+      ? readForm(bytes, problems)
+      : readJson(bytes, bodySchema !== undefined, bodyOptional, problems);
     const body =
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
@@ -111,6 +113,16 @@ function readJson(
     return empty ? { text: '', sent: undefined } : refuse('extra_forbidden', 'This call takes no body');
   }
   return { text, sent };
+}
+
+/** A name that stands twice is refused, and so is what can't be stored. */
+function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Record<string, string> } {
+  const pairs = [...new URLSearchParams(bytes.toString('utf8'))];
+  const sent = Object.fromEntries(pairs);
+  const isRepeated = Object.keys(sent).length < pairs.length;
+  if (isRepeated || pairs.some(([name, value]) => `${name}${value}`.includes('\0')))
+    problems.push({ in: 'body', path: [], type: 'form_invalid', message: 'A name stands twice, or NUL' });
+  return { text: '', sent };
 }
 
 /** Digits or an exponent that may lie beyond every double: parsed to infinity, it would be stored as null. */

@@ -101,7 +101,8 @@ function parametersOf(endpoint: Operation): object[] {
 function requestBodyOf(endpoint: Operation): object {
   const schema = jsonSchema(endpoint.body as z.ZodType, 'input');
   const example = endpoint.example === undefined ? {} : { example: endpoint.example };
-  return { required: !endpoint.bodyOptional, content: { 'application/json': { schema, ...example } } };
+  const media = endpoint.form ? 'application/x-www-form-urlencoded' : mediaTypeOf(endpoint.body as z.ZodType);
+  return { required: !endpoint.bodyOptional, content: { [media]: { schema, ...example } } };
 }
 
 function successesOf(endpoint: Operation): Record<string, object> {

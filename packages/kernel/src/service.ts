@@ -91,6 +91,8 @@ export interface EndpointSpec<
   body?: B;
   /** An absent body is read as `{}`. */
   bodyOptional?: boolean;
+  /** The body is a form (application/x-www-form-urlencoded): an object of texts, no name twice. */
+  form?: boolean;
   returns: R;
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
@@ -135,6 +137,7 @@ export interface Endpoint<Context = object> {
   readonly query: Shape;
   readonly body: z.ZodType | undefined;
   readonly bodyOptional: boolean;
+  readonly form: boolean;
   readonly returns: Returns;
   readonly status: number;
   readonly errors: readonly string[];
@@ -184,6 +187,7 @@ export function endpointsOf<V extends Vocabulary>(
       query: spec.query ?? {},
       body: spec.body,
       bodyOptional: spec.bodyOptional ?? false,
+      form: spec.form ?? false,
       returns: spec.returns,
       status: Math.min(...Object.keys(spec.returns).map(Number)),
       errors: spec.errors ?? [],
