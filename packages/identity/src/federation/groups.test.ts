@@ -132,7 +132,7 @@ describe('memberships from elsewhere', () => {
       update group_members set identity_provider_id = ${other}
       where principal_id = ${principalId} and group_id in (select id from groups where key = 'people')`);
     await identity.pool.run(sql`
-      update group_members set source = 'scim', identity_provider_id = null
+      update group_members set source = 'scim'
       where principal_id = ${principalId} and group_id in (select id from groups where key = 'engineers')`);
     assert.deepEqual((await enter(realm, { sub, groups: [] })).groups, []);
     assert.deepEqual(await membershipsOf(principalId), ['engineers scim', 'people federated']);

@@ -283,6 +283,13 @@ for (const route of routes)
         insert into memberships (tenant_id, principal_id) values (${here.tenantId}, ${principalId})`);
       assert.equal((await enter(here, { sub }, route)).body.principalId, principalId);
       assert.equal((await identityOf(sub))?.['identity_provider_id'], elsewhere.providerId);
+      await identity.pool.run(sql`update external_identities set external_id = '' where subject = ${sub}`);
+      assert.equal((await enter(here, { sub }, route)).status, 200);
+      assert.equal(
+        (await identityOf(sub))?.['external_id'],
+        '',
+        "another provider's external ids are its own",
+      );
     });
 
     test('a closed tenant has no identity provider', async () => {
