@@ -1,4 +1,4 @@
-import { apiErrorOf } from './api-error.ts';
+import { ApiError, apiErrorOf } from './api-error.ts';
 import type { HttpClient } from './http-client.ts';
 
 interface Exchange {
@@ -46,6 +46,13 @@ export class AccessToken {
       '/api/v1/platform-access-tokens:exchange',
       { body: { token: this.#personalToken, audience } },
     );
+    // Identity has one face for every reason, so the message names what helps whichever it was.
+    if (status === 401)
+      throw new ApiError(
+        status,
+        'invalid_token',
+        `the personal access token is not valid at ${this.#identity.baseUrl}; is the connection file another Baton's? Starting that Baton again writes it anew.`,
+      );
     if (status !== 200) throw apiErrorOf(status, body, headers['retry-after']);
     const { accessToken, expiresIn } = body as Exchange;
     this.exchanges += 1;

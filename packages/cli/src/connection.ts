@@ -63,15 +63,23 @@ export function findConnection(options: ConnectionOptions, config: CliConfig): C
 
 /** @throws PlainError naming what is missing; never shows a value. */
 export function parseConnection(text: string, path: string): Connection {
-  let values: Record<string, unknown>;
-  try {
-    values = JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    throw new PlainError(`${path} is not JSON: start Baton again to have it written anew.`);
-  }
+  const values = objectIn(text);
+  if (values === undefined)
+    throw new PlainError(`${path} is not a JSON object: start Baton again to have it written anew.`);
   const missing = names.filter((name) => typeof values[name] !== 'string' || values[name] === '');
-  if (missing.length > 0) throw new PlainError(`${path} lacks ${missing.join(', ')}.`);
+  if (missing.length > 0)
+    throw new PlainError(`${path} lacks ${missing.join(', ')}: start Baton again to have it written anew.`);
   return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Connection;
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** One address for both services, as the default run serves them. */

@@ -29,11 +29,16 @@ async function run(...words: string[]) {
 }
 
 /** A stand-in for both services that gives one answer to everything but the exchange. */
-async function withAnswer<T>(status: number, body: unknown, work: () => Promise<T>): Promise<T> {
+async function withAnswer<T>(
+  status: number,
+  body: unknown,
+  work: () => Promise<T>,
+  exchangeStatus = 200,
+): Promise<T> {
   const server = createServer((request, response) => {
     request.resume();
     const isExchange = request.url?.endsWith(':exchange');
-    response.writeHead(isExchange ? 200 : status, { 'content-type': 'application/json' });
+    response.writeHead(isExchange ? exchangeStatus : status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isExchange ? { accessToken: 'a.b.c', expiresIn: 300 } : body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -92,7 +97,19 @@ test('a Baton that does not answer is one sentence without the token', async () 
 test('a connection file that lacks something names it', async () => {
   writeFileSync(join(home, 'connection.json'), '{"identityUrl":"http://127.0.0.1:9"}');
   const { said } = await run('whoami');
-  assert.match(said, /lacks coordinationUrl, issuer, tenantId, iamBootstrapToken, adminToken\.\n$/);
+  assert.match(
+    said,
+    /lacks coordinationUrl, issuer, tenantId, iamBootstrapToken, adminToken: start Baton again .*\.\n$/,
+  );
+});
+
+test('a connection file that holds no JSON object is one sentence', async () => {
+  for (const text of ['{x', 'null', '[1]', '']) {
+    writeFileSync(join(home, 'connection.json'), text);
+    const { code, said } = await run('whoami');
+    assert.equal(code, 1);
+    assert.match(said, /^\S+connection\.json is not a JSON object: start Baton again .*\.\n$/);
+  }
 });
 
 test('a refusal of coordination is one line, code and message', async () => {
@@ -109,6 +126,13 @@ test('a refusal of coordination is one line, code and message', async () => {
 test('a refusal of identity is one line too', async () => {
   const { said } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
   assert.equal(said, 'scope_not_allowed: identity answered 403\n');
+});
+
+test("another Baton's token is refused with a sentence that says what to do, and never shows it", async () => {
+  const { code, said } = await withAnswer(200, {}, () => run('tasks'), 401);
+  assert.equal(code, 1);
+  assert.match(said, /^invalid_token: the personal access token is not valid at http\S+; .*\n$/);
+  assert.doesNotMatch(said, /hush/);
 });
 
 test('--json prints the answer as it came', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { shellExports } from './connection.ts';
+import { parseConnection, shellExports } from './connection.ts';
 
 test('the shell exports hold every field, and nothing in a value is read as a command', () => {
   const nasty = `it's "$HOME" \`id\` \\ $(id); x\nline`;
@@ -11,4 +11,12 @@ test('the shell exports hold every field, and nothing in a value is read as a co
   assert.equal(stderr, '');
   assert.equal(stdout, `${nasty}|iam_pat_1`);
   assert.equal(exports.match(/^export BATON_[A-Z_]+='/gm)?.length, 11);
+});
+
+test('a damaged connection file is one sentence, and nothing is exported from it', () => {
+  for (const text of ['', '{x', 'null', '[1]', '{"publicUrl":"http://x"}'])
+    assert.throws(() => parseConnection(text, 'c.json'), {
+      message: /^c\.json is damaged: start Baton again/,
+    });
+  assert.deepEqual(parseConnection('{"adminToken":"t"}', 'c.json'), { adminToken: 't' });
 });

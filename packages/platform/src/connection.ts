@@ -1,5 +1,6 @@
 import type { Home } from './home.ts';
 import { writePrivateFile } from './private-files.ts';
+import { StartError } from './start-error.ts';
 
 /** All that a program needs to connect; `connection.json` in Baton's folder, for its owner only. */
 export interface Connection {
@@ -37,6 +38,20 @@ const variables: Record<keyof Connection, string> = {
 
 export function writeConnection(home: Home, connection: Connection): void {
   writePrivateFile(home.path(connectionFile), `${JSON.stringify(connection, undefined, 2)}\n`);
+}
+
+/**
+ * Reads the text of a connection file.
+ * @throws StartError naming the file when it isn't one; never shows what it holds
+ */
+export function parseConnection(text: string, path: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = JSON.parse(text) as Record<string, unknown> | null;
+    if (typeof value?.adminToken === 'string') return value;
+  } catch {
+    // The sentence below holds for both.
+  }
+  throw new StartError(`${path} is damaged: start Baton again, with npm start, to have it written anew.`);
 }
 
 /** Lines for a POSIX shell, `export NAME='value'`: nothing in a value can be read as a command. */

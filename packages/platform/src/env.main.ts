@@ -1,14 +1,14 @@
 // baton env: how to connect to the Baton of this folder, for a shell: eval "$(npx baton env)".
 import { join } from 'node:path';
 import { readPlatformSettings } from './config.ts';
-import { connectionFile, shellExports } from './connection.ts';
+import { connectionFile, parseConnection, shellExports } from './connection.ts';
 import { readPrivateFile } from './private-files.ts';
 
 try {
   const path = join(readPlatformSettings(process.env).BATON_HOME, connectionFile);
   const text = readPrivateFile(path);
   if (text === undefined) throw new Error(`There is no ${path}: start Baton first, with npm start.`);
-  process.stdout.write(shellExports(JSON.parse(text) as Record<string, unknown>));
+  process.stdout.write(shellExports(parseConnection(text, path)));
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
