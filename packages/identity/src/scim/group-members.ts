@@ -1,13 +1,12 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../context.ts';
-import { groupMembershipAdded } from '../groups/groups.events.ts';
+import { groupMembershipAdded, groupMembershipRemoved } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
 import { fail } from '../service.ts';
 import { readAttribute } from './documents.ts';
 import type { Filter } from './filter-grammar.ts';
 import { addMembers, holdUsers, removeMembers, removeMembersExcept } from './groups.sql.ts';
 import type { PatchOperation } from './patch.ts';
-import { groupMembershipRemoved } from './scim.events.ts';
 import { sourceOf } from './scim-access.ts';
 import { isId } from './scim-answer.ts';
 import { groupKind, named, sameName } from './schemas.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
-import { groupCreated, groupMembershipAdded } from '../groups/groups.events.ts';
+import { groupCreated, groupMembershipAdded, groupMembershipRemoved } from '../groups/groups.events.ts';
 import { principalCreated, principalDisabled } from '../principals/principals.events.ts';
 import { endpoint } from '../service.ts';
 import { createGroup, endGroup, patchGroup, readGroup, replaceGroup, showGroups } from './groups.ts';
@@ -20,7 +20,6 @@ import {
 } from './listing.ts';
 import {
   groupDeleted,
-  groupMembershipRemoved,
   groupUpdated,
   principalEnabled,
   scimUserDeprovisioned,

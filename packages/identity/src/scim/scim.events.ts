@@ -28,13 +28,3 @@ export const groupUpdated = defineEvent(
   z.strictObject({ ...group, key: z.string() }),
 );
 export const groupDeleted = defineEvent('group.deleted', 'group', z.strictObject(group));
-export const groupMembershipRemoved = defineEvent(
-  'group_membership.removed',
-  'group',
-  z.strictObject({
-    groupId: Uuid,
-    principalId: Uuid,
-    identityProvider: z.string().optional(),
-    provisioningSource: z.string().optional(),
-  }),
-);

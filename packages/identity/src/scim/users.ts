@@ -5,18 +5,14 @@ import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
 import { audit, type AuditAction } from '../audit.ts';
 import type { Context } from '../context.ts';
+import { groupMembershipRemoved } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
 import { markSynced } from '../provisioning-sources/provisioning-sources.sql.ts';
 import { fail } from '../service.ts';
 import { readDocument, type Selection } from './documents.ts';
 import { createPerson, followPerson, restorePerson, suspendPerson } from './persons.ts';
 import { patchDocument, readOperations } from './patch.ts';
-import {
-  groupMembershipRemoved,
-  scimUserDeprovisioned,
-  scimUserProvisioned,
-  scimUserUpdated,
-} from './scim.events.ts';
+import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './scim.events.ts';
 import { sourceOf } from './scim-access.ts';
 import { isUnchanged, readId, requireMatch, scimReply, versionTag } from './scim-answer.ts';
 import { userKind } from './schemas.ts';
