@@ -43,6 +43,15 @@ export function bindingsOf(tenantId: string, principalId: string) {
     order by created_at desc, id desc`;
 }
 
+/** Those that still enter, oldest first, locked: one that is re-pointed meanwhile is left out. */
+export function lockUnrevokedBindingsOf(tenantId: string, principalId: string) {
+  return sql<{ id: string }>`
+    select id from iam_bindings
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and status <> 'revoked'
+    order by created_at, id
+    for update`;
+}
+
 export function bindingById(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
 }

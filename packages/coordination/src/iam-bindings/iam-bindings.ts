@@ -14,6 +14,7 @@ import {
   bindingsOf,
   insertBinding,
   lockBindingOf,
+  lockUnrevokedBindingsOf,
   principalExists,
   repointBinding,
   revokeLiveBinding,
@@ -109,7 +110,14 @@ export async function revokeBinding(context: Context, bindingId: string): Promis
   return iamBindingOf(revoked);
 }
 
-/** Every binding of a principal, for whoever closes or judges them all. */
+/** Revokes every binding of a principal that isn't yet; returns how many. */
+export async function revokeBindingsOf(context: Context, principalId: string): Promise<number> {
+  const live = await context.db.rows(lockUnrevokedBindingsOf(context.tenantId, principalId));
+  for (const { id } of live) await revokeBinding(context, id);
+  return live.length;
+}
+
+/** Every binding of a principal, for whoever judges them all. */
 export async function bindingRowsOf({ db, tenantId }: Context, principalId: string) {
   return db.rows(bindingsOf(tenantId, principalId));
 }

@@ -52,3 +52,21 @@ test('of two who disable each other, one remains', async () => {
     assert.ok(['principal_not_active', 'invalid_credentials'].includes(failed?.body.error.code));
   }
 });
+
+test('an identity that is given to somebody else meanwhile is not revoked with its former principal', async () => {
+  const [former, heir] = [await baton.actor(), await baton.actor()];
+  await baton.admin.get('/principals');
+  const disabled = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      update iam_bindings set principal_id = ${heir.principalId} where iam_principal_id = ${former.iamPrincipalId}`);
+    const asked = baton.admin.post(`/principals/${former.principalId}:disable`);
+    await new Promise((done) => setTimeout(done, 1000));
+    return { asked };
+  });
+  assert.equal((await disabled.asked).status, 200);
+  const { body } = await baton.admin.get(`/principals/${heir.principalId}/iam-bindings`);
+  const given = body.items.find(
+    (one: { iamPrincipalId: string }) => one.iamPrincipalId === former.iamPrincipalId,
+  );
+  assert.equal(given.status, 'active');
+});

@@ -4,7 +4,7 @@ import { releaseClaims } from '../leases/release.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { refuseEscalation } from '../granting.ts';
-import { bindingRowsOf, forgetIdentity, revokeBinding } from '../iam-bindings/iam-bindings.ts';
+import { bindingRowsOf, forgetIdentity, revokeBindingsOf } from '../iam-bindings/iam-bindings.ts';
 import { emit } from '../journal/journal.ts';
 import { failRunsOfClaims } from '../leases/run-ending.ts';
 import { fail } from '../service.ts';
@@ -74,12 +74,6 @@ export async function requireMayDisable(context: Context, { id, kind }: Principa
   ];
   // Only an administrator stops an administrator.
   refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
-}
-
-async function revokeBindingsOf(context: Context, principalId: string): Promise<number> {
-  const live = (await bindingRowsOf(context, principalId)).filter(({ status }) => status !== 'revoked');
-  for (const { id } of live.reverse()) await revokeBinding(context, id);
-  return live.length;
 }
 
 /** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
