@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHead } from '@baton/kernel/http';
 import type { Operation } from '@baton/kernel/service';
-import type { NamedSecret } from './admin-secrets.ts';
 import type { ScimSource } from './scim/scim-access.ts';
+import type { NamedSecret } from './admin-secrets.ts';
 import { fail } from './service.ts';
 
 /** Who asks, as the audit record names them. */

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { adminSecret, startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from './testing/objects.ts';
+import { makeProvisioning } from './testing/provisioning.ts';
 
 let identity: TestIdentity;
 before(async () => {
@@ -51,6 +52,12 @@ async function makeSecrets(): Promise<{ secrets: string[]; hashes: string[]; sub
   const scopes = [readScope];
   const credentials = { clientId: client.clientId, clientSecret, audience };
   secrets.push((await made(open('/tokens/exchange', { ...credentials, scopes }))).accessToken);
+
+  const provisioning = await makeProvisioning(identity);
+  const authorization = `Bearer ${provisioning.token}`;
+  const user = { userName: `${randomUUID()}@example.com`, password: randomUUID() };
+  await made(identity.request('POST', '/scim/v2/Users', { body: user, headers: { authorization } }));
+  secrets.push(provisioning.token, user.password);
 
   await misuse(secrets, client.clientId);
   await failInside(successor.token, client.clientId, clientSecret);
@@ -119,7 +126,7 @@ test('no secret is found in the database, the journal, the audit record or the l
   texts.set('GET /events', JSON.stringify(journal.body));
   assert.ok((texts.get('audit_records')?.length ?? 0) > 1000 && (texts.get('the log')?.length ?? 0) > 1000);
 
-  const credentialTables = ['platform_access_tokens', 'service_accounts'];
+  const credentialTables = ['platform_access_tokens', 'service_accounts', 'provisioning_tokens'];
   for (const [name, text] of texts) {
     for (const secret of [...secrets, adminSecret, ...keyLines])
       assert.ok(!text.includes(secret), `${name} holds a secret that starts ${secret.slice(0, 8)}`);

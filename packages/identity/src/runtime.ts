@@ -89,9 +89,9 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     clients,
     ledger,
   } = parts;
-  const admitScim = createScimAdmission(parts);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets);
   const failureLimits = new FailureLimits(settings);
+  const admitScim = createScimAdmission(parts);
   return {
     name: 'identity',
     basePath: '/api/v1',
