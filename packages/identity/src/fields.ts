@@ -18,6 +18,8 @@ export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
 /** The name of an audience or group among those of its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
+/** Of the name of an audience that is asked for: no longer one exists. */
+export const audienceLengthMax = 120;
 export const Issuer = characters(1, 500);
 
 /** A list without repeats, in the order of code points: the form of every list of names in an answer. */

@@ -75,6 +75,21 @@ describe('limits of failures', () => {
     }
   });
 
+  test('the standard front shares the count of its client', async () => {
+    const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '1' });
+    const [route] = await makeRoutes(limited);
+    assert.ok(route && 'clientId' in route.wrong);
+    assert.equal((await present(limited, route.path, route.wrong)).status, 401);
+    const { clientId: client_id, clientSecret: client_secret } = route.wrong;
+    const form = { grant_type: 'client_credentials', client_id, client_secret, audience };
+    const { status, body, headers } = await limited.request('POST', '/oauth2/token', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form).toString(),
+    });
+    assert.deepEqual([status, body], [429, { error: 'temporarily_unavailable' }]);
+    assert.notEqual(headers.get('retry-after'), null);
+  });
+
   test('only failures count, and a refusal that is no failure of the secret is none', async () => {
     const limited = await identity.another({
       IAM_FAILURES_PER_CREDENTIAL_MAX: '2',

@@ -6,6 +6,7 @@ const names: Readonly<Record<string, string>> = {
   unsupported_grant_type: 'unsupported_grant_type',
   audience_not_allowed: 'invalid_target',
   scope_not_allowed: 'invalid_scope',
+  rate_limited: 'temporarily_unavailable',
   unavailable: 'temporarily_unavailable',
 };
 

@@ -30,7 +30,13 @@ export const token = endpoint({
   body: OauthRequest,
   form: true,
   returns: { 200: OauthAnswer },
-  errors: ['unsupported_grant_type', 'invalid_client', 'audience_not_allowed', 'scope_not_allowed'],
+  errors: [
+    'unsupported_grant_type',
+    'invalid_client',
+    'audience_not_allowed',
+    'scope_not_allowed',
+    'rate_limited',
+  ],
   transaction: 'none',
   example: {
     grant_type: 'client_credentials',

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { limitFailures } from '../credentials/failure-limits.ts';
-import { characters, NameSet } from '../fields.ts';
+import { audienceLengthMax, characters, NameSet } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import { exchangeClientCredentials } from './tokens.ts';
 
 const ClientExchangeRequest = z.strictObject({
   clientId: characters(1, 200),
   clientSecret: z.string().min(1),
-  audience: characters(1, 120),
+  audience: characters(1, audienceLengthMax),
   scopes: NameSet.default([]).describe('Exactly these are granted.'),
 });
 export type ClientExchangeRequest = z.infer<typeof ClientExchangeRequest>;
@@ -33,8 +32,7 @@ export const exchange = endpoint({
     audience: 'control-plane',
     scopes: ['control-plane:read'],
   },
-  handle: ({ body }, context) =>
-    limitFailures(context, `client:${body.clientId}`, () => exchangeClientCredentials(context, body)),
+  handle: ({ body }, context) => exchangeClientCredentials(context, body),
 });
 
 export const tokensApi = [exchange];

@@ -1,5 +1,7 @@
 import { auditDraft } from '../audit.ts';
 import type { Context } from '../context.ts';
+import { limitFailures } from '../credentials/failure-limits.ts';
+import { audienceLengthMax } from '../fields.ts';
 import { isSecretOf } from '../secrets.ts';
 import { fail } from '../service.ts';
 import { signAccessToken } from '../token-exchange/access-token.ts';
@@ -8,9 +10,13 @@ import type { ClientRow } from './tokens.sql.ts';
 
 /**
  * Exchanges client credentials for an access token with exactly the scopes that are asked for (contract, section 8.5).
- * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`
+ * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`
  */
-export async function exchangeClientCredentials(context: Context, request: ClientExchangeRequest) {
+export function exchangeClientCredentials(context: Context, request: ClientExchangeRequest) {
+  return limitFailures(context, `client:${request.clientId}`, () => exchangeUnlimited(context, request));
+}
+
+async function exchangeUnlimited(context: Context, request: ClientExchangeRequest) {
   const { settings, signingKeys, ledger, counters } = context;
   const { audience, scopes } = request;
   signingKeys.current();
@@ -59,9 +65,14 @@ async function identifyClient(
   if (client !== undefined && isGenuine) return client;
   counters.presented('client', 'unknown');
   if (client === undefined) return fail('invalid_client', {}, { reason: 'unknown client' });
+  // Who has no secret must not fill the record: no audience has a longer key.
+  const named = [...audience.slice(0, 2 * audienceLengthMax)]
+    .slice(0, audienceLengthMax)
+    .join('')
+    .toWellFormed();
   // Not awaited: the answer must not take longer than the one to a client that nobody knows.
   ledger
-    .record({ audit: auditOf(context, client, 'denied', `audience:${audience} wrong_secret`) })
+    .record({ audit: auditOf(context, client, 'denied', `audience:${named} wrong_secret`) })
     .catch((error: unknown) => log.error({ err: error }, 'a refused client was not audited'));
   return fail('invalid_client', {}, { reason: `service_account:${client.id} wrong_secret` });
 }
