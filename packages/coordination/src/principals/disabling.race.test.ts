@@ -49,7 +49,8 @@ test('of two who disable each other, one remains', async () => {
       JSON.stringify(answers.map(({ body }) => body)),
     );
     const failed = answers.find(({ status }) => status !== 200);
-    assert.ok(['principal_not_active', 'invalid_credentials'].includes(failed?.body.error.code));
+    const code = failed?.body.error.code;
+    assert.ok(['principal_not_active', 'invalid_credentials'].includes(code), JSON.stringify(failed?.body));
   }
 });
 
