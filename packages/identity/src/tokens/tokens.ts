@@ -66,10 +66,7 @@ async function identifyClient(
   counters.presented('client', 'unknown');
   if (client === undefined) return fail('invalid_client', {}, { reason: 'unknown client' });
   // Who has no secret must not fill the record: no audience has a longer key.
-  const named = [...audience.slice(0, 2 * audienceLengthMax)]
-    .slice(0, audienceLengthMax)
-    .join('')
-    .toWellFormed();
+  const named = audience.slice(0, audienceLengthMax).toWellFormed();
   // Not awaited: the answer must not take longer than the one to a client that nobody knows.
   ledger
     .record({ audit: auditOf(context, client, 'denied', `audience:${named} wrong_secret`) })
