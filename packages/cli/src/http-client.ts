@@ -63,7 +63,8 @@ export class HttpClient {
           headers: { accept: 'application/json', ...length, ...headers },
           signal,
         },
-        (response) => readAnswer(response).then(resolve, reject),
+        (response) =>
+          readAnswer(response).then(resolve, (error: NodeJS.ErrnoException) => reject(this.#readable(error))),
       );
       request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       request.on('error', (error: NodeJS.ErrnoException) => reject(this.#readable(error)));
@@ -76,7 +77,7 @@ export class HttpClient {
   }
 
   #readable(error: NodeJS.ErrnoException): Error {
-    if (error.name === 'AbortError') return error;
+    if (error.name === 'AbortError' || error instanceof PlainError) return error;
     const why = error.code === 'ECONNREFUSED' ? 'nothing answers there' : error.message;
     return new PlainError(`${this.baseUrl} can't be reached: ${why}.`, { cause: error });
   }

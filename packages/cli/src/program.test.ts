@@ -94,6 +94,21 @@ test('a Baton that does not answer is one sentence without the token', async () 
   assert.equal(said, "http://127.0.0.1:9/iam can't be reached: nothing answers there.\n");
 });
 
+test('an answer that breaks off is one sentence', async () => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+    response.write('{', () => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  writeConnection({ coordinationUrl: url, identityUrl: `${url}/iam` });
+  const { code, said } = await run('tasks');
+  server.close();
+  assert.equal(code, 1);
+  assert.match(said, /^http\S+\/iam can't be reached: aborted\.\n$/);
+});
+
 test('a connection file that lacks something names it', async () => {
   writeFileSync(join(home, 'connection.json'), '{"identityUrl":"http://127.0.0.1:9"}');
   const { said } = await run('whoami');

@@ -28,9 +28,12 @@ export async function runDemo(
   output: ConsoleOutput,
 ): Promise<DemoResult> {
   const crew = await hireCrew(connection, options.agents);
+  const progress = new Progress(output);
   try {
-    return await runWithCrew(crew, plan, options, new Progress(output));
+    return await runWithCrew(crew, plan, options, progress);
   } finally {
+    // Also when the services went away in the middle: its timer would keep this process alive for ever.
+    progress.end();
     await crew.dismiss();
   }
 }
