@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from './db.ts';
 import { isUnreachable, sqlState } from './db.ts';
 import { entityTag } from './etag.ts';
@@ -38,6 +39,7 @@ export class NeedsTransaction extends Error {}
 
 /** A deadlock or a failed serialisation rolled everything back, so the command may simply run again. */
 const attemptsMax = 3;
+const repeatAfterMsMax = 50;
 
 /**
  * Steps 9 to 14 of core section 1.2: the key, the caller, the permission, the handler and the commit. State, journal
@@ -68,6 +70,8 @@ export async function execute<Caller, Context extends object>(
       return await inTransaction(runtime, endpoint, call, input, keyed);
     } catch (error) {
       if (!isRepeatable(error) || attempt === attemptsMax) throw error;
+      // Two that met head on would meet again: each waits another while.
+      await sleep(Math.random() * repeatAfterMsMax * attempt);
     }
   }
 }

@@ -11,8 +11,10 @@ import { principalCreated, principalDisabled } from './principals.events.ts';
 import {
   findPrincipal,
   insertPrincipal,
+  lockAnyPrincipal,
   lockPrincipal,
   markDisabled,
+  markEnabled,
   type PrincipalRow,
   sharePrincipal,
 } from './principals.sql.ts';
@@ -56,7 +58,22 @@ export function holdMember(db: Db, tenantId: string, principalId: string): Promi
   return db.row(sharePrincipal(tenantId, principalId));
 }
 
-/** The same; @throws Refusal `principal_not_found` */
+/** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
+export function lockPerson(db: Db, principalId: string) {
+  return db.row(lockAnyPrincipal(principalId));
+}
+
+/** Disables a principal that was made in this transaction: it was never active, so there is no end to record. */
+export async function disableNew(db: Db, principalId: string): Promise<void> {
+  await db.run(markDisabled(principalId));
+}
+
+/** Makes a locked principal active again. */
+export function enableLocked(db: Db, principalId: string) {
+  return db.row(markEnabled(principalId));
+}
+
+/** As `holdMember`; @throws Refusal `principal_not_found` */
 export async function holdPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
   return (await holdMember(db, tenantId, principalId)) ?? fail('principal_not_found');
 }

@@ -12,6 +12,7 @@ import {
   findSources,
   insertSource,
   markStale,
+  markSynced,
   type SourceRow,
 } from './provisioning-sources.sql.ts';
 
@@ -53,6 +54,11 @@ export async function registerSource(
 export async function listSources(context: Context, tenantId: string): Promise<Source[]> {
   await detectStaleSources(context, tenantId);
   return (await context.db.rows(findSources(tenantId))).map(sourceView);
+}
+
+/** Notes that a source has just been heard from, which ends an episode of silence. */
+export async function noteContact({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
+  await db.run(markSynced(sourceId));
 }
 
 /** Records the sources that have fallen silent, each once per episode; of all tenants without a tenant. */

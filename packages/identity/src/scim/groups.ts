@@ -6,7 +6,7 @@ import { audit, type AuditAction } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { groupCreated } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
-import { markSynced } from '../provisioning-sources/provisioning-sources.sql.ts';
+import { noteContact } from '../provisioning-sources/provisioning-sources.ts';
 import { fail } from '../service.ts';
 import { isSelected, readDocument, type Selection, selectAttributes } from './documents.ts';
 import { changeMembers, memberChange, type MemberChange, memberIds } from './group-members.ts';
@@ -202,7 +202,7 @@ async function recordWrite(context: Context, action: AuditAction, row: GroupRow)
     reason: `group:${row.group_id}`,
   });
   // Last, because every write of the source comes by this row.
-  await context.db.run(markSynced(source.id));
+  await noteContact(context, source.id);
 }
 
 function contentOf(document: JsonObject): Content {

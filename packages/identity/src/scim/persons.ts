@@ -3,13 +3,13 @@ import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
 import { emit } from '../journal/journal.ts';
 import { principalCreated } from '../principals/principals.events.ts';
-import { addPrincipal, disableLocked } from '../principals/principals.ts';
 import {
-  lockAnyPrincipal,
-  markDisabled,
-  markEnabled,
-  type PrincipalRow,
-} from '../principals/principals.sql.ts';
+  addPrincipal,
+  disableLocked,
+  disableNew,
+  enableLocked,
+  lockPerson,
+} from '../principals/principals.ts';
 import { fail } from '../service.ts';
 import { principalEnabled } from './scim.events.ts';
 import type { ScimSource } from './scim-access.ts';
@@ -58,7 +58,7 @@ export async function createPerson(
     tenantId,
     kind: 'human',
     displayName: nameOf(source, content),
-  })) as PrincipalRow;
+  })) as { id: string };
   const identityId = randomUUID();
   await db.run(
     insertIdentity({
@@ -76,7 +76,7 @@ export async function createPerson(
   const linked = { externalIdentityId: identityId, principalId: principal.id, provisioningSource: key };
   emit(context, externalIdentityLinked, { tenantId, aggregateId: identityId }, linked);
   if (!content.active) {
-    await db.run(markDisabled(principal.id));
+    await disableNew(db, principal.id);
     await db.run(setIdentityStatus(identityId, 'disabled'));
   }
   return { principalId: principal.id, identityId };
@@ -100,7 +100,7 @@ export async function followPerson(
 export async function suspendPerson(context: Context, source: ScimSource, person: Person): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  const principal = (await db.row(lockAnyPrincipal(principalId))) ?? fail('scim_not_found');
+  const principal = (await lockPerson(db, principalId)) ?? fail('scim_not_found');
   await disableLocked(context, principal, {
     tenantId: source.tenantId,
     principalId,
@@ -115,7 +115,7 @@ export async function restorePerson(context: Context, source: ScimSource, person
   const { db } = context;
   const principalId = person.principal_id;
   await db.run(setIdentityStatus(person.external_identity_id, 'active'));
-  const enabled = await db.row(markEnabled(principalId));
+  const enabled = await enableLocked(db, principalId);
   if (enabled === undefined) return;
   emit(
     context,

@@ -7,7 +7,7 @@ import { audit, type AuditAction } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { groupMembershipRemoved } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
-import { markSynced } from '../provisioning-sources/provisioning-sources.sql.ts';
+import { noteContact } from '../provisioning-sources/provisioning-sources.ts';
 import { fail } from '../service.ts';
 import { readDocument, type Selection } from './documents.ts';
 import { createPerson, followPerson, restorePerson, suspendPerson } from './persons.ts';
@@ -158,7 +158,7 @@ async function recordWrite(context: Context, action: AuditAction, row: UserRow):
     reason: `principal:${row.principal_id}`,
   });
   // Last, because every write of the source comes by this row.
-  await context.db.run(markSynced(source.id));
+  await noteContact(context, source.id);
 }
 
 async function showOne(context: Context, row: UserRow, selection: Selection): Promise<JsonObject> {
