@@ -77,6 +77,11 @@ test('a home in whose place is a file is refused', () => {
   assert.throws(() => openHome(path), sentence(/a file is in its place/));
 });
 
+test('a home that no file system can hold is refused, not tried for ever', () => {
+  for (const place of ['/proc/baton', '/proc/baton/below'])
+    assert.throws(() => openHome(place), sentence(/Baton can't keep its data/));
+});
+
 test('a home that can not be written is refused', () => {
   const path = join(folder.path, 'closed');
   mkdirSync(path, { mode: 0o500 });

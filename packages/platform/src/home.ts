@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { takeLock } from '../../../bin/lock.mjs';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 import { failureCode, StartError } from './start-error.ts';
@@ -36,11 +36,29 @@ export function openHome(directory: string): Home {
 
 function makeWritable(directory: string): boolean {
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const isNew = makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    return made !== undefined;
+    return isNew;
   } catch (error) {
     throw cannotWrite(directory, error);
+  }
+}
+
+/**
+ * Makes a folder and those above it that are missing, one by one: `recursive` never ends where a file system answers
+ * that a folder can't exist, as /proc does.
+ * @returns whether it was made now
+ */
+function makeFolder(directory: string): boolean {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return false;
+  if (dirname(directory) !== directory) makeFolder(dirname(directory));
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    // A rival that starts at the same moment made it.
+    if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
+    throw error;
   }
 }
 
