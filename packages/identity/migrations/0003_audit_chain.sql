@@ -1,0 +1,1 @@
+-- The audit record: an order that is safe to read and to seal, and the chain of seals.

@@ -1,0 +1,1 @@
+-- What SCIM filters and totals over many users need.

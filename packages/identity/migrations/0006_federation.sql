@@ -1,0 +1,1 @@
+-- Federation and directory sources: what came after the first version.
