@@ -1,4 +1,5 @@
-import type { Setting } from '@baton/kernel/config';
+import type { Setting, SettingTable } from '@baton/kernel/config';
+import { settingTable as platformSettings } from '../packages/platform/src/config.ts';
 import type { GeneratedFile } from './generate.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
@@ -7,21 +8,31 @@ const intro = `Settings are read from the environment when a process starts; a v
 with one sentence. Names are read in either case, an empty value is the default, and an unknown name is ignored. A value
 marked *secret* is never printed.`;
 
+const wholePurpose = `\`npm start\` runs everything behind one port. It reads these, and passes every setting of the services on; those it
+decides itself (databases, keys, secrets, addresses) may be given to it, too.`;
+
 /** Every setting with its default, its unit and a sentence. */
 export function writeConfiguration(services: readonly Service[]): GeneratedFile {
-  const sections = services.map(({ name, purpose, settings }) => {
-    const rows = Object.entries(settings).map(([setting, declared]) => [
-      code(setting),
-      kindOf(declared),
-      defaultOf(declared),
-      `${declared.doc}${aliasesOf(declared)}`,
-    ]);
-    return `\n## ${titleOf(name)}\n\n${purpose}\n\n${tableOf(['Setting', 'Form', 'Default', 'What it does'], rows)}`;
-  });
+  const declaredByServices = new Set(services.flatMap(({ settings }) => Object.keys(settings)));
+  const own = Object.entries(platformSettings).filter(([setting]) => !declaredByServices.has(setting));
+  const sections = [
+    section('the default run', wholePurpose, Object.fromEntries(own)),
+    ...services.map(({ name, purpose, settings }) => section(name, purpose, settings)),
+  ];
   return {
     path: 'docs/configuration.md',
     text: `${pageStart('config.ts', 'Configuration', intro)}${sections.join('')}`,
   };
+}
+
+function section(name: string, purpose: string, settings: SettingTable): string {
+  const rows = Object.entries(settings).map(([setting, declared]) => [
+    code(setting),
+    kindOf(declared),
+    defaultOf(declared),
+    `${declared.doc}${aliasesOf(declared)}`,
+  ]);
+  return `\n## ${titleOf(name)}\n\n${purpose}\n\n${tableOf(['Setting', 'Form', 'Default', 'What it does'], rows)}`;
 }
 
 function kindOf({ kind, unit, secret }: Setting<unknown>): string {
