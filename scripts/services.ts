@@ -38,7 +38,12 @@ export const services: readonly Service[] = [
     errors: identityErrors,
     settings: identitySettings,
     permissions: {},
-    credentials: { usual: 'the admin secret', presented: 'a credential in the body', none: 'none' },
+    credentials: {
+      usual: 'the admin secret',
+      presented: 'a credential in the body',
+      provisioning: 'a provisioning token, or an access token for SCIM',
+      none: 'none',
+    },
     describeApi: describeIdentity,
     pipelineCodesOf: identityPipelineCodesOf,
   },
