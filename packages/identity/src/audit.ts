@@ -5,6 +5,8 @@ export type AuditAction =
   | 'tenants.create'
   | 'principals.create'
   | 'principals.disable'
+  | 'principals.enable'
+  | 'principals.update'
   | 'external_identities.link'
   | 'authentication_contexts.record'
   | 'identity_providers.create'

@@ -79,6 +79,7 @@ export const errors = {
   group_is_federated: conflict('The group is kept by an identity provider or a directory.'),
   group_membership_exists: exists('The principal is a member of the group.'),
   principal_not_active: conflict('The principal is paused or disabled.'),
+  principal_provisioned: conflict('A directory provisions the person and decides about it.'),
   credential_not_active: conflict('The token is revoked or expired.'),
   credential_conflict: row(
     409,

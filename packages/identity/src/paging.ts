@@ -29,11 +29,15 @@ export function pagesByCreation(name: string) {
         .transform((cursor, check) => positionOf(name, cursor, check)),
     },
     /** The page out of `limit + 1` rows that were read, and the cursor after it; null when no more exist. */
-    cut<Row extends { created_at: string; id: string }>(rows: readonly Row[], limit: number) {
+    cut<Row extends { created_at: string; id: string }>(
+      rows: readonly Row[],
+      limit: number,
+      instantOf: (row: Row) => string = ({ created_at }) => created_at,
+    ) {
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       const isLast = rows.length <= limit || last === undefined;
-      return { page, next: isLast ? null : encodeCursor(name, [last.created_at, last.id]) };
+      return { page, next: isLast ? null : encodeCursor(name, [instantOf(last), last.id]) };
     },
   };
 }

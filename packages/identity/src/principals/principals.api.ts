@@ -2,15 +2,31 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { Name, principalParams, Reason, tenantParam } from '../fields.ts';
+import { pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
-import { principalCreated, principalDisabled, PrincipalKind } from './principals.events.ts';
-import { createPrincipal, disablePrincipal, readPrincipal } from './principals.ts';
+import {
+  principalCreated,
+  principalDisabled,
+  principalEnabled,
+  PrincipalKind,
+  principalUpdated,
+} from './principals.events.ts';
+import {
+  createPrincipal,
+  disablePrincipal,
+  enablePrincipal,
+  listPrincipals,
+  readPrincipal,
+  renamePrincipal,
+} from './principals.ts';
+
+const Status = z.enum(['active', 'paused', 'disabled']);
 
 const Principal = z.strictObject({
   id: Uuid,
   kind: PrincipalKind,
   display_name: z.string(),
-  status: z.enum(['active', 'paused', 'disabled']),
+  status: Status,
   created_at: Timestamp,
 });
 
@@ -40,6 +56,51 @@ export const read = endpoint({
   handle: ({ params }, { db }) => readPrincipal(db, params.tenantId, params.principalId),
 });
 
+const pages = pagesByCreation('principals');
+
+export const list = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/principals',
+  summary: 'List the principals with an active membership in the tenant, in the order in which they joined.',
+  params: tenantParam,
+  query: { ...pages.query, kind: PrincipalKind.optional(), status: Status.optional() },
+  returns: { 200: z.strictObject({ items: z.array(Principal), next_after: z.string().nullable() }) },
+  errors: ['tenant_not_found'],
+  async handle({ params, query }, { db }) {
+    const rows = await listPrincipals(db, { ...query, tenantId: params.tenantId });
+    const { page, next } = pages.cut(rows, query.limit, ({ joined_at }) => joined_at);
+    return { items: page.map(({ joined_at: _, ...principal }) => principal), next_after: next };
+  },
+});
+
+export const change = endpoint({
+  method: 'PATCH',
+  path: '/tenants/{tenantId}/principals/{principalId}',
+  summary: 'Rename a principal; the same name changes nothing.',
+  params: principalParams,
+  body: z.strictObject({ displayName: Name }),
+  returns: { 200: Principal },
+  errors: ['principal_not_found', 'principal_provisioned'],
+  emits: [principalUpdated],
+  example: { displayName: 'Release agent of the platform team' },
+  handle: ({ params: { tenantId, principalId }, body }, context) =>
+    renamePrincipal(context, tenantId, principalId, body.displayName),
+});
+
+export const enable = endpoint({
+  method: 'POST',
+  path: '/tenants/{tenantId}/principals/{principalId}:enable',
+  summary: 'Let a disabled or paused principal act again. Its revoked tokens stay revoked.',
+  params: principalParams,
+  returns: { 200: z.strictObject({ principalId: Uuid, status: z.literal('active') }) },
+  errors: ['principal_not_found', 'principal_provisioned'],
+  emits: [principalEnabled],
+  async handle({ params: { tenantId, principalId } }, context) {
+    await enablePrincipal(context, tenantId, principalId);
+    return { principalId, status: 'active' as const };
+  },
+});
+
 export const disable = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
@@ -65,4 +126,4 @@ export const disable = endpoint({
   },
 });
 
-export const principalsApi = [create, read, disable];
+export const principalsApi = [create, list, read, change, disable, enable];

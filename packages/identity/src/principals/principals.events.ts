@@ -1,5 +1,5 @@
 import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 
 export const PrincipalKind = z.enum(['human', 'agent', 'service_account', 'workload']);
@@ -22,4 +22,21 @@ export const principalDisabled = defineEvent(
     revokedCredentials: z.int(),
     provisioningSource: z.string().optional(),
   }),
+);
+
+/** Sessions from before count no more: the tokens that were revoked stay revoked. */
+export const principalEnabled = defineEvent(
+  'principal.enabled',
+  'principal',
+  z.strictObject({
+    principalId: Uuid,
+    sessionsNotBefore: Timestamp,
+    provisioningSource: z.string().optional(),
+  }),
+);
+
+export const principalUpdated = defineEvent(
+  'principal.updated',
+  'principal',
+  z.strictObject({ principalId: Uuid }),
 );

@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { CreatedPage } from '../paging.ts';
 import type { PrincipalKind } from './principals.events.ts';
 
 export interface PrincipalRow {
@@ -63,9 +64,43 @@ export function lockAnyPrincipal(principalId: string) {
     select status from principals where id = ${principalId} for no key update`;
 }
 
-/** From paused or disabled; the database's time. */
+/**
+ * From paused or disabled. The instant is that of the statement, not of the transaction: that may have begun before the
+ * disable that it waited for, and sessions from between would count again.
+ */
 export function markEnabled(principalId: string) {
   return sql<{ at: string }>`
     update principals set status = 'active' where id = ${principalId} and status <> 'active'
-    returning now()::timestamptz(3) as at`;
+    returning clock_timestamp()::timestamptz(3) as at`;
+}
+
+export function updateName(principalId: string, displayName: string) {
+  return sql`update principals set display_name = ${displayName} where id = ${principalId}`;
+}
+
+/** The users of active directory sources behind a principal, of whatever tenant: its status is the same in all. */
+export function findDirectoryUsers(principalId: string) {
+  return sql<{ active: boolean }>`
+    select u.active
+    from scim_users u join provisioning_sources s on s.id = u.provisioning_source_id
+    where u.principal_id = ${principalId} and s.status = 'active'`;
+}
+
+export interface PrincipalFilter extends CreatedPage {
+  tenantId: string;
+  kind: PrincipalKind | undefined;
+  status: PrincipalRow['status'] | undefined;
+}
+
+/** In the order in which they became members. */
+export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
+  return sql<PrincipalRow & { joined_at: string }>`
+    select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
+    from memberships m join principals p on p.id = m.principal_id
+    where m.tenant_id = ${tenantId} and m.status = 'active'
+      and (m.created_at, m.principal_id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
+      and (${kind ?? null}::text is null or p.kind = ${kind ?? null}::text)
+      and (${status ?? null}::text is null or p.status = ${status ?? null}::text)
+    order by m.created_at, m.principal_id
+    limit ${limit + 1}`;
 }

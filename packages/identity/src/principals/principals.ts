@@ -7,16 +7,25 @@ import { revokeTokensOfPrincipal } from '../credentials/revocation.ts';
 import { fail } from '../service.ts';
 import { tenantExists } from '../tenants/tenants.ts';
 import type { PrincipalRequest } from './principals.api.ts';
-import { principalCreated, principalDisabled } from './principals.events.ts';
 import {
+  principalCreated,
+  principalDisabled,
+  principalEnabled,
+  principalUpdated,
+} from './principals.events.ts';
+import {
+  findDirectoryUsers,
   findPrincipal,
+  findPrincipals,
   insertPrincipal,
   lockAnyPrincipal,
   lockPrincipal,
   markDisabled,
   markEnabled,
+  type PrincipalFilter,
   type PrincipalRow,
   sharePrincipal,
+  updateName,
 } from './principals.sql.ts';
 
 /** The tenant's status is not looked at: a closed tenant lets nobody in, and can still be put in order. */
@@ -46,6 +55,12 @@ export async function readPrincipal(db: Db, tenantId: string, principalId: strin
   return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
 }
 
+/** @throws Refusal `tenant_not_found` */
+export async function listPrincipals(db: Db, filter: PrincipalFilter) {
+  if (!(await tenantExists(db, filter.tenantId))) fail('tenant_not_found');
+  return db.rows(findPrincipals(filter));
+}
+
 export async function isMember(db: Db, tenantId: string, principalId: string): Promise<boolean> {
   return (await db.row(findPrincipal(tenantId, principalId))) !== undefined;
 }
@@ -68,9 +83,15 @@ export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(markDisabled(principalId));
 }
 
-/** Makes a locked principal active again. */
-export function enableLocked(db: Db, principalId: string) {
-  return db.row(markEnabled(principalId));
+/** Makes a principal active again, from paused or disabled: what `:enable` and a directory do alike. */
+export async function makeActive(
+  context: Context,
+  { tenantId, principalId, ...by }: { tenantId: string; principalId: string; provisioningSource?: string },
+): Promise<void> {
+  const enabled = await context.db.row(markEnabled(principalId));
+  if (enabled === undefined) return;
+  const payload = { principalId, sessionsNotBefore: enabled.at, ...by };
+  emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
 }
 
 /** As `holdMember`; @throws Refusal `principal_not_found` */
@@ -92,15 +113,65 @@ export interface DisableOrder {
  * @throws Refusal `principal_not_found`
  */
 export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
-  const { tenantId, principalId } = order;
-  const action = { tenantId, action: 'principals.disable', resource: ['principal', principalId] } as const;
-  const principal = await context.db.row(lockPrincipal(tenantId, principalId));
-  if (principal === undefined) {
-    if (await tenantExists(context.db, tenantId))
-      audit(context, { ...action, outcome: 'denied', reason: 'principal_not_found' });
-    fail('principal_not_found', {}, { commits: true });
-  }
+  const principal = await lockForChange(context, 'principals.disable', order);
   return disableLocked(context, principal, order);
+}
+
+/**
+ * Lets a principal act again. Its revoked tokens stay revoked; the secret of a service account works again.
+ * @throws Refusal `principal_not_found`, `principal_provisioned` while a directory holds the person as inactive
+ */
+export async function enablePrincipal(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+): Promise<void> {
+  const action = { tenantId, action: 'principals.enable', resource: ['principal', principalId] } as const;
+  const principal = await lockForChange(context, 'principals.enable', { tenantId, principalId });
+  if (principal.status !== 'active') {
+    const users = await context.db.rows(findDirectoryUsers(principalId));
+    if (users.some(({ active }) => !active)) {
+      audit(context, { ...action, outcome: 'denied', reason: 'principal_provisioned' });
+      fail('principal_provisioned', {}, { commits: true });
+    }
+    await makeActive(context, { tenantId, principalId });
+  }
+  audit(context, action);
+}
+
+/**
+ * Gives a principal another name; the same one changes nothing.
+ * @throws Refusal `principal_not_found`, `principal_provisioned` for a person whose name follows a directory
+ */
+export async function renamePrincipal(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+  displayName: string,
+): Promise<PrincipalRow> {
+  const { db } = context;
+  const principal = (await db.row(lockPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
+  if (principal.display_name === displayName) return principal;
+  if ((await db.rows(findDirectoryUsers(principalId))).length > 0) fail('principal_provisioned');
+  await db.run(updateName(principalId, displayName));
+  emit(context, principalUpdated, { tenantId, aggregateId: principalId }, { principalId });
+  audit(context, { tenantId, action: 'principals.update', resource: ['principal', principalId] });
+  return { ...principal, display_name: displayName };
+}
+
+/** @throws Refusal `principal_not_found`, which the audit record of a known tenant keeps */
+async function lockForChange(
+  context: Context,
+  action: 'principals.disable' | 'principals.enable',
+  { tenantId, principalId }: { tenantId: string; principalId: string },
+): Promise<PrincipalRow> {
+  const principal = await context.db.row(lockPrincipal(tenantId, principalId));
+  if (principal !== undefined) return principal;
+  const resource = ['principal', principalId] as const;
+  const reason = 'principal_not_found';
+  if (await tenantExists(context.db, tenantId))
+    audit(context, { tenantId, action, resource, outcome: 'denied', reason });
+  return fail('principal_not_found', {}, { commits: true });
 }
 
 /**

@@ -3,15 +3,8 @@ import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
 import { emit } from '../journal/journal.ts';
 import { principalCreated } from '../principals/principals.events.ts';
-import {
-  addPrincipal,
-  disableLocked,
-  disableNew,
-  enableLocked,
-  lockPerson,
-} from '../principals/principals.ts';
+import { addPrincipal, disableLocked, disableNew, lockPerson, makeActive } from '../principals/principals.ts';
 import { fail } from '../service.ts';
-import { principalEnabled } from './scim.events.ts';
 import type { ScimSource } from './scim-access.ts';
 import {
   insertIdentity,
@@ -115,14 +108,7 @@ export async function restorePerson(context: Context, source: ScimSource, person
   const { db } = context;
   const principalId = person.principal_id;
   await db.run(setIdentityStatus(person.external_identity_id, 'active'));
-  const enabled = await enableLocked(db, principalId);
-  if (enabled === undefined) return;
-  emit(
-    context,
-    principalEnabled,
-    { tenantId: source.tenantId, aggregateId: principalId },
-    { principalId, sessionsNotBefore: enabled.at, provisioningSource: source.key },
-  );
+  await makeActive(context, { tenantId: source.tenantId, principalId, provisioningSource: source.key });
 }
 
 function nameOf(source: ScimSource, { displayName, externalId, userName }: UserContent): string {

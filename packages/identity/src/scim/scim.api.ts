@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
 import { groupCreated, groupMembershipAdded, groupMembershipRemoved } from '../groups/groups.events.ts';
-import { principalCreated, principalDisabled } from '../principals/principals.events.ts';
+import { principalCreated, principalDisabled, principalEnabled } from '../principals/principals.events.ts';
 import { endpoint } from '../service.ts';
 import { createGroup, endGroup, patchGroup, readGroup, replaceGroup, showGroups } from './groups.ts';
 import { groupColumns, type GroupRow } from './groups.sql.ts';
@@ -21,7 +21,6 @@ import {
 import {
   groupDeleted,
   groupUpdated,
-  principalEnabled,
   scimUserDeprovisioned,
   scimUserProvisioned,
   scimUserUpdated,

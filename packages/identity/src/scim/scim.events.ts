@@ -1,5 +1,5 @@
 import { defineEvent } from '@baton/kernel/service';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 
 const user = { provisioningSource: z.string(), scimUserId: Uuid, principalId: Uuid };
@@ -11,13 +11,6 @@ export const scimUserDeprovisioned = defineEvent(
   'scim_user.deprovisioned',
   'scim_user',
   z.strictObject({ ...user, removedMemberships: z.int() }),
-);
-
-/** Sessions from before count no more: the tokens that were revoked stay revoked. */
-export const principalEnabled = defineEvent(
-  'principal.enabled',
-  'principal',
-  z.strictObject({ principalId: Uuid, sessionsNotBefore: Timestamp, provisioningSource: z.string() }),
 );
 
 const group = { groupId: Uuid, provisioningSource: z.string() };
