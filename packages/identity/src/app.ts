@@ -3,6 +3,7 @@ import { buildHttp, type RunningService } from '@baton/kernel/http';
 import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
+import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadable';
 import { Registry } from 'prom-client';
 import { readAdminSecrets } from './admin-secrets.ts';
 import { readIdentitySettings, type Settings } from './config.ts';
@@ -15,7 +16,7 @@ import { ProviderKeys } from './identity-providers/provider-keys.ts';
 import { OutboundClient } from './outbound/outbound.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import { startStalenessSweep } from './provisioning-sources/staleness-sweep.ts';
-import { identityRuntime } from './runtime.ts';
+import { identityRuntime, renderUnreadable } from './runtime.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import { createClientLookup } from './tokens/client-lookup.ts';
@@ -31,6 +32,7 @@ export interface IdentityOptions {
 }
 
 export interface Identity extends RunningService {
+  readonly unreadable: UnreadableHandler;
   /** Reads the signing key again; on a failure the old one stays and the log says why. */
   reloadSigningKey(): Promise<void>;
 }
@@ -48,6 +50,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
   process.on('SIGHUP', reload);
   return {
     handler: identity.handler,
+    unreadable: identity.unreadable,
     async close() {
       process.off('SIGHUP', reload);
       await identity.close();
@@ -98,6 +101,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const requests = drainable(app.routing);
   return {
     handler: requests.handler,
+    unreadable: answerUnreadable(renderUnreadable),
     async reloadSigningKey() {
       try {
         await signingKeys.load(settings, pool, log);

@@ -84,6 +84,21 @@ describe('baton identity serve', () => {
     assert.equal(await exited, 0);
   });
 
+  test('answers what is no HTTP in the error envelope', async () => {
+    const { child, url, exited } = await serve();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => (answer += chunk));
+    socket.write(`GET /healthz HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
+    await once(socket, 'close');
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 400 [^]*\r\nx-request-id: req_/);
+    const problem = { type: 'unreadable', loc: ['header'], msg: 'The headers are too large' };
+    assert.deepEqual(JSON.parse(body), { detail: [problem] });
+    child.kill('SIGTERM');
+    assert.equal(await exited, 0);
+  });
+
   test('reads the signing key again at SIGHUP', async () => {
     const { child, exited, output } = await serve();
     child.kill('SIGHUP');

@@ -163,6 +163,11 @@ export function renderError(error: unknown): RenderedError {
   return { status: 500, body: { detail: 'Internal Server Error' } };
 }
 
+/** What is no HTTP has no path, so it has the usual envelope; and 400, because nothing of it could be read. */
+export function renderUnreadable(error: unknown): RenderedError {
+  return { ...renderError(error), status: 400 };
+}
+
 /** The same failures in the envelope of RFC 7644. */
 function renderScimError(error: unknown): RenderedError {
   if (error instanceof Refusal && error.code in errors)
