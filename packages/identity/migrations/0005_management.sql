@@ -7,3 +7,7 @@ create index service_accounts_of_tenant on service_accounts (tenant_id, created_
 
 -- The directory users behind a principal: they decide whether the admin may enable or rename it.
 create index scim_users_of_principal on scim_users (principal_id);
+
+create index tenants_created on tenants (created_at, id);
+create index groups_of_tenant on groups (tenant_id, created_at, id);
+create index group_members_of_group on group_members (group_id, created_at, principal_id);

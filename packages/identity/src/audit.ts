@@ -3,6 +3,7 @@ import type { Context } from './context.ts';
 /** What is recorded of each act (contract, section 13). */
 export type AuditAction =
   | 'tenants.create'
+  | 'tenants.update'
   | 'principals.create'
   | 'principals.disable'
   | 'principals.enable'
@@ -20,7 +21,10 @@ export type AuditAction =
   | 'audiences.create'
   | 'audiences.update'
   | 'groups.create'
+  | 'groups.update'
+  | 'groups.delete'
   | 'group_members.add'
+  | 'group_members.remove'
   | 'service_accounts.create'
   | 'service_accounts.update'
   | 'service_accounts.rotate_secret'

@@ -1,15 +1,18 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Name } from '../fields.ts';
+import { Name, tenantParam } from '../fields.ts';
+import { pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
-import { tenantCreated } from './tenants.events.ts';
-import { createTenant } from './tenants.ts';
+import { tenantCreated, tenantUpdated } from './tenants.events.ts';
+import { changeTenant, createTenant, listTenants, readTenant } from './tenants.ts';
+
+const Status = z.enum(['active', 'disabled']);
 
 const Tenant = z.strictObject({
   id: Uuid,
   slug: z.string(),
   name: z.string(),
-  status: z.enum(['active', 'disabled']),
+  status: Status,
   created_at: Timestamp,
 });
 
@@ -19,6 +22,15 @@ const TenantRequest = z.strictObject({
   id: Uuid.nullish().describe('An identifier of your own choice.'),
 });
 export type TenantRequest = z.infer<typeof TenantRequest>;
+
+/** Id and slug stay: others know the tenant by them. */
+const TenantChanges = z.strictObject({
+  name: Name.optional(),
+  status: Status.optional().describe('`disabled` closes every credential of the tenant at once.'),
+});
+export type TenantChanges = z.infer<typeof TenantChanges>;
+
+const pages = pagesByCreation('tenants');
 
 export const create = endpoint({
   method: 'POST',
@@ -32,4 +44,41 @@ export const create = endpoint({
   handle: ({ body }, context) => createTenant(context, body),
 });
 
-export const tenantsApi = [create];
+export const list = endpoint({
+  method: 'GET',
+  path: '/tenants',
+  summary: 'List the tenants in the order of their creation.',
+  query: { ...pages.query, status: Status.optional(), slug: z.string().max(80).optional() },
+  returns: { 200: z.strictObject({ items: z.array(Tenant), next_after: z.string().nullable() }) },
+  async handle({ query: { limit, after, ...filter } }, { db }) {
+    const { page, next } = pages.cut(await listTenants(db, filter, { limit, after }), limit);
+    return { items: page, next_after: next };
+  },
+});
+
+export const read = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}',
+  summary: 'Read a tenant.',
+  params: tenantParam,
+  returns: { 200: Tenant },
+  errors: ['tenant_not_found'],
+  handle: ({ params }, { db }) => readTenant(db, params.tenantId),
+});
+
+export const change = endpoint({
+  method: 'PATCH',
+  path: '/tenants/{tenantId}',
+  summary: 'Rename, disable or enable a tenant; equal values change nothing.',
+  description:
+    'While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Nothing is revoked: when the tenant is enabled, all of it works again.',
+  params: tenantParam,
+  body: TenantChanges,
+  returns: { 200: Tenant },
+  errors: ['tenant_not_found'],
+  emits: [tenantUpdated],
+  example: { name: 'Acme International' },
+  handle: ({ params, body }, context) => changeTenant(context, params.tenantId, body),
+});
+
+export const tenantsApi = [create, list, read, change];

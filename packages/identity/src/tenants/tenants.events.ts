@@ -7,3 +7,9 @@ export const tenantCreated = defineEvent(
   'tenant',
   z.strictObject({ tenantId: Uuid, slug: z.string() }),
 );
+
+export const tenantUpdated = defineEvent(
+  'tenant.updated',
+  'tenant',
+  z.strictObject({ tenantId: Uuid, slug: z.string(), status: z.enum(['active', 'disabled']) }),
+);

@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { CreatedPage } from '../paging.ts';
 
 export interface TenantRow {
   id: string;
@@ -22,4 +23,31 @@ export function findTenantsLike({ id, slug }: { id: string; slug: string }) {
 
 export function findTenant(tenantId: string) {
   return sql<TenantRow>`select id, slug, name, status, created_at from tenants where id = ${tenantId}`;
+}
+
+export interface TenantFilter {
+  status: TenantRow['status'] | undefined;
+  slug: string | undefined;
+}
+
+/** One more than the page holds. */
+export function findTenants(filter: TenantFilter, page: CreatedPage) {
+  const [status, slug] = [filter.status ?? null, filter.slug ?? null];
+  return sql<TenantRow>`
+    select id, slug, name, status, created_at from tenants
+    where (created_at, id) > (${page.after[0]}::timestamptz, ${page.after[1]}::uuid)
+      and (${status}::text is null or status = ${status}::text)
+      and (${slug}::text is null or slug = ${slug}::text)
+    order by created_at, id
+    limit ${page.limit + 1}`;
+}
+
+/** Against another change at the same time; those who only refer to the tenant don't wait. */
+export function lockTenant(tenantId: string) {
+  return sql<TenantRow>`
+    select id, slug, name, status, created_at from tenants where id = ${tenantId} for no key update`;
+}
+
+export function updateTenant({ id, name, status }: TenantRow) {
+  return sql`update tenants set name = ${name}, status = ${status} where id = ${id}`;
 }

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
+import { makeTenant } from '../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../testing/records.ts';
 
-describe('POST /tenants', () => {
-  let identity: TestIdentity;
-  before(async () => {
-    identity = await startIdentity();
-  });
-  after(() => identity.close());
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity();
+});
+after(() => identity.close());
 
+describe('POST /tenants', () => {
   test('makes an active tenant, with an event and an audit row of the same change', async () => {
     const requestId = 'request-of-the-test';
     const headers = { 'x-request-id': requestId };
@@ -102,5 +103,121 @@ describe('POST /tenants', () => {
       ],
     );
     assert.ok(!JSON.stringify(body).includes('ecret'));
+  });
+});
+
+describe('GET /tenants', () => {
+  test('lists all in the order of their creation, in pages whose cursors lead through the whole list', async () => {
+    const own = await startIdentity();
+    try {
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) ids.push(await makeTenant(own));
+      const whole = await own.get('/tenants');
+      assert.deepEqual([whole.status, whole.body.next_after], [200, null]);
+      const listed = whole.body.items.map(({ id }: { id: string }) => id);
+      assert.deepEqual(listed.toSorted(), ids.toSorted());
+      assert.deepEqual(Object.keys(whole.body.items[0]), ['id', 'slug', 'name', 'status', 'created_at']);
+      const seen: string[] = [];
+      let after = '';
+      do {
+        const { body } = await own.get(`/tenants?limit=2${after}`);
+        assert.ok(body.items.length > 0);
+        seen.push(...body.items.map(({ id }: { id: string }) => id));
+        after = body.next_after === null ? '' : `&after=${body.next_after}`;
+      } while (after !== '');
+      assert.deepEqual(seen, listed);
+    } finally {
+      await own.close();
+    }
+  });
+
+  test('status and slug filter it', async () => {
+    const [open, closed] = [await makeTenant(identity), await makeTenant(identity)];
+    await identity.patch(`/tenants/${closed}`, { status: 'disabled' });
+    const idsOf = async (query: string) =>
+      (await identity.get(`/tenants?limit=500&${query}`)).body.items.map(({ id }: { id: string }) => id);
+    assert.deepEqual(await idsOf('status=disabled'), [closed]);
+    const active = await idsOf('status=active');
+    assert.deepEqual([active.includes(open), active.includes(closed)], [true, false]);
+    const { slug } = (await identity.get(`/tenants/${open}`)).body;
+    assert.deepEqual(await idsOf(`slug=${slug}`), [open]);
+    assert.deepEqual(await idsOf(`slug=${slug}&status=disabled`), []);
+    assert.deepEqual(await idsOf('slug=nobody'), []);
+  });
+
+  test('a foreign or broken cursor, a limit out of range and another status are 422', async () => {
+    const audit = Buffer.from(JSON.stringify(['groups', '2026-01-01T00:00:00.000Z', randomUUID()]));
+    for (const query of [
+      `after=${audit.toString('base64url')}`,
+      'after=',
+      'after=x',
+      'limit=0',
+      'limit=501',
+      'status=paused',
+    ]) {
+      const { status, body } = await identity.get(`/tenants?${query}`);
+      assert.deepEqual([status, body.detail[0].loc], [422, ['query', query.split('=', 1)[0]]], query);
+    }
+  });
+});
+
+describe('GET and PATCH /tenants/{tenantId}', () => {
+  test('reads one; an absent one is 404 for both', async () => {
+    const tenantId = await makeTenant(identity);
+    const { status, body } = await identity.get(`/tenants/${tenantId}`);
+    assert.deepEqual([status, body.id, body.status], [200, tenantId, 'active']);
+    const unknown = `/tenants/${randomUUID()}`;
+    for (const answer of [await identity.get(unknown), await identity.patch(unknown, { name: 'x' })])
+      assert.deepEqual([answer.status, answer.body], [404, { detail: 'tenant_not_found' }]);
+  });
+
+  test('changes name and status, with an event and an audit row that names no name', async () => {
+    const tenantId = await makeTenant(identity);
+    const path = `/tenants/${tenantId}`;
+    const { slug } = (await identity.get(path)).body;
+    for (const [changes, reason] of [
+      [{ name: 'Renamed in confidence' }, 'changed:name'],
+      [{ status: 'disabled' }, 'changed:status status:disabled'],
+      [{ name: 'Again', status: 'active' }, 'changed:name,status status:active'],
+    ] as const) {
+      const { status, body } = await identity.patch(path, changes);
+      assert.equal(status, 200);
+      assert.deepEqual(body, { ...body, ...changes, id: tenantId, slug });
+      assert.deepEqual((await identity.get(path)).body, body);
+      const event = (await journalOf(identity, tenantId)).at(-1);
+      assert.deepEqual(
+        [event.type, event.aggregate_type, event.aggregate_id, event.payload],
+        ['tenant.updated', 'tenant', tenantId, { tenantId, slug, status: body.status }],
+      );
+      const line = (await auditOf(identity, tenantId)).at(-1);
+      assert.deepEqual(
+        [line?.action, line?.resource_type, line?.resource_id, line?.reason],
+        ['tenants.update', 'tenant', tenantId, reason],
+      );
+    }
+  });
+
+  test('equal values and none change nothing: no event, no audit row', async () => {
+    const tenantId = await makeTenant(identity);
+    const { body: tenant } = await identity.get(`/tenants/${tenantId}`);
+    const before = await storeCounts(identity);
+    for (const changes of [{}, { name: tenant.name }, { name: tenant.name, status: 'active' }]) {
+      const { status, body } = await identity.patch(`/tenants/${tenantId}`, changes);
+      assert.deepEqual([status, body], [200, tenant]);
+    }
+    assert.deepEqual(await storeCounts(identity), before);
+  });
+
+  test('id and slug stay, and a null is no value', async () => {
+    const tenantId = await makeTenant(identity);
+    for (const changes of [
+      { slug: 'another' },
+      { id: randomUUID() },
+      { name: '' },
+      { name: null },
+      { status: 'paused' },
+      { status: null },
+    ])
+      assert.equal((await identity.patch(`/tenants/${tenantId}`, changes)).status, 422);
   });
 });

@@ -1,0 +1,16 @@
+/** What a PATCH changes, for all objects that are changed field by field. */
+
+/** The values of `wanted` that a row doesn't have yet; what is undefined is not wanted. */
+export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): Partial<Row> {
+  const entries = Object.entries(wanted) as [keyof Row, unknown][];
+  const changed = entries.filter(
+    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(row[name]),
+  );
+  return Object.fromEntries(changed) as Partial<Row>;
+}
+
+/** The names of what changed for the audit record, and a new status; names of people and things are not repeated. */
+export function changeReason(changed: { status?: string | undefined }): string {
+  const names = `changed:${Object.keys(changed).sort().join()}`;
+  return changed.status === undefined ? names : `${names} status:${changed.status}`;
+}
