@@ -183,6 +183,7 @@ async function prepare(identity: TestIdentity, upstream: Upstream, endpoint: Ope
       await made(identity.post(`/tenants/${tenantId}/identity-providers`, provider));
       return { params, ...example };
     }
+    case 'GET /tenants/{tenantId}/service-accounts/{clientId}':
     case 'PATCH /tenants/{tenantId}/service-accounts/{clientId}':
     case 'POST /tenants/{tenantId}/service-accounts/{clientId}:revoke':
       params['clientId'] = (await makeServiceAccount(identity, tenantId)).clientId;

@@ -1,6 +1,7 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Name, NameSet, tenantParam } from '../fields.ts';
+import { pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import {
   serviceAccountCreated,
@@ -8,7 +9,14 @@ import {
   serviceAccountSecretRotated,
   serviceAccountUpdated,
 } from './service-accounts.events.ts';
-import { changeServiceAccount, createServiceAccount, revokeServiceAccount } from './service-accounts.ts';
+import type { AccountRow } from './service-accounts.sql.ts';
+import {
+  changeServiceAccount,
+  createServiceAccount,
+  listServiceAccounts,
+  readServiceAccount,
+  revokeServiceAccount,
+} from './service-accounts.ts';
 
 const Audiences = z.array(z.string()).min(1).pipe(NameSet);
 const names = z.array(z.string());
@@ -26,6 +34,18 @@ const ServiceAccountPatch = z.strictObject({
   rotateSecret: z.boolean().default(false),
 });
 export type ServiceAccountPatch = z.infer<typeof ServiceAccountPatch>;
+
+const ServiceAccount = z.strictObject({
+  principalId: Uuid,
+  clientId: z.string(),
+  displayName: z.string(),
+  audiences: names,
+  scopeCeiling: names,
+  status: z.enum(['active', 'revoked']).describe('Of the account; its principal may be disabled besides.'),
+  createdAt: Timestamp,
+  revokedAt: Timestamp.nullable(),
+  lastUsedAt: Timestamp.nullable(),
+});
 
 const accountParams = { ...tenantParam, clientId: z.string().max(200) };
 
@@ -45,6 +65,33 @@ export const create = endpoint({
     scopeCeiling: ['control-plane:read'],
   },
   handle: ({ params, body }, context) => createServiceAccount(context, params.tenantId, body),
+});
+
+const pages = pagesByCreation('service accounts');
+
+export const list = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/service-accounts',
+  summary: 'List the service accounts of a tenant by creation; revoked ones are among them.',
+  params: tenantParam,
+  query: pages.query,
+  returns: { 200: z.strictObject({ items: z.array(ServiceAccount), nextAfter: z.string().nullable() }) },
+  errors: ['tenant_not_found'],
+  async handle({ params, query }, { db }) {
+    const { page, next } = pages.cut(await listServiceAccounts(db, params.tenantId, query), query.limit);
+    return { items: page.map(accountView), nextAfter: next };
+  },
+});
+
+export const read = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/service-accounts/{clientId}',
+  summary: 'Read a service account; its secret is never shown again.',
+  params: accountParams,
+  returns: { 200: ServiceAccount },
+  errors: ['service_account_not_found'],
+  handle: async ({ params }, { db }) =>
+    accountView(await readServiceAccount(db, params.tenantId, params.clientId)),
 });
 
 export const change = endpoint({
@@ -87,4 +134,18 @@ export const revoke = endpoint({
   handle: ({ params }, context) => revokeServiceAccount(context, params.tenantId, params.clientId),
 });
 
-export const serviceAccountsApi = [create, change, revoke];
+export const serviceAccountsApi = [create, list, read, change, revoke];
+
+function accountView(row: AccountRow): z.infer<typeof ServiceAccount> {
+  return {
+    principalId: row.principal_id,
+    clientId: row.client_id,
+    displayName: row.display_name,
+    audiences: row.audiences,
+    scopeCeiling: row.scope_ceiling,
+    status: row.revoked_at === null ? 'active' : 'revoked',
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  };
+}

@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { CreatedPage } from '../paging.ts';
 
 export interface ServiceAccountRow {
   id: string;
@@ -7,6 +8,19 @@ export interface ServiceAccountRow {
   audiences: string[];
   scope_ceiling: string[];
   revoked_at: string | null;
+}
+
+/** What operators see of an account; its secret's hash never leaves the statements that need it. */
+export interface AccountRow {
+  id: string;
+  principal_id: string;
+  client_id: string;
+  display_name: string;
+  audiences: string[];
+  scope_ceiling: string[];
+  created_at: string;
+  revoked_at: string | null;
+  last_used_at: string | null;
 }
 
 export function insertServiceAccount(account: {
@@ -22,6 +36,24 @@ export function insertServiceAccount(account: {
     insert into service_accounts (id, tenant_id, principal_id, client_id, secret_hash, audiences, scope_ceiling)
     values (${account.id}, ${account.tenantId}, ${account.principalId}, ${account.clientId}, ${account.storedHash},
       ${account.audiences}, ${account.scopeCeiling})`;
+}
+
+export function findServiceAccounts(tenantId: string, { after, limit }: CreatedPage) {
+  return sql<AccountRow>`
+    select a.id, a.principal_id, a.client_id, p.display_name, a.audiences, a.scope_ceiling, a.created_at,
+      a.revoked_at, a.last_used_at
+    from service_accounts a join principals p on p.id = a.principal_id
+    where a.tenant_id = ${tenantId} and (a.created_at, a.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
+    order by a.created_at, a.id
+    limit ${limit + 1}`;
+}
+
+export function findServiceAccount(tenantId: string, clientId: string) {
+  return sql<AccountRow>`
+    select a.id, a.principal_id, a.client_id, p.display_name, a.audiences, a.scope_ceiling, a.created_at,
+      a.revoked_at, a.last_used_at
+    from service_accounts a join principals p on p.id = a.principal_id
+    where a.client_id = ${clientId} and a.tenant_id = ${tenantId}`;
 }
 
 export function lockServiceAccount(tenantId: string, clientId: string) {

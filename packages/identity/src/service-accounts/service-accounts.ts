@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
 import { allowedScopesOf, refuseWiderCeiling } from '../audiences/audiences.ts';
 import { audit } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
+import type { CreatedPage } from '../paging.ts';
 import { addPrincipal } from '../principals/principals.ts';
 import { makeClientId, makeClientSecret } from '../secrets.ts';
 import { fail } from '../service.ts';
+import { tenantExists } from '../tenants/tenants.ts';
 import type { ServiceAccountPatch, ServiceAccountRequest } from './service-accounts.api.ts';
 import {
   serviceAccountCreated,
@@ -14,6 +17,9 @@ import {
   serviceAccountUpdated,
 } from './service-accounts.events.ts';
 import {
+  type AccountRow,
+  findServiceAccount,
+  findServiceAccounts,
   insertServiceAccount,
   lockServiceAccount,
   markRevoked,
@@ -45,6 +51,21 @@ export async function createServiceAccount(
   emit(context, serviceAccountCreated, { tenantId, aggregateId: id }, payload);
   audit(context, { tenantId, action: 'service_accounts.create', resource: ['service_account', id] });
   return { principalId, clientId, clientSecret };
+}
+
+/** @throws Refusal `tenant_not_found` */
+export async function listServiceAccounts(
+  db: Db,
+  tenantId: string,
+  page: CreatedPage,
+): Promise<AccountRow[]> {
+  if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
+  return db.rows(findServiceAccounts(tenantId, page));
+}
+
+/** @throws Refusal `service_account_not_found` */
+export async function readServiceAccount(db: Db, tenantId: string, clientId: string): Promise<AccountRow> {
+  return (await db.row(findServiceAccount(tenantId, clientId))) ?? fail('service_account_not_found');
 }
 
 /**
