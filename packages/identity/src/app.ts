@@ -17,6 +17,7 @@ import { OutboundClient } from './outbound/outbound.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import { startStalenessSweep } from './provisioning-sources/staleness-sweep.ts';
 import { identityRuntime, renderUnreadable } from './runtime.ts';
+import { startKeyUseNotes } from './signing-keys/key-use-notes.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import { createClientLookup } from './tokens/client-lookup.ts';
@@ -33,20 +34,20 @@ export interface IdentityOptions {
 
 export interface Identity extends RunningService {
   readonly unreadable: UnreadableHandler;
-  /** Reads the signing key again; on a failure the old one stays and the log says why. */
-  reloadSigningKey(): Promise<void>;
+  /** Reads the keys and the named admin secrets again: all of them, or on a failure none; then the log says why. */
+  reload(): Promise<void>;
 }
 
 /**
  * Makes the identity service from its settings (IAM_*); whoever owns the port passes requests to its handler. SIGHUP
- * reads the signing key again.
+ * reads the signing keys and the named admin secrets again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */
 export async function createIdentity({ env, log: given }: IdentityOptions): Promise<RunningService> {
   const settings = readIdentitySettings(env);
   const log = given ?? createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL });
   const identity = await openIdentity(settings, log);
-  const reload = () => void identity.reloadSigningKey();
+  const reload = () => void identity.reload();
   process.on('SIGHUP', reload);
   return {
     handler: identity.handler,
@@ -60,7 +61,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
-  const adminSecrets = await readAdminSecrets(settings);
+  const adminSecrets = { named: await readAdminSecrets(settings) };
   const pool = poolOf(settings, log);
   const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
   try {
@@ -98,25 +99,40 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
   const stopSweep = startStalenessSweep(pool, log);
+  const stopNotes = startKeyUseNotes(signingKeys, pool, log);
+  let reloading = Promise.resolve();
   const requests = drainable(app.routing);
   return {
     handler: requests.handler,
     unreadable: answerUnreadable(renderUnreadable),
-    async reloadSigningKey() {
-      try {
-        await signingKeys.load(settings, pool, log);
-        log.info('the signing key was read again');
-      } catch (error) {
-        log.error({ err: error }, 'the signing key could not be read again: the former one stays in use');
-      }
+    reload() {
+      // One after the other: the last request wins, whichever file is slow.
+      reloading = reloading.then(reloadFiles);
+      return reloading;
     },
     async close() {
       await requests.drain(drainMsMax);
       await stopSweep();
+      await reloading;
+      await stopNotes();
       await stopMetrics();
       await app.close();
       await ledger.idle();
       await pool.close();
     },
   };
+
+  async function reloadFiles(): Promise<void> {
+    try {
+      const named = await readAdminSecrets(settings);
+      await signingKeys.load(settings, pool, log);
+      adminSecrets.named = named;
+      log.info('the signing key was read again');
+    } catch (error) {
+      log.error(
+        { err: error },
+        'the signing key and the admin secrets could not be read again: the former ones stay in use',
+      );
+    }
+  }
 }

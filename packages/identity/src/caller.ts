@@ -15,23 +15,28 @@ export interface Caller {
 /** The credential, if any, is in the body: the handler finds out who asks. */
 const bearerOfBody: Caller = { actor: 'anonymous' };
 
+/** The named admin secrets in use; a reload brings others. */
+export interface AdminSecrets {
+  named: readonly NamedSecret[];
+}
+
 /**
  * Makes the check that stands before every endpoint (contract, section 2). Both sides are hashed first, so neither the
  * content nor the length of the secret shows in the time it takes.
  * @param secret the admin secret; empty closes every admin endpoint
- * @param named further ones, whose holders are told apart
+ * @param secrets further ones, whose holders are told apart
  */
-export function createAdmission(secret: string, named: readonly NamedSecret[]) {
-  const admins = [
-    { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(secret)) },
-    ...named.map((one) => ({
-      caller: { actor: `bootstrap:${one.name}` },
-      expected: digest(Buffer.from(one.secret)),
-    })),
-  ];
+export function createAdmission(secret: string, secrets: AdminSecrets) {
+  const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(secret)) };
+  let known: readonly NamedSecret[] | undefined;
+  let admins = [shared];
   /** @throws Refusal `unauthorized` */
   return ({ headers }: RequestHead, endpoint: Operation): Caller => {
     if (endpoint.auth !== undefined) return bearerOfBody;
+    if (known !== secrets.named) {
+      known = secrets.named;
+      admins = [shared, ...known.map(adminOf)];
+    }
     const given = headers['x-iam-bootstrap-token'];
     // Headers arrive as latin1: these are the very bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
@@ -39,6 +44,10 @@ export function createAdmission(secret: string, named: readonly NamedSecret[]) {
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
     return secret === '' || found === undefined ? fail('unauthorized') : found.caller;
   };
+}
+
+function adminOf({ name, secret }: NamedSecret) {
+  return { caller: { actor: `bootstrap:${name}` }, expected: digest(Buffer.from(secret)) };
 }
 
 function digest(bytes: Buffer): Buffer {

@@ -37,7 +37,23 @@ export const settingTable = {
   }),
   IAM_SIGNING_KEY_ID: text({
     default: 'local-dev',
-    doc: 'The `kid` of the signing key; a new key needs a new one.',
+    doc: 'The `kid` of the signing key; a new key needs a new one. `thumbprint`: the RFC 7638 thumbprint of the key, so that the file may change while the service runs.',
+  }),
+  IAM_SIGNING_NEXT_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the private key (PEM) that will sign next. It is published beside the signing key, so that consumers know it before a token bears it: give them the time of their caches, then make it the signing key. A file that is not there is no next key. SIGHUP reads all key files again.',
+  }),
+  IAM_SIGNING_NEXT_KEY_ID: text({
+    default: 'thumbprint',
+    doc: 'The `kid` of the next key, which stays with it when it becomes the signing key; `thumbprint`: the thumbprint of the key.',
+  }),
+  IAM_SIGNING_PREVIOUS_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the key (PEM, private or public) that signed before. It stays published until the last token that it signed has ended: IAM_TOKEN_TTL_SECONDS and 60 seconds after its last use, whichever process used it; then it leaves the key document by itself. A file that is not there is no previous key.',
+  }),
+  IAM_SIGNING_PREVIOUS_KEY_ID: text({
+    default: 'thumbprint',
+    doc: 'The `kid` that the previous key had when it signed; `thumbprint`: the thumbprint of the key.',
   }),
   IAM_SIGNING_QUEUE_MAX: integer({
     default: 512,

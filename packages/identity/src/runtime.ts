@@ -6,8 +6,7 @@ import type { Logger } from '@baton/kernel/log';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import type { NamedSecret } from './admin-secrets.ts';
-import { type Caller, createAdmission } from './caller.ts';
+import { type AdminSecrets, type Caller, createAdmission } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
 import type { Counters } from './counters.ts';
@@ -62,7 +61,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
 
 export interface RuntimeParts {
   settings: Settings;
-  adminSecrets: readonly NamedSecret[];
+  adminSecrets: AdminSecrets;
   pool: Pool;
   log: Logger;
   metrics: RequestMetrics;

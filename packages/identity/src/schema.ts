@@ -123,6 +123,7 @@ interface IdentityProvidersTable {
   jwks_stale_grace_seconds: Generated<number>;
   status: Generated<string>;
   created_at: Generated<string>;
+  display_name_claim: Generated<string>;
 }
 
 interface MembershipsTable {
@@ -242,6 +243,7 @@ interface SigningKeysTable {
   kid: string;
   thumbprint: string;
   first_seen_at: Generated<string>;
+  needed_until: string | null;
 }
 
 interface TenantsTable {

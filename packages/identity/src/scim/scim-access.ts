@@ -1,6 +1,6 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import type { RequestHead } from '@baton/kernel/http';
+import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { type JWTPayload, jwtVerify } from 'jose';
 import type { Caller } from '../caller.ts';
@@ -9,7 +9,6 @@ import type { Context } from '../context.ts';
 import { parseProvisioningToken } from '../provisioning-sources/provisioning-tokens.ts';
 import { isSecretOf } from '../secrets.ts';
 import { fail } from '../service.ts';
-import type { SigningKey } from '../signing-keys/signing-key.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
 
@@ -74,7 +73,7 @@ async function byAccessToken(
   token: string,
 ): Promise<FoundSource> {
   if (!signingKeys.isPresent) return refuse('no signing key');
-  const claims = await verified(token, signingKeys.current(), settings);
+  const claims = await verified(token, signingKeys, settings);
   if (claims['principal_type'] !== 'service_account') fail('scim_service_identity_required');
   const scope = claims['scope'];
   if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE)) fail('scim_scope_required');
@@ -85,13 +84,12 @@ async function byAccessToken(
   return row as FoundSource;
 }
 
-const publicKeys = new WeakMap<SigningKey, KeyObject>();
-
-async function verified(token: string, key: SigningKey, settings: Settings): Promise<JWTPayload> {
-  const publicKey = publicKeys.get(key) ?? createPublicKey(key.privateKey);
-  publicKeys.set(key, publicKey);
+async function verified(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
+  // Any published key: while keys change, the token may come from a process that has another one sign already, or still.
+  const keyOf = ({ kid }: { kid?: string }) =>
+    keys.published(kid)?.publicKey ?? refuse('access token: of an unknown key');
   try {
-    const { payload } = await jwtVerify(token, publicKey, {
+    const { payload } = await jwtVerify(token, keyOf, {
       algorithms: ['RS256'],
       issuer: settings.issuer,
       audience: settings.IAM_SCIM_AUDIENCE,
@@ -101,6 +99,7 @@ async function verified(token: string, key: SigningKey, settings: Settings): Pro
     if (typeof payload.aud !== 'string') return refuse('several audiences');
     return payload;
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     return refuse(`access token: ${(error as { code?: string }).code ?? 'unreadable'}`);
   }
 }

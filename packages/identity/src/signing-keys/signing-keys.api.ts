@@ -18,16 +18,16 @@ export const readJwks = endpoint({
   auth: 'none',
   summary: 'Read the public signing key as a JWKS document.',
   description:
-    'Exactly one key. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500.',
-  returns: { 200: z.strictObject({ keys: z.array(PublicKey).length(1) }), 304: null },
+    'Exactly one key, unless the operator has a key changed with an overlap: then the next and the previous key stand after the one that signs. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500.',
+  returns: { 200: z.strictObject({ keys: z.array(PublicKey).min(1).max(3) }), 304: null },
   handle(_input, { signingKeys, headers }) {
-    const { jwks, jwksTag } = signingKeys.current();
-    const caching = { etag: jwksTag, 'cache-control': 'public, max-age=60' };
+    const { keys, tag } = signingKeys.document();
+    const caching = { etag: tag, 'cache-control': 'public, max-age=60' };
     const known = String(headers['if-none-match'] ?? '')
       .split(',')
-      .map((tag) => tag.trim().replace(/^W\//, ''));
-    if (known.includes(jwksTag) || known.includes('*')) return reply(304, undefined, caching);
-    return reply(200, { keys: [...jwks.keys] }, caching);
+      .map((one) => one.trim().replace(/^W\//, ''));
+    if (known.includes(tag) || known.includes('*')) return reply(304, undefined, caching);
+    return reply(200, { keys: [...keys] }, caching);
   },
 });
 

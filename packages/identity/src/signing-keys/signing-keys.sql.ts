@@ -1,14 +1,57 @@
 import { sql } from '@baton/kernel/sql';
 
-/** Notes which key is used under a name, and returns the one that was noted before. */
-export function rememberKey(kid: string, thumbprint: string) {
-  return sql<{ former_thumbprint: string }>`
+export interface KeyNote {
+  /** The key that was noted under the name before. */
+  former_thumbprint: string | null;
+  /** How much longer it is to be published once it signs no more. */
+  needed_seconds: number;
+}
+
+/** Notes which key signs under a name, and until when the tokens that it signs now may be live. */
+export function noteSigningKey(kid: string, thumbprint: string, neededSeconds: number) {
+  return sql<KeyNote>`
     with former as (
       select thumbprint from signing_keys where kid = ${kid}
     ), noted as (
-      insert into signing_keys (kid, thumbprint) values (${kid}, ${thumbprint})
-      on conflict (kid) do update set thumbprint = excluded.thumbprint, first_seen_at = now()
-        where signing_keys.thumbprint <> excluded.thumbprint
+      insert into signing_keys (kid, thumbprint, needed_until)
+      values (${kid}, ${thumbprint}, now() + make_interval(secs => ${neededSeconds}))
+      on conflict (kid) do update set thumbprint = excluded.thumbprint,
+        first_seen_at =
+          case when signing_keys.thumbprint = excluded.thumbprint then signing_keys.first_seen_at else now() end,
+        needed_until = greatest(signing_keys.needed_until, excluded.needed_until)
+      returning needed_until
     )
-    select thumbprint as former_thumbprint from former`;
+    select former.thumbprint as former_thumbprint,
+      extract(epoch from noted.needed_until - now())::float8 as needed_seconds
+    from noted left join former on true`;
+}
+
+/** The same of a key that signs no more: what is known of it stands, and one that is seen for the first time may just have signed. */
+export function notePreviousKey(kid: string, thumbprint: string, neededSeconds: number) {
+  return sql<KeyNote>`
+    with former as (
+      select thumbprint from signing_keys where kid = ${kid}
+    ), noted as (
+      insert into signing_keys (kid, thumbprint, needed_until)
+      values (${kid}, ${thumbprint}, now() + make_interval(secs => ${neededSeconds}))
+      on conflict (kid) do update set thumbprint = excluded.thumbprint,
+        needed_until = case when signing_keys.thumbprint = excluded.thumbprint
+          then coalesce(signing_keys.needed_until, excluded.needed_until) else excluded.needed_until end
+      returning needed_until
+    )
+    select former.thumbprint as former_thumbprint,
+      extract(epoch from noted.needed_until - now())::float8 as needed_seconds
+    from noted left join former on true`;
+}
+
+/** Notes that a key still signs, and reads how much longer another one is needed: a process beside may still use it. */
+export function noteKeyUse(kid: string, neededSeconds: number, previousKid: string | null) {
+  return sql<Pick<KeyNote, 'needed_seconds'>>`
+    with noted as (
+      update signing_keys
+      set needed_until = greatest(needed_until, now() + make_interval(secs => ${neededSeconds}))
+      where kid = ${kid}
+    )
+    select extract(epoch from needed_until - now())::float8 as needed_seconds
+    from signing_keys where kid = ${previousKid}`;
 }

@@ -116,16 +116,16 @@ describe('the key itself', () => {
     await writeFile(file, testSigningKey());
     const identity = await keyless.another({ IAM_SIGNING_KEY_FILE: file, IAM_SIGNING_KEY_ID: 'rotating' });
     const former = await readJwks(identity);
-    await identity.service.reloadSigningKey();
+    await identity.service.reload();
     assert.ok(!identity.logged.some((line) => line.includes('ANOTHER KEY')));
 
     await writeFile(file, 'half a key');
-    await identity.service.reloadSigningKey();
+    await identity.service.reload();
     assert.deepEqual((await readJwks(identity)).body, former.body);
-    assert.ok(identity.logged.some((line) => line.includes('the former one stays in use')));
+    assert.ok(identity.logged.some((line) => line.includes('the former ones stay in use')));
 
     await writeFile(file, makeRsaKey(3072));
-    await identity.service.reloadSigningKey();
+    await identity.service.reload();
     const next = await readJwks(identity);
     assert.notEqual(next.body.keys[0].n, former.body.keys[0].n);
     assert.notEqual(next.headers.get('etag'), former.headers.get('etag'));
@@ -150,8 +150,8 @@ test('when a reload fails, also in the store or because the file is gone, the fo
   const former = await readJwks(identity);
   const stays = async () => {
     const before = identity.logged.length;
-    await identity.service.reloadSigningKey();
-    assert.ok(identity.logged.slice(before).some((line) => line.includes('the former one stays in use')));
+    await identity.service.reload();
+    assert.ok(identity.logged.slice(before).some((line) => line.includes('the former ones stay in use')));
     assert.deepEqual((await readJwks(identity)).body, former.body);
   };
   await rm(file);

@@ -1,10 +1,24 @@
+import { createHash } from 'node:crypto';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { type JWTPayload, SignJWT } from 'jose';
 import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
-import { readSigningKey, type SigningKey, SigningKeyError } from './signing-key.ts';
-import { rememberKey } from './signing-keys.sql.ts';
+import {
+  type ConfiguredKeys,
+  type PublicJwk,
+  type PublishedKey,
+  readConfiguredKeys,
+  type SigningKey,
+  SigningKeyError,
+} from './signing-key.ts';
+import { type KeyNote, noteKeyUse, notePreviousKey, noteSigningKey } from './signing-keys.sql.ts';
+
+/**
+ * How long a key is published after its last token has ended. It covers the clocks of consumers, and that a use is noted
+ * every 30 seconds only.
+ */
+const overlapMarginSeconds = 60;
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
 class NoSigningKeyError extends Error {
@@ -14,9 +28,27 @@ class NoSigningKeyError extends Error {
   }
 }
 
-/** The key in use, parsed once, and the bounded line of signatures that wait for it. */
+/** What consumers are shown, made once of the keys in it. */
+interface KeyDocument {
+  readonly keys: readonly PublicJwk[];
+  readonly tag: string;
+  readonly published: readonly PublishedKey[];
+}
+
+/** The keys of the settings with all that is made of them once. */
+interface KeysInUse {
+  readonly configured: ConfiguredKeys;
+  readonly neededSeconds: number;
+  readonly document: KeyDocument;
+  /** Without the previous key, for when its time is over. */
+  readonly laterDocument: KeyDocument;
+}
+
+/** The keys in use, parsed once, and the bounded line of signatures that wait for the one that signs. */
 export class SigningKeys {
-  #key: SigningKey | undefined;
+  #keys: KeysInUse | undefined;
+  /** On the clock of `performance.now()`. */
+  #previousEndsAtMs = 0;
   #waiting = 0;
   readonly #waitingMax: number;
 
@@ -30,35 +62,79 @@ export class SigningKeys {
   }
 
   /**
-   * Reads the key from its settings again, and compares it with the one that was last used under its name.
-   * @throws SigningKeyError, also for a key that is gone, or what the store threw; the key that was in use stays in use
+   * Reads the keys from their settings again, and compares them with those that were last used under their names.
+   * @throws SigningKeyError, also for a key that is gone, or what the store threw; the keys that were in use stay in use
    */
   async load(settings: Settings, pool: Pool, log: Logger): Promise<void> {
-    const key = await readSigningKey(settings);
-    if (key === undefined) {
-      if (this.#key !== undefined) throw new SigningKeyError('The signing key is gone.');
+    const configured = await readConfiguredKeys(settings);
+    if (configured === undefined) {
+      if (this.#keys !== undefined) throw new SigningKeyError('The signing key is gone.');
       log.warn('no signing key: the key document and every exchange answer 500 until one is configured');
       return;
     }
-    const { kid, thumbprint } = key;
-    const former = (await pool.row(rememberKey(kid, thumbprint)))?.former_thumbprint;
-    this.#key = key;
-    if (former !== undefined && former !== thumbprint) {
-      log.warn(
-        { kid, thumbprint, formerThumbprint: former },
-        'ANOTHER KEY UNDER THE SAME KID: consumers go on trusting the old one. Change IAM_SIGNING_KEY_ID with the key.',
-      );
-    }
+    const { signing, next, previous } = configured;
+    const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
+    // The key that signs until now may become the previous one: its last use is now.
+    await this.noteUse(pool);
+    const [note, previousNote] = await pool.transaction(async (tx) => [
+      await tx.row(noteSigningKey(signing.kid, signing.thumbprint, neededSeconds)),
+      previous && (await tx.row(notePreviousKey(previous.kid, previous.thumbprint, neededSeconds))),
+    ]);
+    const lasting = [signing, ...(next === undefined ? [] : [next])];
+    this.#keys = {
+      configured,
+      neededSeconds,
+      document: documentOf(previous === undefined ? lasting : [...lasting, previous]),
+      laterDocument: documentOf(lasting),
+    };
+    this.#keepPrevious(previousNote);
+    warnOfAnotherKey(log, signing, note);
+    if (previous !== undefined) warnOfAnotherKey(log, previous, previousNote);
+    const published = this.#document().published.map(({ kid }) => kid);
+    log.info({ kid: signing.kid, published }, 'the signing key is in use');
+  }
+
+  /** Notes that the key signs still, and learns whether a process beside still uses the previous one. */
+  async noteUse(pool: Pool): Promise<void> {
+    if (this.#keys === undefined) return;
+    const { configured, neededSeconds } = this.#keys;
+    const { signing, previous } = configured;
+    const note = await pool.row(noteKeyUse(signing.kid, neededSeconds, previous?.kid ?? null));
+    // A reload that ended meanwhile knows better.
+    if (this.#keys.configured === configured) this.#keepPrevious(note);
+  }
+
+  #keepPrevious(note: Pick<KeyNote, 'needed_seconds'> | undefined): void {
+    this.#previousEndsAtMs = performance.now() + (note?.needed_seconds ?? 0) * 1000;
   }
 
   /** @throws NoSigningKeyError, answered 500 */
   current(): SigningKey {
-    if (this.#key === undefined) throw new NoSigningKeyError();
-    return this.#key;
+    if (this.#keys === undefined) throw new NoSigningKeyError();
+    return this.#keys.configured.signing;
   }
 
   get isPresent(): boolean {
-    return this.#key !== undefined;
+    return this.#keys !== undefined;
+  }
+
+  /**
+   * The key document of this moment: the previous key leaves it when no token that it signed can be live.
+   * @throws NoSigningKeyError, answered 500
+   */
+  document(): Pick<KeyDocument, 'keys' | 'tag'> {
+    return this.#document();
+  }
+
+  /** The published key of a name: what a token of ours may be signed with. */
+  published(kid: string | undefined): PublishedKey | undefined {
+    return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
+  }
+
+  #document(): KeyDocument {
+    if (this.#keys === undefined) throw new NoSigningKeyError();
+    const { document, laterDocument } = this.#keys;
+    return performance.now() < this.#previousEndsAtMs ? document : laterDocument;
   }
 
   /**
@@ -77,4 +153,19 @@ export class SigningKeys {
       this.#waiting -= 1;
     }
   }
+}
+
+function documentOf(published: readonly PublishedKey[]): KeyDocument {
+  const keys = published.map(({ jwk }) => jwk);
+  const digest = createHash('sha256').update(JSON.stringify({ keys })).digest('base64url');
+  return { keys, tag: `"${digest.slice(0, 22)}"`, published };
+}
+
+function warnOfAnotherKey(log: Logger, { kid, thumbprint }: PublishedKey, note: KeyNote | undefined): void {
+  const formerThumbprint = note?.former_thumbprint ?? thumbprint;
+  if (formerThumbprint !== thumbprint)
+    log.warn(
+      { kid, thumbprint, formerThumbprint },
+      'ANOTHER KEY UNDER THE SAME KID: consumers go on trusting the old one. Change IAM_SIGNING_KEY_ID with the key.',
+    );
 }
