@@ -1,6 +1,6 @@
 // npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
 import { globSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Cluster, startCluster } from '../packages/platform/src/postgres/cluster.ts';
@@ -30,11 +30,12 @@ async function main(patterns: readonly string[]): Promise<number> {
     const lies =
       isWhole && failed === 0 && !abort.signal.aborted ? await truthProblems(stage.truthDirectory) : [];
     for (const lie of lies) console.log(`✘ truth: ${lie}`);
+    const leaks = abort.signal.aborted ? 0 : await searchLeaks(stage.leakDirectory, isWhole && failed === 0);
     if (skipped.length > 0)
       console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
     if (!isClean) console.log('\nThe checks at the top found something.');
     if (abort.signal.aborted) console.log('\nStopped before the end.');
-    const failures = failed + lies.length;
+    const failures = failed + lies.length + leaks;
     console.log(`\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
     return failures === 0 && isClean && passed > 0 && !abort.signal.aborted ? 0 : 1;
   } finally {
@@ -42,12 +43,15 @@ async function main(patterns: readonly string[]): Promise<number> {
   }
 }
 
-/** One cluster for the run, unless BATON_TEST_POSTGRES already names one, and the folder of the truth test. */
+/** One cluster for the run, unless BATON_TEST_POSTGRES already names one, and the folders of the truth test and the leak test. */
 async function setStage() {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
   const truthDirectory = join(directory, 'truth');
   await mkdir(truthDirectory);
   process.env.BATON_TRUTH_DIR = truthDirectory;
+  const leakDirectory = join(directory, 'leaks');
+  await mkdir(leakDirectory);
+  process.env.BATON_LEAK_DIR = leakDirectory;
   let cluster: Cluster | undefined;
   if (!process.env.BATON_TEST_POSTGRES) {
     cluster = await startCluster({
@@ -59,6 +63,7 @@ async function setStage() {
   }
   return {
     truthDirectory,
+    leakDirectory,
     async clear() {
       await cluster?.stop();
       await rm(directory, { recursive: true, force: true });
@@ -71,6 +76,18 @@ async function truthProblems(directory: string): Promise<string[]> {
   // Only now: it loads both services, and a run of one file must work while another is broken.
   const { checkTruth } = await import('./truth.ts');
   return checkTruth(directory);
+}
+
+/** Prints where a secret was found, or how much was searched without finding one. Returns the number of findings. */
+async function searchLeaks(directory: string, isWhole: boolean): Promise<number> {
+  const { checkLeaks } = await import('./leaks.ts');
+  const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));
+  const { findings, notes, secrets, bytes } = checkLeaks(directory, isWhole, allowed);
+  for (const finding of findings) console.log(`✘ leak: ${finding}`);
+  for (const note of notes) console.log(`leaks: searched only ${note}`);
+  const searched = `${secrets} secrets searched in ${Math.ceil(bytes / 1e6)} MB of logs and tables`;
+  console.log(`leaks: ${searched}: ${findings.length === 0 ? 'none' : `${findings.length} found`}`);
+  return findings.length;
 }
 
 try {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
 
 /** Secret material (contract, section 3): 256 random bits, kept as SHA-256, shown once. */
 
@@ -21,6 +22,7 @@ const hashOfNothing = '0'.repeat(64);
 export function makePlatformAccessToken(): { token: string; publicPrefix: string; secretHash: string } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_pat_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
+  observer()?.made('platform access token', token);
   return { token, publicPrefix, secretHash: secretHash(token) };
 }
 
@@ -31,6 +33,7 @@ export function makeClientId(): string {
 /** A new client secret; its text is to be shown once and never stored. */
 export function makeClientSecret(): { clientSecret: string; storedHash: string } {
   const clientSecret = randomBytes(32).toString('base64url');
+  observer()?.made('client secret', clientSecret);
   return { clientSecret, storedHash: `sha256:${secretHash(clientSecret)}` };
 }
 

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
 
 /**
  * Keys of our own: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits. Only the
@@ -18,6 +19,7 @@ export function newKey(kind: 'usual' | 'emergency' = 'usual'): KeyMaterial {
   const prefix =
     kind === 'emergency' ? `bg${randomBytes(5).toString('hex')}` : randomBytes(6).toString('hex');
   const key = `cp_${prefix}_${randomBytes(32).toString('base64url')}`;
+  observer()?.made('key of coordination', key);
   return { key, prefix, hash: hashOfKey(key) };
 }
 

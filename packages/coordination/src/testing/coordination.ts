@@ -6,6 +6,7 @@ import { newId } from '@baton/kernel/ids';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { createTestDatabase } from '@baton/kernel/testing/database';
+import { keepLog, keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { createCoordination } from '../app.ts';
 import { foundTenant } from '../bootstrap/founding.ts';
@@ -71,6 +72,7 @@ export const bootstrapToken = 'bootstrap-secret-of-the-tests';
 /** The whole service over HTTP on a store of its own, with an administrator in each of two tenants. */
 export async function startCoordination(settings: Record<string, string> = {}): Promise<TestCoordination> {
   recordTruth('coordination', endpoints);
+  keepSecret('bootstrap secret', bootstrapToken);
   const database = await createTestDatabase(migrationsDirectory);
   const issuer = await startIssuer();
   const env = {
@@ -113,6 +115,8 @@ export async function startCoordination(settings: Record<string, string> = {}): 
       ...(body === undefined ? {} : { body }),
     });
     const text = await response.text();
+    keepMessage(headers, body);
+    keepMessage({}, text);
     const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   }
@@ -180,11 +184,17 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   };
 }
 
+/** Every line is kept for the leak test; a failure is told to whoever runs the test. */
+function tell(line: string): void {
+  keepLog(line);
+  if (line.startsWith('{"level":"error"')) process.stdout.write(line);
+}
+
 /** One process of the service. */
 export async function listen(
   env: Record<string, string>,
   closers: (() => Promise<void>)[],
-  log = createLog({ name: 'coordination', level: 'error', sync: true }),
+  log = createLog({ name: 'coordination', level: 'debug', destination: { write: tell } }),
 ) {
   const service = await createCoordination({ env, log });
   const server = createServer((req, res) => service.handler(req, res));

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { newId } from '@baton/kernel/ids';
+import { keepSecret } from '@baton/kernel/testing/leaks';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 /** The identity service as coordination sees it: a key document and tokens that are signed with its key. */
@@ -36,9 +37,9 @@ export async function startIssuer(): Promise<TestIssuer> {
     issuer,
     jwksUrl: `${origin}/iam/.well-known/jwks.json`,
     fetches: () => fetches,
-    sign(claims, options = {}) {
+    async sign(claims, options = {}) {
       const nowSeconds = Math.floor(Date.now() / 1000);
-      return new SignJWT({
+      const token = await new SignJWT({
         iss: issuer,
         aud: 'control-plane',
         iat: nowSeconds,
@@ -49,6 +50,8 @@ export async function startIssuer(): Promise<TestIssuer> {
       })
         .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: options.keyId ?? keyId })
         .sign(pair.privateKey);
+      keepSecret('access token', token);
+      return token;
     },
     async rotate() {
       pair = await newKey();

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { fingerprintOf, idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
+import { observer } from '@baton/kernel/observer';
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
 import { audit } from '../audit.ts';
@@ -51,6 +52,7 @@ export async function issueProvisioningToken(
   if (live >= liveTokensMax) fail('token_limit_reached');
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_scim_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
+  observer()?.made('provisioning token', token);
   const made = (await db.row(
     insertProvisioningToken({
       id: randomUUID(),

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
+import { keepLog, keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { type Identity, openIdentity } from '../app.ts';
 import { readIdentitySettings } from '../config.ts';
@@ -56,12 +57,15 @@ export function testSigningKey(): string {
 
 export function makeRsaKey(bits: number): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits });
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  keepPrivateKey(pem);
+  return pem;
 }
 
 /** The whole service over HTTP on a store of its own. Without a signing key unless the settings bring one. */
 export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
   recordTruth('identity', endpoints);
+  keepSecret('admin secret', adminSecret);
   const database = await createTestDatabase(migrationsDirectory);
   const env = {
     IAM_DATABASE_URL: database.url,
@@ -84,7 +88,12 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
   const log = createLog({
     name: 'identity',
     level: env['IAM_LOG_LEVEL'] ?? 'debug',
-    destination: { write: (line) => logged.push(line) },
+    destination: {
+      write(line) {
+        logged.push(line);
+        keepLog(line);
+      },
+    },
   });
   const service = await openIdentity(readIdentitySettings(env), log);
   const pool = poolOf(readIdentitySettings(env), log);
@@ -107,6 +116,8 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
     });
     const received = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json') === true && received !== '';
+    keepMessage(headers ?? {}, text);
+    keepMessage({}, received);
     return {
       status: response.status,
       body: isJson ? JSON.parse(received) : received,

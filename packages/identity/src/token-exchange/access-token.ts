@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
 import type { Context } from '../context.ts';
 
 /** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
@@ -39,5 +40,6 @@ export async function signAccessToken(context: Context, grant: Grant): Promise<s
     ...(grant.acr != null && { acr: grant.acr }),
   });
   counters.signed((performance.now() - started) / 1000);
+  observer()?.made('access token', token);
   return token;
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { migrate, readMigrations } from '../migrate.ts';
+import { keepTables } from './leaks.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends every connection to it first. */
+  /** Ends every connection to it first. What it holds is kept for the leak test. */
   drop(): Promise<void>;
 }
 
@@ -23,9 +24,16 @@ export async function createTestDatabase(migrationsDirectory: string): Promise<T
   await asAdmin(cluster, (admin) =>
     admin.query(`create database ${name} template ${template} strategy file_copy`),
   );
+  const url = databaseIn(cluster, name);
+  let isDropped = false;
   return {
-    url: databaseIn(cluster, name),
-    drop: () => asAdmin(cluster, (admin) => admin.query(`drop database if exists ${name} with (force)`)),
+    url,
+    async drop() {
+      if (isDropped) return;
+      isDropped = true;
+      await keepTables(url);
+      await asAdmin(cluster, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+    },
   };
 }
 

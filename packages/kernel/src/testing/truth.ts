@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { observe } from '../observer.ts';
 import { endpointName, type Operation } from '../service.ts';
+import { keepSecret } from './leaks.ts';
 
 /** Something that a run of the tests has seen a service do. One line of JSON in the record. */
 export interface Fact {
@@ -35,6 +36,7 @@ export function recordTruth(service: string, endpoints: readonly Operation[]): s
         violate(`${of}: ${endpoint} emitted ${type}, which it does not declare`);
       write({ service: of, endpoint, kind: 'event', name: type });
     },
+    made: keepSecret,
     violated: violate,
   });
   process.removeListener('exit', failOnViolations);

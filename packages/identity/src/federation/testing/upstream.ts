@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepSecret } from '@baton/kernel/testing/leaks';
 import { SignJWT } from 'jose';
 
 /** A key of the upstream provider, with the algorithm that it signs by. */
@@ -88,10 +89,12 @@ export async function startUpstream(): Promise<Upstream> {
         },
       };
     },
-    sign: (changes = {}, header = {}, { kid, alg, privateKey } = key) =>
-      new SignJWT(claimsOf(issuer, changes))
-        .setProtectedHeader({ alg, kid, typ: 'JWT', ...header })
-        .sign(privateKey),
+    async sign(changes = {}, header = {}, { kid, alg, privateKey } = key) {
+      const signing = new SignJWT(claimsOf(issuer, changes));
+      const token = await signing.setProtectedHeader({ alg, kid, typ: 'JWT', ...header }).sign(privateKey);
+      keepSecret('upstream token', token);
+      return token;
+    },
     close() {
       server.closeAllConnections();
       return new Promise((done) => server.close(() => done()));

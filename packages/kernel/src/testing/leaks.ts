@@ -1,0 +1,189 @@
+import { appendFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import pg from 'pg';
+
+/**
+ * What the leak test needs of a run: every secret that was made or shown to a service, every line that was logged, and
+ * what the databases held at their end. Each test process adds it to files of its own in the folder `BATON_LEAK_DIR`;
+ * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
+ */
+
+/** A secret may be nowhere; a name (who somebody is to another system) may be in no journal, audit record or log. */
+export interface Kept {
+  readonly kind: string;
+  readonly text: string;
+  readonly isName: boolean;
+}
+
+/** The first character of a line that says which table the next ones are of. */
+export const tableMark = '\x01';
+
+const lengthMin = 16;
+const differentCharactersMin = 8;
+const bytesOfProcessMax = 64 * 1024 * 1024;
+const rowsOfTableMax = 20_000;
+const bufferedMax = 64 * 1024;
+
+const secretFields = new Map([
+  ['token', 'presented token'],
+  ['accessToken', 'access token'],
+  ['access_token', 'access token'],
+  ['id_token', 'upstream token'],
+  ['clientSecret', 'client secret'],
+  ['client_secret', 'client secret'],
+  ['password', 'password'],
+  ['key', 'key'],
+]);
+const nameFields = new Map([
+  ['subject', 'external subject'],
+  ['userName', 'user name'],
+]);
+const secretHeaders = ['authorization', 'x-iam-bootstrap-token'];
+const tokenForms = /\b(?:iam_pat|iam_scim|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g;
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const seen = new Set<string>();
+const buffers = new Map<string, string>();
+let bytesWritten = 0;
+let databasesKept = 0;
+
+/** A secret that a test made or that a service gave out. Short and plain texts, which are met everywhere, are not kept. */
+export function keepSecret(kind: string, text: string): void {
+  keep({ kind, text, isName: false });
+}
+
+/** The half of a private key in PEM that no public key has a line of. */
+export function keepPrivateKey(pem: string): void {
+  const lines = pem.split('\n').filter((line) => line !== '' && !line.startsWith('-----'));
+  for (const line of lines.slice(lines.length / 2)) keepSecret('private key', line);
+}
+
+/** The secrets in the headers and the body of a request or an answer. */
+export function keepMessage(headers: Readonly<Record<string, string>>, body: unknown): void {
+  if (leakDirectory() === undefined) return;
+  for (const [name, value] of Object.entries(headers))
+    if (secretHeaders.includes(name.toLowerCase())) keepHeader(value);
+  keepBody(typeof body === 'string' ? parsed(body) : body);
+}
+
+export function keepLog(text: string): void {
+  write('log', text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** Every row of every table, as text; of a very long table its first rows, and a note that says so. */
+export async function keepTables(databaseUrl: string): Promise<void> {
+  if (leakDirectory() === undefined) return;
+  databasesKept += 1;
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
+  // Whoever is at the database may be ended while it is read.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    // What a failed test left locked must not hold up the end of the run.
+    await client.query("set lock_timeout = '5s'; set statement_timeout = '30s'; set timezone = 'UTC'");
+    const { rows } = await client.query<{ name: string }>(
+      `select c.oid::regclass::text as name from pg_class c
+       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and pg_relation_size(c.oid) > 0 order by 1`,
+    );
+    for (const { name } of rows) await keepTable(client, name);
+  } finally {
+    await client.end();
+  }
+}
+
+async function keepTable(client: pg.Client, name: string): Promise<void> {
+  const text = `select t::text as row from only ${name} t limit ${rowsOfTableMax + 1}`;
+  const { rows } = await client.query<{ row: string }>(text);
+  if (rows.length > rowsOfTableMax) write('notes', `the first ${rowsOfTableMax} rows of a table ${name}\n`);
+  const kept = rows.slice(0, rowsOfTableMax).map(({ row }) => row);
+  write(`${databasesKept}.tables`, `${tableMark}${name}\n${kept.join('\n')}\n`);
+}
+
+function keepHeader(value: string): void {
+  const [scheme = '', credential = ''] = value.split(/ +(.*)/s);
+  if (/^basic$/i.test(scheme)) {
+    const secret = Buffer.from(credential, 'base64')
+      .toString()
+      .replace(/^[^:]*:/, '');
+    keepSecret('client secret', decoded(secret));
+  } else keepSecret('credential in a header', credential === '' ? value : credential);
+}
+
+function keepBody(body: unknown): void {
+  if (typeof body === 'string') {
+    for (const [token] of body.matchAll(tokenForms)) keepSecret('presented token', token);
+  } else if (Array.isArray(body)) {
+    for (const item of body) keepBody(item);
+  } else if (typeof body === 'object' && body !== null) {
+    for (const [field, value] of Object.entries(body)) {
+      const [kind, name] = [secretFields.get(field), nameFields.get(field)];
+      if (typeof value === 'string' && kind !== undefined && isLikeSecret(kind, value))
+        keepSecret(kind, value);
+      if (typeof value === 'string' && name !== undefined) keep({ kind: name, text: value, isName: true });
+      keepBody(value);
+    }
+  }
+}
+
+/** A field of that name can hold an id or a name too; our keys and passwords have forms of their own. */
+function isLikeSecret(kind: string, value: string): boolean {
+  if (kind === 'password') return true;
+  return kind === 'key' ? /^cp_\w{12}_./.test(value) : !uuidForm.test(value);
+}
+
+/** A body as JSON, else as a form, else as it is. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return /^[\w.]+=/.test(text) ? Object.fromEntries(new URLSearchParams(text)) : text;
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function keep(kept: Kept): void {
+  const { text } = kept;
+  if (leakDirectory() === undefined || text.length < lengthMin || seen.has(text)) return;
+  if (new Set(text).size < differentCharactersMin) return;
+  seen.add(text);
+  write('secrets', `${JSON.stringify(kept)}\n`);
+}
+
+function leakDirectory(): string | undefined {
+  return process.env.BATON_LEAK_DIR || undefined;
+}
+
+function write(file: string, text: string): void {
+  if (leakDirectory() === undefined) return;
+  if (buffers.size === 0) process.on('exit', flush);
+  bytesWritten += text.length;
+  const isTooMuch = bytesWritten > bytesOfProcessMax && file !== 'secrets' && file !== 'notes';
+  const note = `the first ${bytesOfProcessMax} bytes of what a test logged and stored\n`;
+  if (!isTooMuch) add(file, text);
+  else if (!(buffers.get('notes') ?? '').includes(note)) add('notes', note);
+}
+
+function add(file: string, text: string): void {
+  const buffered = (buffers.get(file) ?? '') + text;
+  buffers.set(file, buffered);
+  if (buffered.length > bufferedMax && file !== 'notes') flushOne(file);
+}
+
+function flush(): void {
+  for (const file of buffers.keys()) flushOne(file);
+}
+
+function flushOne(file: string): void {
+  const [directory, text] = [leakDirectory(), buffers.get(file)];
+  if (directory === undefined || !text) return;
+  buffers.set(file, '');
+  const test = relative(process.cwd(), process.argv[1] ?? 'unknown').replaceAll('/', '!');
+  appendFileSync(join(directory, `${test}~${process.pid}.${file}`), text);
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+
+/** A text that must not be found, in one of the spellings that a program could give it. */
+export interface Needle {
+  readonly text: string;
+  readonly spelling: string;
+  /** What it is a spelling of. */
+  readonly secret: string;
+}
+
+const windowBytes = 12;
+const filterBits = 25;
+const base = 0x01000193;
+
+/** Of a token's parts their ends will do: what stands there is met in no other token. */
+const partLength = 48;
+
+/** Every spelling of a secret that is looked for; of a JWT its claims and its signature, each alone. */
+export function spellingsOf(secret: string): Needle[] {
+  const parts = /^[\w-]+\.([\w-]{20,})\.([\w-]{20,})$/.exec(secret);
+  const whole = parts === null ? [secret] : parts.slice(1).map((part) => part.slice(-partLength));
+  const needles = whole.flatMap((text) => [
+    { text, spelling: 'as it is' },
+    { text: encodeURIComponent(text), spelling: 'URL-encoded' },
+    { text: JSON.stringify(text).slice(1, -1), spelling: 'escaped as in JSON' },
+    { text: Buffer.from(text).toString('hex'), spelling: 'in hexadecimal' },
+    ...base64Of(text).map((inside) => ({ text: inside, spelling: 'in base64' })),
+  ]);
+  const seen = new Set<string>();
+  return needles
+    .filter(({ text }) => text.length >= windowBytes && !seen.has(text) && seen.add(text))
+    .map((needle) => ({ ...needle, secret }));
+}
+
+/** What is kept of a secret: only the store may have it, in the tables of credentials. */
+export function hashesOf(secret: string): Needle[] {
+  const hash = createHash('sha256').update(secret).digest();
+  return (['hex', 'base64', 'base64url'] as const).map((encoding) => ({
+    text: hash.toString(encoding).replace(/=+$/, ''),
+    spelling: 'as its hash',
+    secret,
+  }));
+}
+
+/** The text as a part of something longer in base64: it may begin at each of three places, in two alphabets. */
+function base64Of(text: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
+    const end = encoded.length - (encoded.endsWith('==') ? 3 : encoded.endsWith('=') ? 2 : 0);
+    // The characters at both ends carry bits of the neighbours.
+    const inside = encoded.slice([0, 2, 3][before], end);
+    return [inside, inside.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}
+
+/**
+ * Looks for many texts at once. A hash of 12 bytes rolls over the text; where it is that of a needle's last 12 bytes,
+ * the whole needle is compared. 100 MB take about a second, however many needles there are.
+ */
+export function createSearch(needles: readonly Needle[]) {
+  const ends = new Map<number, { needle: Needle; bytes: Buffer }[]>();
+  const filter = new Uint8Array(2 ** filterBits / 8);
+  for (const needle of needles) {
+    const bytes = Buffer.from(needle.text);
+    let hash = 0;
+    for (const byte of bytes.subarray(-windowBytes)) hash = (Math.imul(hash, base) + byte) | 0;
+    const same = ends.get(hash);
+    if (same === undefined) ends.set(hash, [{ needle, bytes }]);
+    else same.push({ needle, bytes });
+    const bit = hash >>> (32 - filterBits);
+    filter[bit >> 3] = (filter[bit >> 3] as number) | (1 << (bit & 7));
+  }
+  let leaving = 1;
+  for (let n = 0; n < windowBytes; n += 1) leaving = Math.imul(leaving, base);
+
+  /** Calls `found` for every needle and the offset where it begins. */
+  return function search(text: Buffer, found: (needle: Needle, at: number) => void): void {
+    let hash = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      hash = (Math.imul(hash, base) + (text[at] as number)) | 0;
+      if (at >= windowBytes) hash = (hash - Math.imul(leaving, text[at - windowBytes] as number)) | 0;
+      const bit = hash >>> (32 - filterBits);
+      if (((filter[bit >> 3] as number) & (1 << (bit & 7))) === 0) continue;
+      for (const { needle, bytes } of ends.get(hash) ?? []) {
+        const start = at + 1 - bytes.length;
+        if (start >= 0 && bytes.equals(text.subarray(start, at + 1))) found(needle, start);
+      }
+    }
+  };
+}

@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Kept, tableMark } from '@baton/kernel/testing/leaks';
+import { createSearch, hashesOf, type Needle, spellingsOf } from './leaks-search.ts';
+
+export interface LeakReport {
+  /** One line per place that holds a secret. */
+  readonly findings: readonly string[];
+  /** What could not be searched in full. */
+  readonly notes: readonly string[];
+  readonly secrets: number;
+  readonly bytes: number;
+}
+
+/** Something that a test stores on purpose. */
+export interface Allowed {
+  readonly test: string;
+  readonly place: string;
+  readonly why: string;
+}
+
+/** Where somebody who reads or keeps records would meet it: no hash and no name of a person may stand there. */
+const records = ['the log', 'table events', 'table audit_records', 'table outbox'];
+
+/** The only tables that may hold hashes of secrets. */
+const hashTables = [
+  'table platform_access_tokens',
+  'table service_accounts',
+  'table provisioning_tokens',
+  'table api_keys',
+];
+
+/** What has the form of a secret is one, also when nobody told of it. */
+const forms: readonly [start: string, kind: string, form: RegExp][] = [
+  ['iam_pat_', 'platform access token', /iam_pat_[0-9a-f]{12}_[\w-]{43}/y],
+  ['iam_scim_', 'provisioning token', /iam_scim_[0-9a-f]{12}_[\w-]{43}/y],
+  ['cp_', 'key of coordination', /cp_(?:bg[0-9a-f]{10}|[0-9a-f]{12})_[\w-]{43}/y],
+  ['eyJ', 'signed token', /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}/y],
+  ['-----BEGIN', 'private key', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY/y],
+];
+
+/** A run that saw none of these saw nothing. */
+const kindsOfWholeRun = [
+  'platform access token',
+  'client secret',
+  'provisioning token',
+  'access token',
+  'key of coordination',
+  'upstream token',
+  'admin secret',
+  'bootstrap secret',
+  'password',
+  'private key',
+];
+
+const shownMax = 8;
+const rowLengthMax = 60;
+
+/**
+ * Searches everything that a run of the tests logged and stored for every secret that it made or showed to a service.
+ * @param directory the folder that `BATON_LEAK_DIR` named during the run
+ * @param isWhole whether all tests ran: then secrets of every kind must have been seen, and every exception be needed
+ */
+export function checkLeaks(directory: string, isWhole: boolean, allowed: readonly Allowed[]): LeakReport {
+  const files = readdirSync(directory).sort();
+  const linesOf = (end: string) =>
+    files
+      .filter((file) => file.endsWith(end))
+      .flatMap((file) => readFileSync(join(directory, file), 'utf8').trimEnd().split('\n'));
+  const kept = new Map<string, Kept>();
+  for (const line of linesOf('.secrets')) {
+    const one = JSON.parse(line) as Kept;
+    // Who made it knows best what it is.
+    if (!kept.has(one.text) || !/^(presented|credential)/.test(one.kind)) kept.set(one.text, one);
+  }
+  const search = createSearch([...needlesOf(kept)]);
+  const found = new Map<string, string>();
+  let bytes = 0;
+  for (const file of files.filter((name) => /\.(log|tables)$/.test(name))) {
+    const text = readFileSync(join(directory, file));
+    bytes += text.length;
+    const test = (file.split('~')[0] as string).replaceAll('!', '/');
+    const note = (at: number, kind: string, secret: string, spelling: string) => {
+      const place = placeAt(text, at, file);
+      const key = `${test}: ${place}`;
+      const line = `${key}, “${startOf(text, at)}…” holds a ${kind} (${spelling}) that starts ${secret.slice(0, shownMax)}`;
+      if (!found.has(key)) found.set(key, line);
+    };
+    search(text, ({ secret, spelling }, at) => {
+      const { kind, isName } = kept.get(secret) as Kept;
+      const place = placeAt(text, at, file);
+      if (isName && !records.includes(place)) return;
+      if (spelling === 'as its hash' && hashTables.includes(place)) return;
+      note(at, kind, secret, spelling);
+    });
+    searchForms(text, (at, kind, secret) => note(at, kind, secret, 'by its form'));
+  }
+  const places = allowed.map(({ test, place }) => `${test}: ${place}`);
+  const findings = [...found].filter(([key]) => !places.includes(key)).map(([, line]) => line);
+  if (isWhole) {
+    const kinds = new Set([...kept.values()].map(({ kind }) => kind));
+    for (const kind of kindsOfWholeRun.filter((name) => !kinds.has(name)))
+      findings.push(`no ${kind} was seen in the whole run: its search says nothing`);
+    for (const place of places.filter((name) => !found.has(name)))
+      findings.push(`${place}: hooray, delete this exception`);
+  }
+  return { findings, notes: [...new Set(linesOf('.notes'))], secrets: kept.size, bytes };
+}
+
+function* needlesOf(kept: ReadonlyMap<string, Kept>): Iterable<Needle> {
+  for (const { text, isName } of kept.values()) {
+    yield* spellingsOf(text);
+    if (!isName) yield* hashesOf(text);
+  }
+}
+
+function placeAt(text: Buffer, at: number, file: string): string {
+  if (file.endsWith('.log')) return 'the log';
+  const mark = text.lastIndexOf(tableMark, at);
+  return `table ${text.toString('latin1', mark + 1, text.indexOf('\n', mark))}`;
+}
+
+/** The start of the line, no further than to the secret itself; of anything long only the first characters. */
+function startOf(text: Buffer, at: number): string {
+  const start = text.lastIndexOf('\n', at) + 1;
+  const line = text.toString('utf8', start, Math.min(at, start + rowLengthMax));
+  return line.replaceAll(/([\w+/=-]{8})[\w.+/=-]+/g, '$1~');
+}
+
+function searchForms(text: Buffer, found: (at: number, kind: string, secret: string) => void): void {
+  for (const [start, kind, form] of forms)
+    for (let at = text.indexOf(start); at !== -1; at = text.indexOf(start, at + 1)) {
+      const [secret] = new RegExp(form).exec(text.toString('latin1', at, at + 4096)) ?? [];
+      if (secret !== undefined) found(at, kind, secret);
+    }
+}
