@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { startIdentity, type TestIdentity } from '../testing/identity.ts';
+import { type Answer, startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { makeBearer, makePrincipal, makeTenant, makeToken } from '../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../testing/records.ts';
 
@@ -41,8 +41,61 @@ describe('GET …/platform-access-tokens', () => {
     const path = `/tenants/${randomUUID()}/platform-access-tokens`;
     const { status, body } = await identity.get(path);
     assert.deepEqual([status, body], [200, []]);
-    for (const query of ['principalId=x', 'includeRevoked=maybe', 'limit=5'])
+    for (const query of ['principalId=x', 'includeRevoked=maybe', 'limit=0', 'limit=501', 'after=x'])
       assert.equal((await identity.get(`${path}?${query}`)).status, 422);
+  });
+});
+
+describe('GET …/platform-access-tokens?limit', () => {
+  test('gives an array of that length, and a Link to the next page that keeps the filters', async () => {
+    const { tenantId, principalId, credential } = await makeBearer(identity);
+    const made = [credential.id];
+    for (let count = 0; count < 4; count += 1)
+      made.push((await makeToken(identity, tenantId, principalId)).credential.id);
+    await makeToken(identity, tenantId, await makePrincipal(identity, tenantId));
+    await identity.post(`/tenants/${tenantId}/platform-access-tokens/${made[2]}:revoke`);
+
+    const list = `/tenants/${tenantId}/platform-access-tokens`;
+    const seen: string[][] = [];
+    let address: string | undefined = `${list}?limit=2&includeRevoked=true&principalId=${principalId}`;
+    while (address !== undefined) {
+      const { body, headers, status }: Answer = await identity.get(address);
+      assert.equal(status, 200);
+      seen.push(body.map(({ id }: { id: string }) => id));
+      const next: string | undefined = /^<(\?[^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+      address = next && `${list}${next}`;
+    }
+    assert.deepEqual(seen, [[made[0], made[1]], [made[2], made[3]], [made[4]]]);
+
+    const whole = await identity.get(`${list}?includeRevoked=true`);
+    assert.deepEqual([whole.body.length, whole.headers.get('link')], [6, null]);
+    const exact = await identity.get(`${list}?limit=6&includeRevoked=true`);
+    assert.deepEqual([exact.body, exact.headers.get('link')], [whole.body, null]);
+  });
+});
+
+describe('GET …/platform-access-tokens/{credentialId}', () => {
+  test('reads a token as the list shows it, a revoked one too', async () => {
+    const { tenantId, credential, token } = await makeBearer(identity);
+    const path = `/tenants/${tenantId}/platform-access-tokens/${credential.id}`;
+    assert.deepEqual((await identity.get(path)).body, credential);
+    await identity.post(`${path}:revoke`);
+    const { body } = await identity.get(path);
+    const list = await identity.get(`/tenants/${tenantId}/platform-access-tokens?includeRevoked=true`);
+    assert.deepEqual([body, body.revokeReason], [list.body[0], 'revoked']);
+    assert.ok(!JSON.stringify(body).includes(token));
+  });
+
+  test('an unknown token is 404, also that of another tenant', async () => {
+    const { tenantId, credential } = await makeBearer(identity);
+    const otherId = await makeTenant(identity);
+    for (const path of [
+      `${otherId}/platform-access-tokens/${credential.id}`,
+      `${tenantId}/platform-access-tokens/${randomUUID()}`,
+    ]) {
+      const { status, body } = await identity.get(`/tenants/${path}`);
+      assert.deepEqual([status, body], [404, { detail: 'credential_not_found' }]);
+    }
   });
 });
 

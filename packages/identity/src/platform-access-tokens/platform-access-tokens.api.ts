@@ -1,12 +1,14 @@
-import { QueryFlag, Uuid } from '@baton/kernel/wire';
+import { reply } from '@baton/kernel/service';
+import { QueryFlag, queryInteger, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { revokeToken } from '../credentials/revocation.ts';
 import { Name, NameSet, principalParams, Reason, tenantParam } from '../fields.ts';
+import { pagesByCreation, rowsPerPageMax } from '../paging.ts';
 import { endpoint, fail } from '../service.ts';
-import { Credential } from './credential-view.ts';
+import { Credential, credentialView } from './credential-view.ts';
 import { platformAccessTokenIssued, platformAccessTokenRotated } from './platform-access-tokens.events.ts';
-import { credentialExists, issueToken, listTokens } from './platform-access-tokens.ts';
+import { credentialExists, issueToken, listTokens, readToken } from './platform-access-tokens.ts';
 import { rotateToken } from './rotation.ts';
 
 export const ttlSecondsMin = 60;
@@ -55,14 +57,42 @@ export const issue = endpoint({
   handle: ({ params, body }, context) => issueToken(context, params.tenantId, params.principalId, body),
 });
 
+const pages = pagesByCreation('platform access tokens');
+
 export const list = endpoint({
   method: 'GET',
   path: '/tenants/{tenantId}/platform-access-tokens',
   summary: 'List the tokens of a tenant by creation; expired ones are among them.',
   params: tenantParam,
-  query: { principalId: Uuid.optional(), includeRevoked: QueryFlag.default(false) },
+  description:
+    'All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one.',
+  query: {
+    principalId: Uuid.optional(),
+    includeRevoked: QueryFlag.default(false),
+    limit: queryInteger(1, rowsPerPageMax).optional(),
+    after: pages.query.after,
+  },
   returns: { 200: z.array(Credential) },
-  handle: ({ params, query }, { db }) => listTokens(db, { ...params, ...query }),
+  async handle({ params, query }, { db }) {
+    const { limit, principalId, includeRevoked } = query;
+    const rowsMax = limit === undefined ? undefined : limit + 1;
+    const rows = await listTokens(db, { ...params, ...query, rowsMax });
+    const { page, next } = pages.cut(rows, limit ?? rows.length);
+    const tokens = page.map(credentialView);
+    return next === null
+      ? tokens
+      : reply(200, tokens, { link: linkToNext({ principalId, includeRevoked, limit, after: next }) });
+  },
+});
+
+export const read = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}',
+  summary: 'Read a token; its secret is never shown again.',
+  params: credentialParams,
+  returns: { 200: Credential },
+  errors: ['credential_not_found'],
+  handle: ({ params }, { db }) => readToken(db, params.tenantId, params.credentialId),
 });
 
 export const revoke = endpoint({
@@ -107,4 +137,11 @@ export const rotate = endpoint({
   handle: ({ params }, context) => rotateToken(context, params.tenantId, params.credentialId),
 });
 
-export const platformAccessTokensApi = [issue, list, revoke, rotate];
+export const platformAccessTokensApi = [issue, list, read, revoke, rotate];
+
+/** Relative to the address that was asked: whatever an edge has stripped from its path stays. */
+function linkToNext(query: Record<string, unknown>): string {
+  const next = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value));
+  return `<?${next}>; rel="next"`;
+}

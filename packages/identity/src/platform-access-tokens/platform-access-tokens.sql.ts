@@ -1,4 +1,5 @@
 import { sql } from '@baton/kernel/sql';
+import type { CreatedPosition } from '../paging.ts';
 import type { CredentialKind } from '../secrets.ts';
 
 export interface CredentialRow {
@@ -73,19 +74,34 @@ export function findByIdempotencyKey(tenantId: string, key: string) {
     where tenant_id = ${tenantId} and idempotency_key = ${key}`;
 }
 
-export function findCredentials(filter: {
+export interface CredentialFilter {
   tenantId: string;
-  principalId: string | undefined;
+  principalId?: string | undefined;
   includeRevoked: boolean;
-}) {
+  after: CreatedPosition;
+  /** Undefined: all that follow. */
+  rowsMax: number | undefined;
+}
+
+export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...filter }: CredentialFilter) {
   const principalId = filter.principalId ?? null;
   return sql<CredentialRow>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, revoked_at, revoke_reason, rotated_from_id
     from platform_access_tokens
-    where tenant_id = ${filter.tenantId} and (${principalId}::uuid is null or principal_id = ${principalId}::uuid)
-      and (${filter.includeRevoked}::boolean or revoked_at is null)
-    order by created_at, id`;
+    where tenant_id = ${tenantId} and (created_at, id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
+      and (${principalId}::uuid is null or principal_id = ${principalId}::uuid)
+      and (${includeRevoked}::boolean or revoked_at is null)
+    order by created_at, id
+    limit ${rowsMax ?? null}`;
+}
+
+export function findCredential(tenantId: string, credentialId: string) {
+  return sql<CredentialRow>`
+    select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id
+    from platform_access_tokens
+    where id = ${credentialId} and tenant_id = ${tenantId}`;
 }
 
 export function findOwner(tenantId: string, credentialId: string) {

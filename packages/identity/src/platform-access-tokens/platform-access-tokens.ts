@@ -17,7 +17,9 @@ import { type Issuance, replayOf, requireIssuanceKey } from './issuance-key.ts';
 import type { IssueRequest } from './platform-access-tokens.api.ts';
 import { platformAccessTokenIssued } from './platform-access-tokens.events.ts';
 import {
+  type CredentialFilter,
   type CredentialRow,
+  findCredential,
   findCredentials,
   findOwner,
   insertCredential,
@@ -79,12 +81,15 @@ export function addCredential(db: Db, made: NewCredential): Promise<CredentialRo
   return db.row(insertCredential(made));
 }
 
-export async function listTokens(
-  db: Db,
-  filter: { tenantId: string; principalId?: string | undefined; includeRevoked: boolean },
-): Promise<Credential[]> {
-  const rows = await db.rows(findCredentials({ principalId: undefined, ...filter }));
-  return rows.map(credentialView);
+export function listTokens(db: Db, filter: CredentialFilter): Promise<CredentialRow[]> {
+  return db.rows(findCredentials(filter));
+}
+
+/** @throws Refusal `credential_not_found` */
+export async function readToken(db: Db, tenantId: string, credentialId: string): Promise<Credential> {
+  return credentialView(
+    (await db.row(findCredential(tenantId, credentialId))) ?? fail('credential_not_found'),
+  );
 }
 
 export async function credentialExists(db: Db, tenantId: string, credentialId: string): Promise<boolean> {
