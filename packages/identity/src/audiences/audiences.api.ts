@@ -3,19 +3,35 @@ import { z } from 'zod';
 import { Key, NameSet, tenantParam } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
-import { createAudience, listAudiences, replaceAllowedScopes } from './audiences.ts';
+import { changeAudience, createAudience, listAudiences, readAudience } from './audiences.ts';
+
+const Status = z.enum(['active', 'disabled']);
 
 const Audience = z.strictObject({
   id: Uuid,
   tenant_id: Uuid,
   key: z.string(),
   allowed_scopes: z.array(z.string()),
-  status: z.enum(['active', 'disabled']),
+  status: Status,
 });
 
 /** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
 const AudienceRequest = z.strictObject({ key: Key, allowedScopes: NameSet.default([]) });
 export type AudienceRequest = z.infer<typeof AudienceRequest>;
+
+/** Without a status the list is required. */
+const AudienceChanges = z
+  .strictObject({
+    allowedScopes: NameSet.optional().describe('Replaces the whole list. May be left out beside a status.'),
+    status: Status.optional().describe('`disabled` closes the audience to every exchange at once.'),
+  })
+  .superRefine(({ allowedScopes, status }, { addIssue }) => {
+    if (allowedScopes === undefined && status === undefined)
+      addIssue({ code: 'invalid_type', expected: 'array', input: undefined, path: ['allowedScopes'] });
+  });
+export type AudienceChanges = z.infer<typeof AudienceChanges>;
+
+const audienceParams = { ...tenantParam, key: z.string().max(120) };
 
 const exampleScopes = ['control-plane:read', 'control-plane:write'];
 
@@ -42,18 +58,28 @@ export const list = endpoint({
   handle: ({ params }, { db }) => listAudiences(db, params.tenantId),
 });
 
+export const read = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/audiences/{key}',
+  summary: 'Read an audience.',
+  params: audienceParams,
+  returns: { 200: Audience },
+  errors: ['audience_not_found'],
+  handle: ({ params }, { db }) => readAudience(db, params.tenantId, params.key),
+});
+
 export const change = endpoint({
   method: 'PATCH',
   path: '/tenants/{tenantId}/audiences/{key}',
-  summary: 'Replace the scopes that an audience allows; an equal list changes nothing.',
-  params: { ...tenantParam, key: z.string().max(120) },
-  body: z.strictObject({ allowedScopes: NameSet }),
+  summary:
+    'Replace the scopes that an audience allows, disable or enable it; an equal list and status change nothing.',
+  params: audienceParams,
+  body: AudienceChanges,
   returns: { 200: Audience },
   errors: ['audience_not_found', 'invalid_scope'],
   emits: [audienceUpdated],
   example: { allowedScopes: exampleScopes },
-  handle: ({ params, body }, context) =>
-    replaceAllowedScopes(context, params.tenantId, params.key, body.allowedScopes),
+  handle: ({ params, body }, context) => changeAudience(context, params.tenantId, params.key, body),
 });
 
-export const audiencesApi = [create, list, change];
+export const audiencesApi = [create, list, read, change];

@@ -11,5 +11,11 @@ export const audienceCreated = defineEvent(
 export const audienceUpdated = defineEvent(
   'audience.updated',
   'audience',
-  z.strictObject({ audienceId: Uuid, key: z.string(), allowedScopes: z.array(z.string()) }),
+  z.strictObject({
+    audienceId: Uuid,
+    key: z.string(),
+    allowedScopes: z.array(z.string()),
+    /** Where it changed. */
+    status: z.enum(['active', 'disabled']).optional(),
+  }),
 );

@@ -36,6 +36,12 @@ export function findActiveAudiences(tenantId: string, keys: readonly string[]) {
     where tenant_id = ${tenantId} and key = any (${keys}::text[]) and status = 'active'`;
 }
 
+export function findAudience(tenantId: string, key: string) {
+  return sql<AudienceRow>`
+    select id, tenant_id, key, allowed_scopes, status from audiences
+    where tenant_id = ${tenantId} and key = ${key}`;
+}
+
 export function lockAudience(tenantId: string, key: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, status from audiences
@@ -43,6 +49,6 @@ export function lockAudience(tenantId: string, key: string) {
     for no key update`;
 }
 
-export function updateAllowedScopes(audienceId: string, allowedScopes: readonly string[]) {
-  return sql`update audiences set allowed_scopes = ${allowedScopes} where id = ${audienceId}`;
+export function updateAudience({ id, allowed_scopes, status }: AudienceRow) {
+  return sql`update audiences set allowed_scopes = ${allowed_scopes}, status = ${status} where id = ${id}`;
 }

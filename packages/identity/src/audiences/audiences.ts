@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../audit.ts';
+import { changeReason, changesOf } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { sortedSet } from '../fields.ts';
 import { emit } from '../journal/journal.ts';
 import { fail } from '../service.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { AudienceRequest } from './audiences.api.ts';
+import type { AudienceChanges, AudienceRequest } from './audiences.api.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
 import {
   type AudienceRow,
   findActiveAudiences,
+  findAudience,
   findAudiences,
   insertAudience,
   lockAudience,
-  updateAllowedScopes,
+  updateAudience,
 } from './audiences.sql.ts';
 
 const scopeLengthMax = 120;
@@ -40,25 +42,36 @@ export async function listAudiences(db: Db, tenantId: string): Promise<AudienceR
   return db.rows(findAudiences(tenantId));
 }
 
+/** @throws Refusal `audience_not_found` */
+export async function readAudience(db: Db, tenantId: string, key: string): Promise<AudienceRow> {
+  return (await db.row(findAudience(tenantId, key))) ?? fail('audience_not_found');
+}
+
 /**
- * Narrowing acts at the next exchange; nothing that was issued is revoked.
+ * Narrowing and disabling act at the next exchange; nothing that was issued is revoked.
  * @throws Refusal `audience_not_found`, `invalid_scope`
  */
-export async function replaceAllowedScopes(
+export async function changeAudience(
   context: Context,
   tenantId: string,
   key: string,
-  allowedScopes: readonly string[],
+  { allowedScopes, status }: AudienceChanges,
 ): Promise<AudienceRow> {
-  const { db } = context;
-  const audience = (await db.row(lockAudience(tenantId, key))) ?? fail('audience_not_found');
-  refuseInvalidScopes(allowedScopes);
-  if (JSON.stringify(audience.allowed_scopes) === JSON.stringify(allowedScopes)) return audience;
-  await db.run(updateAllowedScopes(audience.id, allowedScopes));
-  const about = { tenantId, aggregateId: audience.id };
-  emit(context, audienceUpdated, about, { audienceId: audience.id, key, allowedScopes: [...allowedScopes] });
-  audit(context, { tenantId, action: 'audiences.update', resource: ['audience', audience.id] });
-  return { ...audience, allowed_scopes: [...allowedScopes] };
+  const audience = (await context.db.row(lockAudience(tenantId, key))) ?? fail('audience_not_found');
+  refuseInvalidScopes(allowedScopes ?? []);
+  const changed = changesOf<AudienceRow>(audience, { allowed_scopes: allowedScopes, status });
+  if (Object.keys(changed).length === 0) return audience;
+  const next = { ...audience, ...changed };
+  await context.db.run(updateAudience(next));
+  emit(
+    context,
+    audienceUpdated,
+    { tenantId, aggregateId: audience.id },
+    { audienceId: audience.id, key, allowedScopes: next.allowed_scopes, status: changed.status },
+  );
+  const resource = ['audience', audience.id] as const;
+  audit(context, { tenantId, action: 'audiences.update', resource, reason: changeReason(changed) });
+  return next;
 }
 
 /**
