@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { keepLog } from '@baton/kernel/testing/leaks';
 
 const program = join(import.meta.dirname, '../bin/baton.mjs');
 const limitMs = 180_000;
@@ -33,6 +34,7 @@ function runDemo(...words: string[]): Promise<{ code: number; report: Report; sa
     execFile(process.execPath, args, { env, timeout: limitMs }, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       assert.notEqual(stdout, '', stderr);
+      keepLog(`${stdout}\n${stderr}`);
       resolve({ code, report: JSON.parse(stdout) as Report, said: stderr });
     });
   });

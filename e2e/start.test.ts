@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
 import pg from 'pg';
 import { baton, type BatonProcess, processesOf, program } from './testing/baton-process.ts';
 
@@ -25,6 +26,7 @@ before(async () => {
 after(async () => {
   for (const { child } of started) child.kill('SIGTERM');
   await Promise.all(started.map(({ ended }) => ended));
+  for (const { output } of started) keepLog(output());
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
@@ -48,6 +50,15 @@ async function status(url: string): Promise<number> {
   return response.status;
 }
 
+/** What the leak test needs of a Baton that runs. */
+async function keepForLeaks(at: string): Promise<void> {
+  const found = connection(at);
+  for (const name of ['iamBootstrapToken', 'cpBootstrapToken', 'adminToken'])
+    keepSecret(`secret of the first start (${name})`, found[name] as string);
+  keepPrivateKey(readFileSync(join(at, 'secrets', 'signing-key.pem'), 'utf8'));
+  for (const name of ['iamDatabaseUrl', 'cpDatabaseUrl']) await keepTables(found[name] as string);
+}
+
 /** The administrator as coordination sees it, with a token exchanged at identity. */
 async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipalId }: Connection) {
   const exchange = await fetch(`${identityUrl}/api/v1/platform-access-tokens:exchange`, {
@@ -56,6 +67,7 @@ async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipal
     body: JSON.stringify({ token: adminToken, audience: 'control-plane' }),
   });
   const { accessToken } = (await exchange.json()) as { accessToken: string };
+  keepSecret('access token', accessToken);
   const answer = await fetch(`${coordinationUrl}/api/v1/principals/${adminPrincipalId}`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
@@ -107,9 +119,11 @@ test('baton env prints the connection as shell exports', async () => {
 });
 
 test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps everything', async () => {
+  await keepForLeaks(home);
   await stop(started[0] as BatonProcess);
   const log = readFileSync(join(home, 'postgres', 'server.log'), 'utf8');
   assert.match(log, /database system is shut down\n$/);
+  keepLog(log);
   const began = performance.now();
   const process = start();
   await isReady(process);
@@ -217,6 +231,7 @@ test('with IAM_DATABASE_URL and CP_DATABASE_URL no PostgreSQL of its own is star
     assert.equal(connection(other).iamDatabaseUrl, IAM_DATABASE_URL);
     assert.equal(await whoAmI(connection(other)), 'Administrator');
     assert.throws(() => statSync(join(other, 'postgres')));
+    await keepForLeaks(other);
     await stop(running);
     // The same databases from another folder are somebody else's.
     const stranger = start({ BATON_HOME: join(folder, 'stranger'), IAM_DATABASE_URL, CP_DATABASE_URL });

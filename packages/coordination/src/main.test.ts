@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { databaseIn } from '@baton/kernel/testing/database';
+import { keepLog } from '@baton/kernel/testing/leaks';
 import { startCoordination, type TestCoordination } from './testing/coordination.ts';
 
 let baton: TestCoordination;
@@ -35,6 +36,7 @@ function run(file: string, args: string[], env: Record<string, string>): Program
   children.push(child);
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += String(chunk)));
+  child.on('close', () => keepLog(text));
   return {
     child,
     output: () => text,

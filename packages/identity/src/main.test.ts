@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { keepLog } from '@baton/kernel/testing/leaks';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { migrationsDirectory } from './database.ts';
@@ -43,6 +44,7 @@ function run(env: Record<string, string>) {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const exited = once(child, 'exit').then(([code]) => code as number | null);
+  child.on('close', () => keepLog(output));
   return { child, exited, output: () => output };
 }
 

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { observer } from './observer.ts';
 
 export type { Logger } from 'pino';
 
@@ -16,6 +17,12 @@ export function createLog(options: {
 }): Logger {
   const destination =
     options.destination ?? pino.destination({ dest: 1, sync: options.sync ?? false, minLength: 0 });
+  const heard = {
+    write(line: string) {
+      observer()?.logged(line);
+      destination.write(line);
+    },
+  };
   return pino(
     {
       name: options.name,
@@ -25,7 +32,7 @@ export function createLog(options: {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: errorFields },
     },
-    destination,
+    observer() === undefined ? destination : heard,
   );
 }
 

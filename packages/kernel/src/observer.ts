@@ -7,6 +7,7 @@ export interface Observer {
   emitted(service: string, endpoint: string, type: string): void;
   /** A secret came into being: the leak test must not find it anywhere. */
   made(kind: string, secret: string): void;
+  logged(line: string): void;
   /** A declaration and the program disagree; the request fails with it. */
   violated(message: string): never;
 }

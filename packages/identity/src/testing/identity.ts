@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
-import { keepLog, keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
+import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { type Identity, openIdentity } from '../app.ts';
 import { readIdentitySettings } from '../config.ts';
@@ -88,12 +88,7 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
   const log = createLog({
     name: 'identity',
     level: env['IAM_LOG_LEVEL'] ?? 'debug',
-    destination: {
-      write(line) {
-        logged.push(line);
-        keepLog(line);
-      },
-    },
+    destination: { write: (line) => logged.push(line) },
   });
   const service = await openIdentity(readIdentitySettings(env), log);
   const pool = poolOf(readIdentitySettings(env), log);

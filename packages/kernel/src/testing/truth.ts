@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { observe } from '../observer.ts';
 import { endpointName, type Operation } from '../service.ts';
-import { keepSecret } from './leaks.ts';
+import { keepLog, keepSecret } from './leaks.ts';
 
 /** Something that a run of the tests has seen a service do. One line of JSON in the record. */
 export interface Fact {
@@ -37,6 +37,7 @@ export function recordTruth(service: string, endpoints: readonly Operation[]): s
       write({ service: of, endpoint, kind: 'event', name: type });
     },
     made: keepSecret,
+    logged: keepLog,
     violated: violate,
   });
   process.removeListener('exit', failOnViolations);
