@@ -16,6 +16,24 @@ export const groupCreated = defineEvent(
   }),
 );
 
+export const groupUpdated = defineEvent(
+  'group.updated',
+  'group',
+  z.strictObject({
+    groupId: Uuid,
+    key: z.string(),
+    /** Where it changed. */
+    status: z.enum(['active', 'disabled']).optional(),
+    provisioningSource: z.string().optional(),
+  }),
+);
+
+export const groupDeleted = defineEvent(
+  'group.deleted',
+  'group',
+  z.strictObject({ groupId: Uuid, provisioningSource: z.string().optional() }),
+);
+
 export const groupMembershipAdded = defineEvent(
   'group_membership.added',
   'group',

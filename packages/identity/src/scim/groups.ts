@@ -4,7 +4,7 @@ import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
 import { audit, type AuditAction } from '../audit.ts';
 import type { Context } from '../context.ts';
-import { groupCreated } from '../groups/groups.events.ts';
+import { groupCreated, groupDeleted, groupUpdated } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
 import { noteContact } from '../provisioning-sources/provisioning-sources.ts';
 import { fail } from '../service.ts';
@@ -23,7 +23,6 @@ import {
   updateGroup,
 } from './groups.sql.ts';
 import { patchDocument, readOperations } from './patch.ts';
-import { groupDeleted, groupUpdated } from './scim.events.ts';
 import { sourceOf } from './scim-access.ts';
 import { isUnchanged, readId, requireMatch, scimReply, versionTag } from './scim-answer.ts';
 import { groupKind, groupUrn } from './schemas.ts';

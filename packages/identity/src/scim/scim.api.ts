@@ -3,7 +3,13 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
-import { groupCreated, groupMembershipAdded, groupMembershipRemoved } from '../groups/groups.events.ts';
+import {
+  groupCreated,
+  groupDeleted,
+  groupMembershipAdded,
+  groupMembershipRemoved,
+  groupUpdated,
+} from '../groups/groups.events.ts';
 import { principalCreated, principalDisabled, principalEnabled } from '../principals/principals.events.ts';
 import { endpoint } from '../service.ts';
 import { createGroup, endGroup, patchGroup, readGroup, replaceGroup, showGroups } from './groups.ts';
@@ -18,13 +24,7 @@ import {
   readSelection,
   selectionQuery,
 } from './listing.ts';
-import {
-  groupDeleted,
-  groupUpdated,
-  scimUserDeprovisioned,
-  scimUserProvisioned,
-  scimUserUpdated,
-} from './scim.events.ts';
+import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './scim.events.ts';
 import { sourceOf } from './scim-access.ts';
 import { ScimDocument, scimReply } from './scim-answer.ts';
 import { groupKind, groupUrn, userKind, userUrn } from './schemas.ts';
@@ -37,6 +37,7 @@ const idParam = { id: z.string() };
 const found = { 200: ScimDocument, 304: null };
 const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 const searchUrn = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
+const listErrors = ['scim_invalid_value', 'scim_invalid_filter', 'scim_too_many'] as const;
 const patchErrors = [
   'scim_not_found',
   'scim_version_mismatch',
@@ -64,7 +65,7 @@ export const listUsers = endpoint({
   summary: 'List or find users.',
   query: listQuery,
   returns: { 200: ScimDocument },
-  errors: ['scim_invalid_value', 'scim_invalid_filter'],
+  errors: listErrors,
   handle: ({ query }, context) => pageOfUsers(context, readListOrder(query, context.settings)),
 });
 
@@ -75,7 +76,7 @@ export const searchUsers = endpoint({
   summary: 'Find users, with the query in the body.',
   body: ScimDocument,
   returns: { 200: ScimDocument },
-  errors: ['scim_invalid_value', 'scim_invalid_filter'],
+  errors: listErrors,
   transaction: 'none',
   example: searchExample,
   handle: ({ body }, context) => pageOfUsers(context, readSearch(body, context.settings)),
@@ -165,7 +166,7 @@ export const listGroups = endpoint({
   summary: 'List or find groups. `excludedAttributes=members` spares reading the members.',
   query: listQuery,
   returns: { 200: ScimDocument },
-  errors: ['scim_invalid_value', 'scim_invalid_filter'],
+  errors: listErrors,
   handle: ({ query }, context) => pageOfGroups(context, readListOrder(query, context.settings)),
 });
 
@@ -176,7 +177,7 @@ export const searchGroups = endpoint({
   summary: 'Find groups, with the query in the body.',
   body: ScimDocument,
   returns: { 200: ScimDocument },
-  errors: ['scim_invalid_value', 'scim_invalid_filter'],
+  errors: listErrors,
   transaction: 'none',
   example: searchExample,
   handle: ({ body }, context) => pageOfGroups(context, readSearch(body, context.settings)),

@@ -12,12 +12,3 @@ export const scimUserDeprovisioned = defineEvent(
   'scim_user',
   z.strictObject({ ...user, removedMemberships: z.int() }),
 );
-
-const group = { groupId: Uuid, provisioningSource: z.string() };
-
-export const groupUpdated = defineEvent(
-  'group.updated',
-  'group',
-  z.strictObject({ ...group, key: z.string() }),
-);
-export const groupDeleted = defineEvent('group.deleted', 'group', z.strictObject(group));
