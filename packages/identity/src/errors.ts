@@ -57,6 +57,7 @@ export const errors = {
   audience_not_found: absent('The tenant has no such audience.'),
   service_account_not_found: absent('The tenant has no such service account.'),
   group_not_found: absent('The tenant has no such group.'),
+  group_membership_not_found: absent('The principal is no member of the group.'),
   identity_provider_not_found: absent(
     'The tenant has no such identity provider; for a sign-in: no active one.',
   ),
@@ -93,6 +94,11 @@ export const errors = {
   provisioning_source_exists: exists('The key, the provider or the service principal has a source already.'),
   token_limit_reached: conflict('Two tokens of the source are live; revoke one first.'),
   idempotency_key_reused: row(409, 'Use a new key.')('The key was used for another request.'),
+
+  journal_truncated: row(
+    410,
+    'Start from the sequence that the header Journal-Floor names; what was removed is gone.',
+  )('Events after this sequence have been removed because of their age.'),
 
   request_too_large: row(413, 'Send less.')('The body is larger than 1 MiB.'),
 
@@ -148,6 +154,7 @@ export const errors = {
   scim_invalid_syntax: malformed('An operation is none of add, replace and remove.'),
   scim_no_target: malformed('The operation has no target: a path is needed, or its filter matches nothing.'),
   scim_mutability: malformed('The attribute can not be changed.'),
+  scim_too_many: malformed('The filter is met by more resources than can be found in time: narrow it.'),
   scim_filter_forbidden: row(403, 'Read the whole list.')('Discovery documents can not be filtered.'),
   scim_not_found: absent('The source has no such resource.'),
   scim_uniqueness: conflict('Another resource has the name, the external id or the key already.'),

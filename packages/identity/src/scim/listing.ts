@@ -1,11 +1,11 @@
-import type { Db } from '@baton/kernel/db';
+import { type Db, sqlState } from '@baton/kernel/db';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { z } from 'zod';
 import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
-import { parseAttributePath, parseFilter } from './filter-grammar.ts';
-import { filterCondition, sortExpression, SqlValues } from './filter.sql.ts';
+import { parseFilter } from './filter-grammar.ts';
 import type { Selection } from './documents.ts';
+import { ResourceList } from './listing.sql.ts';
 import type { ResourceKind } from './schemas.ts';
 
 const listUrn = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
@@ -94,7 +94,8 @@ function readInteger(value: Json | undefined): number | undefined {
 /**
  * One page of a source's resources and how many there are in all.
  * @param columns what of a row is needed
- * @throws Refusal `scim_invalid_filter`, `scim_invalid_value` for a name to sort by that there is not
+ * @throws Refusal `scim_invalid_filter`, `scim_invalid_value` for a name to sort by that there is not, `scim_too_many`
+ * for a list that takes longer than a statement may
  */
 export async function findPage<Row>(
   db: Db,
@@ -102,29 +103,20 @@ export async function findPage<Row>(
   order: ListOrder,
   source: { sourceId: string; base: string; columns: string },
 ): Promise<{ total: number; rows: Row[] }> {
-  const table = kind.name === 'User' ? 'scim_users' : 'scim_groups';
-  const values = new SqlValues();
-  let where = `r.provisioning_source_id = ${values.add(source.sourceId)}`;
-  if (order.filter !== undefined)
-    where += ` and ${filterCondition(kind, parseFilter(order.filter), values, source.base)}`;
-  const counted = [...values.values];
-  const sort = order.sortBy === undefined ? undefined : sortOf(kind, order.sortBy, values, source.base);
-  const direction = order.isDescending ? 'desc' : 'asc';
-  const counting = db.row<{ total: number }>({
-    text: `select count(*) as total from ${table} r where ${where}`,
-    values: counted,
-  });
-  if (order.count === 0) return { total: (await counting)?.total ?? 0, rows: [] };
-  const text = `select ${source.columns} from ${table} r where ${where}
-    order by ${sort === undefined ? '' : `${sort} ${direction}, `}r.created_at, r.id
-    limit ${values.add(order.count)} offset ${values.add(order.startIndex - 1)}`;
-  const [total, rows] = await Promise.all([counting, db.rows<Row>({ text, values: values.values })]);
-  return { total: total?.total ?? 0, rows };
-}
-
-function sortOf(kind: ResourceKind, sortBy: string, values: SqlValues, base: string): string {
-  const path = parseAttributePath(sortBy);
-  return (path && sortExpression(kind, path, values, base)) ?? fail('scim_invalid_value');
+  const filter = order.filter === undefined ? undefined : parseFilter(order.filter);
+  const list = new ResourceList(kind, filter, source);
+  const pageStatement = list.page<Row>(order, source.columns);
+  try {
+    const rows = order.count === 0 ? [] : await db.rows(pageStatement);
+    // A page that is not full is the last one, and then they are counted.
+    const isLast = rows.length > 0 ? rows.length < order.count : order.startIndex === 1 && order.count > 0;
+    if (isLast) return { total: order.startIndex - 1 + rows.length, rows };
+    return { total: (await db.row(list.total()))?.total ?? 0, rows };
+  } catch (error) {
+    const queryCanceled = '57014';
+    if (sqlState(error) !== queryCanceled || filter === undefined) throw error;
+    return fail('scim_too_many', {}, { cause: error });
+  }
 }
 
 export function listResponse(total: number, startIndex: number, resources: JsonObject[]): JsonObject {

@@ -12,6 +12,7 @@ const scimTypes: Partial<Record<ErrorCode, string>> = {
   scim_invalid_syntax: 'invalidSyntax',
   scim_no_target: 'noTarget',
   scim_mutability: 'mutability',
+  scim_too_many: 'tooMany',
   scim_uniqueness: 'uniqueness',
 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { made } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
@@ -101,5 +102,23 @@ describe('lists of users', () => {
       const answer = await own.get(`/Users${filtered(filter)}`);
       assert.deepEqual([answer.status, answer.body.scimType], [400, 'invalidFilter'], filter);
     }
+  });
+
+  test('a filter that takes too long is 400 tooMany', async () => {
+    const hurried = await identity.another({ IAM_STATEMENT_TIMEOUT_SECONDS: '1' });
+    const { token } = await makeProvisioning(identity);
+    const theirs = scimClient(hurried, token);
+    const search = { filter: 'displayName co "x"' };
+    await identity.pool.transaction(async (tx) => {
+      await tx.run(sql`lock table scim_users, scim_groups in access exclusive mode`);
+      for (const answer of await Promise.all([
+        theirs.get(`/Users${filtered(search.filter)}`),
+        theirs.get(`/Groups${filtered(search.filter)}`),
+        theirs.post('/Users/.search', search),
+        theirs.post('/Groups/.search', search),
+      ]))
+        assert.deepEqual([answer.status, answer.body.scimType], [400, 'tooMany']);
+    });
+    assert.equal((await theirs.get('/Users')).status, 200);
   });
 });
