@@ -1,9 +1,11 @@
 import type { Endpoint } from '@baton/kernel/service';
 import { audiencesApi } from './audiences/audiences.api.ts';
+import { auditRecordApi } from './audit-record/audit-record.api.ts';
 import { authenticationContextsApi } from './authentication-contexts/authentication-contexts.api.ts';
 import type { Context } from './context.ts';
 import { externalIdentitiesApi } from './external-identities/external-identities.api.ts';
 import { federationApi } from './federation/federation.api.ts';
+import { groupMembersApi } from './groups/group-members.api.ts';
 import { groupsApi } from './groups/groups.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { identityProvidersApi } from './identity-providers/identity-providers.api.ts';
@@ -32,6 +34,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...authenticationContextsApi,
   ...audiencesApi,
   ...groupsApi,
+  ...groupMembersApi,
   ...identityProvidersApi,
   ...federationApi,
   ...serviceAccountsApi,
@@ -42,6 +45,7 @@ export const endpoints: readonly Endpoint<Context>[] = [
   ...provisioningSourcesApi,
   ...provisioningTokensApi,
   ...journalApi,
+  ...auditRecordApi,
   ...oauth2Api,
   ...discoveryApi,
   ...scimApi,

@@ -163,9 +163,19 @@ async function prepare(identity: TestIdentity, upstream: Upstream, endpoint: Ope
       return withBody({ subject: randomUUID() });
     case 'POST /tenants/{tenantId}/principals/{principalId}/authentication-contexts':
       return { params: { ...params, principalId: await human() }, ...example };
+    case 'GET /tenants/{tenantId}/groups/{groupId}':
+    case 'PATCH /tenants/{tenantId}/groups/{groupId}':
+    case 'DELETE /tenants/{tenantId}/groups/{groupId}':
+    case 'GET /tenants/{tenantId}/groups/{groupId}/members':
+      params['groupId'] = (await newGroup()).id;
+      return { params, ...example };
     case 'POST /tenants/{tenantId}/groups/{groupId}/members':
       params['groupId'] = (await newGroup()).id;
       return withBody({ principalId });
+    case 'DELETE /tenants/{tenantId}/groups/{groupId}/members/{principalId}':
+      params['groupId'] = (await newGroup()).id;
+      await made(identity.post(`/tenants/${tenantId}/groups/${params['groupId']}/members`, { principalId }));
+      return { params };
     case 'POST /tenants/{tenantId}/identity-providers':
       return withBody({ issuer: `https://${randomUUID()}.example.com` });
     case 'POST /tenants/{tenantId}/federation:authenticate':

@@ -1,22 +1,39 @@
-import { Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Key, Name, tenantParam } from '../fields.ts';
+import { pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
-import { groupCreated, groupMembershipAdded } from './groups.events.ts';
-import { addGroupMember, createGroup } from './groups.ts';
+import { groupCreated, groupDeleted, groupMembershipRemoved, groupUpdated } from './groups.events.ts';
+import { changeGroup, createGroup, endGroup, listGroups, readGroup } from './groups.ts';
+
+const Status = z.enum(['active', 'disabled']);
+export const Source = z.enum(['local', 'federated', 'scim']);
 
 const Group = z.strictObject({
   id: Uuid,
   tenant_id: Uuid,
   key: z.string(),
   name: z.string(),
-  status: z.enum(['active', 'disabled']),
+  status: Status,
 });
 
-const Member = z.strictObject({ id: Uuid, tenant_id: Uuid, group_id: Uuid, principal_id: Uuid });
+const FullGroup = Group.extend({
+  source: Source.describe('Who keeps it: the admin, an identity provider, or a directory.'),
+  created_at: Timestamp,
+});
 
 const GroupRequest = z.strictObject({ key: Key, name: Name });
 export type GroupRequest = z.infer<typeof GroupRequest>;
+
+/** The key stays: scopes and mappings hang on it. */
+const GroupChanges = z.strictObject({
+  name: Name.optional(),
+  status: Status.optional().describe('A `disabled` group entitles nobody to a privileged scope.'),
+});
+export type GroupChanges = z.infer<typeof GroupChanges>;
+
+const pages = pagesByCreation('groups');
+export const groupParams = { ...tenantParam, groupId: Uuid };
 
 export const create = endpoint({
   method: 'POST',
@@ -31,18 +48,53 @@ export const create = endpoint({
   handle: ({ params, body }, context) => createGroup(context, params.tenantId, body),
 });
 
-export const addMember = endpoint({
-  method: 'POST',
-  path: '/tenants/{tenantId}/groups/{groupId}/members',
-  summary: 'Add a principal to a local group.',
-  params: { ...tenantParam, groupId: Uuid },
-  body: z.strictObject({ principalId: Uuid }),
-  returns: { 201: Member },
-  errors: ['group_not_found', 'group_is_federated', 'principal_not_found', 'group_membership_exists'],
-  emits: [groupMembershipAdded],
-  example: { principalId: '0190b2c4-0000-4000-8000-000000000001' },
-  handle: ({ params, body }, context) =>
-    addGroupMember(context, params.tenantId, params.groupId, body.principalId),
+export const list = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/groups',
+  summary: 'List the groups of a tenant in the order of their creation.',
+  params: tenantParam,
+  query: { ...pages.query, source: Source.optional(), status: Status.optional() },
+  returns: { 200: z.strictObject({ items: z.array(FullGroup), next_after: z.string().nullable() }) },
+  errors: ['tenant_not_found'],
+  async handle({ params, query: { limit, after, ...filter } }, { db }) {
+    const rows = await listGroups(db, params.tenantId, filter, { limit, after });
+    const { page, next } = pages.cut(rows, limit);
+    return { items: page, next_after: next };
+  },
 });
 
-export const groupsApi = [create, addMember];
+export const read = endpoint({
+  method: 'GET',
+  path: '/tenants/{tenantId}/groups/{groupId}',
+  summary: 'Read a group.',
+  params: groupParams,
+  returns: { 200: FullGroup },
+  errors: ['group_not_found'],
+  handle: ({ params }, { db }) => readGroup(db, params.tenantId, params.groupId),
+});
+
+export const change = endpoint({
+  method: 'PATCH',
+  path: '/tenants/{tenantId}/groups/{groupId}',
+  summary: 'Rename, disable or enable a local group; equal values change nothing.',
+  params: groupParams,
+  body: GroupChanges,
+  returns: { 200: FullGroup },
+  errors: ['group_not_found', 'group_is_federated'],
+  emits: [groupUpdated],
+  example: { status: 'disabled' },
+  handle: ({ params, body }, context) => changeGroup(context, params.tenantId, params.groupId, body),
+});
+
+export const remove = endpoint({
+  method: 'DELETE',
+  path: '/tenants/{tenantId}/groups/{groupId}',
+  summary: 'Delete a local group with its memberships; repeated, it is absent.',
+  params: groupParams,
+  returns: { 204: null },
+  errors: ['group_not_found', 'group_is_federated'],
+  emits: [groupMembershipRemoved, groupDeleted],
+  handle: ({ params }, context) => endGroup(context, params.tenantId, params.groupId),
+});
+
+export const groupsApi = [create, list, read, change, remove];
