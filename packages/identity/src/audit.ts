@@ -40,6 +40,7 @@ export type AuditAction =
   | 'provisioning_sources.stale_detected'
   | 'provisioning_tokens.issue'
   | 'provisioning_tokens.revoke'
+  | 'scim.access'
   | 'scim.users.create'
   | 'scim.users.replace'
   | 'scim.users.patch'

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHead } from '@baton/kernel/http';
 import type { Operation } from '@baton/kernel/service';
+import type { Context } from './context.ts';
 import type { ScimSource } from './scim/scim-access.ts';
 import type { NamedSecret } from './admin-secrets.ts';
 import { fail } from './service.ts';
@@ -26,12 +27,16 @@ export interface AdminSecrets {
  * @param secret the admin secret; empty closes every admin endpoint
  * @param secrets further ones, whose holders are told apart
  */
-export function createAdmission(secret: string, secrets: AdminSecrets) {
+export function createAdmission(
+  secret: string,
+  secrets: AdminSecrets,
+  { failureLimits, counters }: Pick<Context, 'failureLimits' | 'counters'>,
+) {
   const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(secret)) };
   let known: readonly NamedSecret[] | undefined;
   let admins = [shared];
-  /** @throws Refusal `unauthorized` */
-  return ({ headers }: RequestHead, endpoint: Operation): Caller => {
+  /** @throws Refusal `unauthorized`; `rate_limited` instead when secrets from the address failed too often */
+  return ({ headers, address }: RequestHead, endpoint: Operation): Caller => {
     if (endpoint.auth !== undefined) return bearerOfBody;
     if (known !== secrets.named) {
       known = secrets.named;
@@ -42,7 +47,11 @@ export function createAdmission(secret: string, secrets: AdminSecrets) {
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
     // All are compared, so that the time does not tell which one it was.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
-    return secret === '' || found === undefined ? fail('unauthorized') : found.caller;
+    if (secret !== '' && found !== undefined) return found.caller;
+    if (given === undefined || given === '') return fail('unauthorized');
+    counters.presented('admin', 'unknown');
+    failureLimits.countAdmin(address);
+    return fail('unauthorized', {}, { reason: 'wrong admin secret' });
   };
 }
 

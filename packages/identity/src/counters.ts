@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 /** What identity counts besides its requests. No tenant, principal or credential is ever a label. */
 export interface Counters {
   /** One presented credential and what became of it. */
-  presented(credential: 'pat' | 'client' | 'upstream', outcome: string): void;
+  presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
   /** One signature and how long it took, its wait included. */
   signed(seconds: number): void;
 }

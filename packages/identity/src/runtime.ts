@@ -27,6 +27,7 @@ export const bodyBytesMax = 1_048_576;
 /** What every SCIM endpoint may answer before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
   'scim_unauthorized',
+  'rate_limited',
   'scim_service_identity_required',
   'scim_scope_required',
   'scim_source_required',
@@ -50,7 +51,7 @@ export const pipelineCodes: readonly ErrorCode[] = [
 /** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [
-    ...(endpoint.auth === undefined ? (['unauthorized'] as const) : []),
+    ...(endpoint.auth === undefined ? (['unauthorized', 'rate_limited'] as const) : []),
     ...(endpoint.auth === 'provisioning' ? provisioningCodes : []),
     ...(endpoint.body === undefined ? [] : (['request_too_large', 'validation_error'] as const)),
     'invalid_request',
@@ -88,9 +89,9 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     clients,
     ledger,
   } = parts;
-  const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets);
   const failureLimits = new FailureLimits(settings);
-  const admitScim = createScimAdmission(parts);
+  const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets, { failureLimits, counters });
+  const admitScim = createScimAdmission({ ...parts, failureLimits });
   return {
     name: 'identity',
     basePath: '/api/v1',

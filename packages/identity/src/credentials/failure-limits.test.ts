@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { makeRealm, newSubject, routes, signInBy } from '../federation/testing/sign-in.ts';
+import { startUpstream } from '../federation/testing/upstream.ts';
 import { makeBearer, makeServiceAccount } from '../testing/objects.ts';
+import { makeProvisioning } from '../testing/provisioning.ts';
 import { auditOf } from '../testing/records.ts';
+import { scimClient } from '../testing/scim-client.ts';
 
 let identity: TestIdentity;
 before(async () => {
@@ -122,5 +126,87 @@ describe('limits of failures', () => {
     assert.equal((await limited.get('/events')).status, 200);
     await sleep(1050);
     assert.equal((await present(limited, path, { token, audience })).status, 200);
+  });
+});
+
+describe('limits of failed sign-ins', () => {
+  test('go by address alone: both routes answer 429, and other addresses would sign in', async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const outbound = { IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]' };
+    const limited = await identity.another({
+      ...outbound,
+      IAM_FAILURES_PER_CREDENTIAL_MAX: '1',
+      IAM_FAILURES_PER_ADDRESS_MAX: '4',
+      IAM_FAILURE_WINDOW_SECONDS: '1',
+    });
+    const realm = await makeRealm(limited, upstream);
+    const right = await upstream.sign({ sub: newSubject() });
+    // Who is refused by a rule presents a genuine token: that counts for nothing.
+    const unentitled = { audience: 'unknown' };
+    for (let time = 0; time < 5; time += 1)
+      assert.equal((await signInBy(limited, realm, right, 'exchange', unentitled)).status, 403);
+    for (const route of [...routes, ...routes])
+      assert.equal((await signInBy(limited, realm, 'a.b.c', route)).status, 401);
+    const rows = (await auditOf(limited, realm.tenantId)).length;
+    for (const route of routes) {
+      const { status, body, headers } = await signInBy(limited, realm, right, route);
+      assert.deepEqual([status, body], [429, { detail: 'rate_limited' }]);
+      assert.equal(headers.get('retry-after'), '1');
+    }
+    assert.equal((await auditOf(limited, realm.tenantId)).length, rows);
+    const elsewhere = await identity.another(outbound);
+    assert.equal((await signInBy(elsewhere, realm, right, 'authenticate')).status, 200);
+    await sleep(1050);
+    assert.equal((await signInBy(limited, realm, right, 'authenticate')).status, 200);
+  });
+});
+
+describe('limits of failures of SCIM', () => {
+  test('per provisioning token: 429 in the form of RFC 7644, the right secret always passes', async () => {
+    const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '2' });
+    const { token } = await makeProvisioning(limited);
+    for (const guess of [`${token}x`, 'iam_scim_0123456789ab_unknown']) {
+      const answers = [];
+      for (let time = 0; time < 3; time += 1) answers.push(await scimClient(limited, guess).get('/Users'));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [401, 401, 429],
+      );
+      const { body, headers } = answers[2] ?? assert.fail();
+      assert.equal(headers.get('content-type'), 'application/scim+json');
+      assert.match(headers.get('retry-after') ?? '', /^([1-9]|[1-5]\d|60)$/);
+      assert.deepEqual([body.schemas, body.status], [['urn:ietf:params:scim:api:messages:2.0:Error'], '429']);
+    }
+    assert.equal((await scimClient(limited, token).get('/Users')).status, 200);
+  });
+
+  test('per address: access tokens count too, and then nothing is looked at; a missing token is no guess', async () => {
+    const limited = await identity.another({ IAM_FAILURES_PER_ADDRESS_MAX: '2' });
+    const { token } = await makeProvisioning(limited);
+    for (let time = 0; time < 3; time += 1)
+      assert.equal((await limited.request('GET', '/scim/v2/Users')).status, 401);
+    for (const guess of ['a.b.c', 'iam_scim_'])
+      assert.equal((await scimClient(limited, guess).get('/Users')).status, 401);
+    assert.equal((await scimClient(limited, token).get('/Users')).status, 429);
+  });
+});
+
+describe('limits of wrong admin secrets', () => {
+  test('per address: only the wrong ones answer 429, so nobody locks the operator out', async () => {
+    const limited = await identity.another({ IAM_FAILURES_PER_ADDRESS_MAX: '2' });
+    const asked = (secret?: string) =>
+      limited.request('GET', '/api/v1/events', {
+        headers: secret === undefined ? {} : { 'x-iam-bootstrap-token': secret },
+      });
+    for (let time = 0; time < 5; time += 1) assert.equal((await asked()).status, 401);
+    assert.deepEqual([(await asked('guess-1')).status, (await asked('guess-2')).status], [401, 401]);
+    const { status, body, headers } = await asked('guess-3');
+    assert.deepEqual([status, body], [429, { detail: 'rate_limited' }]);
+    assert.notEqual(headers.get('retry-after'), null);
+    assert.equal((await limited.get('/events')).status, 200);
+    assert.equal((await asked()).status, 401);
+    assert.ok(limited.logged.some((line) => line.includes('wrong admin secret')));
+    assert.ok(!limited.logged.some((line) => line.includes('guess-')));
   });
 });

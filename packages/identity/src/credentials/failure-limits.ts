@@ -1,8 +1,9 @@
 import { Refusal } from '@baton/kernel/refusal';
 import type { Settings } from '../config.ts';
 import type { Context } from '../context.ts';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, errors } from '../errors.ts';
 import { fail } from '../service.ts';
+import { clientOfAddress } from './client-address.ts';
 
 const windowsMax = 100_000;
 
@@ -51,7 +52,7 @@ export class FailureLimits {
 
   /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
   refuseAddress(address: string): void {
-    refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
+    refuseUntil(this.#ofAddresses.waitSeconds(clientOfAddress(address)), 'address');
   }
 
   /**
@@ -59,11 +60,22 @@ export class FailureLimits {
    * @throws Refusal `rate_limited` instead of the failure's own code when the credential failed too often before
    */
   count(address: string, credential: string | undefined): void {
-    this.#ofAddresses.add(address);
+    this.#ofAddresses.add(clientOfAddress(address));
     if (credential === undefined) return;
     const waitSeconds = this.#ofCredentials.waitSeconds(credential);
     this.#ofCredentials.add(credential);
     refuseUntil(waitSeconds, 'credential');
+  }
+
+  /**
+   * Counts one wrong admin secret. The right one is never asked for this: nobody may lock the operator out.
+   * @throws Refusal `rate_limited` when secrets from the address failed too often before
+   */
+  countAdmin(address: string): void {
+    const client = clientOfAddress(address);
+    const waitSeconds = this.#ofAddresses.waitSeconds(client);
+    this.#ofAddresses.add(client);
+    refuseUntil(waitSeconds, 'address');
   }
 }
 
@@ -76,7 +88,11 @@ function refuseUntil(waitSeconds: number, whose: string): void {
     );
 }
 
-const failures: ReadonlySet<string> = new Set<ErrorCode>(['invalid_token', 'invalid_client']);
+/** What a wrong, dead or forged credential is answered; a right one that may not do this is none. */
+function isFailure(error: unknown): boolean {
+  if (!(error instanceof Refusal) || !(error.code in errors)) return false;
+  return (error.status ?? errors[error.code as ErrorCode].status) === 401;
+}
 
 /**
  * Does what a presented credential is for, and counts it when it fails. A credential's limit is asked only after its
@@ -93,7 +109,7 @@ export async function limitFailures<Result>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal && failures.has(error.code)) failureLimits.count(address, credential);
+    if (isFailure(error)) failureLimits.count(address, credential);
     throw error;
   }
 }

@@ -47,6 +47,7 @@ const refusals = [
   'identity_disabled',
   'principal_disabled',
   'principal_not_in_tenant',
+  'rate_limited',
 ] as const;
 
 const effects = [

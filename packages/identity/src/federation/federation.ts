@@ -3,6 +3,7 @@ import { sqlState, violatedConstraint } from '@baton/kernel/db';
 import { Refusal } from '@baton/kernel/refusal';
 import { audit, auditDraft } from '../audit.ts';
 import type { Context } from '../context.ts';
+import { limitFailures } from '../credentials/failure-limits.ts';
 import { sortedSet } from '../fields.ts';
 import { type OpenProvider, requireOpenProvider } from '../identity-providers/identity-providers.ts';
 import { flushRecords } from '../journal/journal.ts';
@@ -113,9 +114,22 @@ async function grant(
 /**
  * Verifies a token outside of any transaction, because the keys may have to be fetched, then signs the person in and
  * lets `finish` add to it in one transaction. A refusal rolls everything back and leaves one audit row.
- * @throws Refusal with the code of the first step that fails (contract, sections 9.2 and 9.4)
+ * @throws Refusal with the code of the first step that fails (contract, sections 9.2 and 9.4), `rate_limited`
  */
-async function confirm<T>(
+function confirm<T>(
+  context: Context,
+  tenantId: string,
+  request: AuthenticateRequest,
+  action: Action,
+  finish: (inside: Context, signIn: SignIn) => Promise<T>,
+): Promise<T> {
+  // By address only: a count of the provider would let anybody close it for everybody.
+  return limitFailures(context, undefined, () =>
+    confirmUnlimited(context, tenantId, request, action, finish),
+  );
+}
+
+async function confirmUnlimited<T>(
   context: Context,
   tenantId: string,
   { identityProvider, token }: AuthenticateRequest,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { made, makeServiceAccount, makeToken, makePrincipal } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
+import { auditOf } from '../testing/records.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
 let identity: TestIdentity;
@@ -213,5 +215,62 @@ describe('discovery', () => {
     assert.equal((await client.get('/ResourceTypes/Nothing')).status, 404);
     for (const path of ['/Schemas', '/ResourceTypes'])
       assert.equal((await client.get(`${path}?filter=id%20pr`)).status, 403);
+  });
+});
+
+describe('a denied request', () => {
+  test('is recorded where the credential tells the tenant, the same one once a minute, and never a secret', async () => {
+    const { tenantId, sourceId, account, token } = await makeProvisioning(identity, 'denied');
+    const prefix = token.slice(9, 21);
+    const agent = await makePrincipal(identity, tenantId);
+    const pat = await makeToken(identity, tenantId, agent, {
+      audiences: ['iam-scim'],
+      scopeCeiling: ['scim:write'],
+    });
+    const body = { token: pat.token, audience: 'iam-scim' };
+    const { accessToken: theirs } = await made(
+      identity.request('POST', '/api/v1/platform-access-tokens:exchange', { body }),
+    );
+    const [ours, narrow] = [await accessToken(account), await accessToken(account, ['scim:other'])];
+    const denials = async () =>
+      (await auditOf(identity, tenantId)).filter(({ action }) => action === 'scim.access');
+    // The row is written beside the answer.
+    const recorded = async (count: number) => {
+      for (let found = await denials(); ; found = await denials()) {
+        assert.ok(found.length <= count, `${found.length} rows`);
+        if (found.length === count) return found.at(-1);
+        await sleep(10);
+      }
+    };
+
+    for (let time = 0; time < 3; time += 1) assert.equal((await get(`${token}x`)).status, 401);
+    const wrong = await recorded(1);
+    assert.deepEqual(
+      [wrong?.actor_ref, wrong?.resource_type, wrong?.resource_id, wrong?.outcome, wrong?.reason],
+      [
+        'provisioning_source:denied',
+        'provisioning_source',
+        sourceId,
+        'denied',
+        `scim:${prefix} wrong_secret`,
+      ],
+    );
+    assert.notEqual(wrong?.request_id, '');
+    assert.equal((await get(theirs)).status, 403);
+    assert.deepEqual((await recorded(2))?.reason, 'access_token service_identity_required');
+    assert.equal((await get(narrow)).status, 403);
+    assert.deepEqual((await recorded(3))?.resource_id, account.principalId);
+    await identity.pool.run(
+      sql`update identity_providers set status = 'disabled' where tenant_id = ${tenantId}`,
+    );
+    assert.deepEqual([(await get(token)).status, (await get(ours)).status], [503, 503]);
+    await recorded(5);
+    await identity.pool.run(sql`update principals set status = 'disabled' where id = ${account.principalId}`);
+    assert.deepEqual([(await get(token)).status, (await get(ours)).status], [401, 401]);
+    await recorded(7);
+    // A stranger's guess belongs to no tenant: it is logged by its prefix.
+    assert.equal((await get('iam_scim_0123456789ab_guess')).status, 401);
+    await recorded(7);
+    assert.ok(identity.logged.some((line) => line.includes('scim:0123456789ab unknown_prefix')));
   });
 });

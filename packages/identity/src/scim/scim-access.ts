@@ -1,4 +1,3 @@
-import type { Db } from '@baton/kernel/db';
 import type { RequestHead } from '@baton/kernel/http';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
@@ -6,10 +5,13 @@ import { type JWTPayload, jwtVerify } from 'jose';
 import type { Caller } from '../caller.ts';
 import type { Settings } from '../config.ts';
 import type { Context } from '../context.ts';
+import { limitFailures } from '../credentials/failure-limits.ts';
+import type { ErrorCode } from '../errors.ts';
 import { parseProvisioningToken } from '../provisioning-sources/provisioning-tokens.ts';
 import { isSecretOf } from '../secrets.ts';
 import { fail } from '../service.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { type ScimDenial, ScimDenials } from './scim-denials.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
 
 /** The source that a SCIM request writes for. It comes from the credential and from nothing else. */
@@ -29,18 +31,43 @@ export function sourceOf({ caller }: Pick<Context, 'caller'>): ScimSource {
   return caller.scim;
 }
 
+type Parts = Pick<
+  Context,
+  'settings' | 'pool' | 'signingKeys' | 'failureLimits' | 'counters' | 'ledger' | 'log'
+>;
+type FoundSource = ScimSourceRow & { source_id: string };
+/** Refuses a request whose credential tells the tenant; what it says of the credential is recorded. */
+type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
+type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
+
 /**
  * Makes the check before every SCIM endpoint (contract, sections 10.1 and 21): an access token of ours, or a
  * provisioning token. Nothing is cached: a revoked account is refused at once.
  */
-export function createScimAdmission(parts: { settings: Settings; pool: Db; signingKeys: SigningKeys }) {
-  /** @throws Refusal `scim_unauthorized` and the others of access; `scim_unsupported_media_type` */
-  return async ({ headers }: RequestHead, endpoint: Operation): Promise<Caller> => {
+export function createScimAdmission(parts: Parts) {
+  const { failureLimits, counters } = parts;
+  const denials = new ScimDenials(parts.ledger, parts.log);
+  /** @throws Refusal `scim_unauthorized` and the others of access; `rate_limited`; `scim_unsupported_media_type` */
+  return async ({ headers, address, requestId }: RequestHead, endpoint: Operation): Promise<Caller> => {
     const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? refuse('no bearer token');
-    const row = token.startsWith('iam_scim_')
-      ? await byProvisioningToken(parts.pool, token)
-      : await byAccessToken(parts, token);
-    if (row.provider_status !== 'active') fail('scim_identity_provider_inactive');
+    const publicPrefix = parseProvisioningToken(token);
+    const deny: Deny = (code, why, { credential, ...denial }) => {
+      const reason = `${credential} ${why}`;
+      counters.presented('scim', why);
+      denials.record(requestId, { ...denial, reason });
+      return code === 'scim_unauthorized' ? refuse(reason) : fail(code, {}, { reason });
+    };
+    const credential = publicPrefix === undefined ? undefined : `scim:${publicPrefix}`;
+    const row = await limitFailures({ failureLimits, address }, credential, () =>
+      token.startsWith('iam_scim_')
+        ? byProvisioningToken(parts, token, publicPrefix, deny)
+        : byAccessToken(parts, token, deny),
+    );
+    if (row.provider_status !== 'active') {
+      const denied = ofSource(row, credential ?? 'access_token');
+      deny('scim_identity_provider_inactive', 'identity_provider_inactive', denied);
+    }
+    counters.presented('scim', 'admitted');
     const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
     if (endpoint.body !== undefined && hasBody) refuseOtherMedia(headers['content-type']);
     return {
@@ -57,31 +84,60 @@ export function createScimAdmission(parts: { settings: Settings; pool: Db; signi
   };
 }
 
-type FoundSource = ScimSourceRow & { source_id: string };
-
-async function byProvisioningToken(db: Db, token: string): Promise<FoundSource> {
-  const publicPrefix = parseProvisioningToken(token);
-  const row = publicPrefix === undefined ? undefined : await db.row(findSourceOfToken(publicPrefix));
+async function byProvisioningToken(
+  { pool, counters }: Parts,
+  token: string,
+  publicPrefix: string | undefined,
+  deny: Deny,
+): Promise<FoundSource> {
+  const row = publicPrefix === undefined ? undefined : await pool.row(findSourceOfToken(publicPrefix));
   const isGenuine = isSecretOf(token, row?.secret_hash);
-  if (row === undefined || !isGenuine) return refuse('unknown provisioning token');
-  if (!row.is_live) return refuse(`provisioning token ${publicPrefix} is not active`);
+  if (row === undefined) {
+    counters.presented('scim', 'unknown');
+    return refuse(publicPrefix === undefined ? 'no token of ours' : `scim:${publicPrefix} unknown_prefix`);
+  }
+  const source = row as FoundSource;
+  const denied = ofSource(source, `scim:${publicPrefix}`);
+  if (!isGenuine) return deny('scim_unauthorized', 'wrong_secret', denied);
+  if (!row.is_live) return deny('scim_unauthorized', 'not_active', denied);
+  return source;
+}
+
+async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<FoundSource> {
+  const { settings, pool, signingKeys, counters } = parts;
+  const claims = await verified(token, signingKeys, settings).catch((error: unknown) => {
+    counters.presented('scim', 'unknown');
+    throw error;
+  });
+  const [accountId, principalId, tenantId] = [claims['credential_id'], claims.sub, claims['tenant_id']] as [
+    string,
+    string,
+    string,
+  ];
+  const bearer: Denied = {
+    tenantId,
+    resource: ['principal', principalId],
+    actor: principalId,
+    credential: 'access_token',
+  };
+  if (claims['principal_type'] !== 'service_account')
+    deny('scim_service_identity_required', 'service_identity_required', bearer);
+  const scope = claims['scope'];
+  if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE))
+    deny('scim_scope_required', 'scope_required', bearer);
+  const row = await pool.row(findSourceOfAccount(accountId, principalId, tenantId));
+  if (row === undefined || !row.is_live) return deny('scim_unauthorized', 'account_not_active', bearer);
+  if (row.source_id === null) deny('scim_source_required', 'source_required', bearer);
   return row as FoundSource;
 }
 
-async function byAccessToken(
-  { settings, pool, signingKeys }: { settings: Settings; pool: Db; signingKeys: SigningKeys },
-  token: string,
-): Promise<FoundSource> {
-  if (!signingKeys.isPresent) return refuse('no signing key');
-  const claims = await verified(token, signingKeys, settings);
-  if (claims['principal_type'] !== 'service_account') fail('scim_service_identity_required');
-  const scope = claims['scope'];
-  if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE)) fail('scim_scope_required');
-  const ids = [claims['credential_id'], claims.sub, claims['tenant_id']] as [string, string, string];
-  const row = await pool.row(findSourceOfAccount(...ids));
-  if (row === undefined || !row.is_live) return refuse('the service account is not active');
-  if (row.source_id === null) fail('scim_source_required');
-  return row as FoundSource;
+function ofSource({ tenant_id, source_id, key }: FoundSource, credential: string): Denied {
+  return {
+    credential,
+    tenantId: tenant_id,
+    resource: ['provisioning_source', source_id],
+    actor: `provisioning_source:${key}`,
+  };
 }
 
 async function verified(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
