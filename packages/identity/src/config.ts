@@ -144,7 +144,7 @@ export const settingTable = {
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'How often presented secrets from one address may fail in a window before all of them are answered 429. Leave it 0 (without a limit) behind a proxy: there all clients have one address.',
+    doc: 'How often presented secrets, sign-ins and SCIM credentials from one address (of IPv6: from one network of 64 bits) may fail in a window before all of them are answered 429; of admin secrets only the wrong ones are. Leave it 0 (without a limit) behind a proxy: there all clients have one address.',
   }),
   IAM_FAILURE_WINDOW_SECONDS: integer({
     default: 60,
