@@ -1,0 +1,65 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { compiled, sql } from '@baton/kernel/sql';
+import type { Tables } from '../schema.ts';
+
+export interface AuditRow {
+  sequence: number;
+  id: string;
+  tenant_id: string;
+  action: string;
+  actor_ref: string;
+  resource_type: string;
+  resource_id: string;
+  outcome: 'allowed' | 'denied';
+  reason: string;
+  request_id: string;
+  occurred_at: string;
+}
+
+/**
+ * The number up to which nothing can appear any more, and the numbers between which lies what is of a time. A record
+ * bears the time at which its transaction began and gets its number at the end: a minute covers that by far.
+ */
+export function auditBounds(from: string | undefined, to: string | undefined) {
+  return sql<{ settled: number; before: number | null; last: number | null }>`
+    select audit_settled() as settled,
+      audit_number_before(${from ?? null}::timestamptz - interval '1 minute') as before,
+      audit_number_before(${to ?? null}::timestamptz + interval '1 minute') as last`;
+}
+
+/** The columns that a reader may narrow the record to, each to one value. */
+export type AuditMatch = Partial<
+  Pick<
+    AuditRow,
+    'tenant_id' | 'action' | 'actor_ref' | 'resource_type' | 'resource_id' | 'outcome' | 'request_id'
+  >
+>;
+
+export interface AuditSearch {
+  match: AuditMatch;
+  from: string | undefined;
+  to: string | undefined;
+  /** Numbers, both left out. */
+  above: number;
+  below: number;
+  order: 'asc' | 'desc';
+  rowsMax: number;
+}
+
+const build = queryBuilder<Pick<Tables, 'audit_records'>>();
+
+/** Only what is asked for stands in the text, so that each search is planned for itself and finds its index. */
+export function searchAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
+  let query = build
+    .selectFrom('audit_records')
+    .selectAll()
+    .where('sequence', '>', above)
+    .where('sequence', '<', below)
+    .orderBy('sequence', order)
+    .limit(rowsMax);
+  for (const [column, value] of Object.entries(match) as [keyof AuditMatch, string | undefined][])
+    if (value !== undefined) query = query.where(column, '=', value);
+  if (from !== undefined) query = query.where('occurred_at', '>=', from);
+  if (to !== undefined) query = query.where('occurred_at', '<=', to);
+  return compiled(query.$castTo<AuditRow>());
+}
