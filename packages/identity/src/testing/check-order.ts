@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Endpoint, endpointName } from '@baton/kernel/service';
+import { endpoints } from '../endpoints.ts';
+import { type ErrorCode, errors } from '../errors.ts';
+import { scimError } from '../scim/scim-errors.ts';
+import { adminHeader, type Answer, type TestIdentity } from './identity.ts';
+
+/** A request that is accepted as it stands; faults are put into it, or into what it stands on. */
+export interface Attempt {
+  readonly ids: Record<string, string>;
+  headers: Record<string, string>;
+  query: string;
+  // biome-ignore lint/suspicious/noExplicitAny: faults change it in every way
+  body: any;
+}
+
+/** The form of a request is refused with a list, which has no code. */
+export type Code = ErrorCode | 'a list';
+
+/** What goes wrong, by the code that it brings; a note tells two of one code apart. */
+export interface Fault<A extends Attempt = Attempt> {
+  readonly code: Code;
+  readonly note?: string;
+  put(attempt: A): unknown;
+}
+
+export interface CheckOrder<A extends Attempt = Attempt> {
+  /** `POST /tenants` */
+  readonly endpoint: string;
+  prepare(): Promise<A>;
+  /** In the order of the contract. */
+  readonly faults: readonly Fault<A>[];
+  /** Codes that the endpoint declares and that stand in no order with the others. */
+  readonly besides?: readonly ErrorCode[];
+  /** Makes the request of what the faults have left; by default it is sent as it stands. */
+  finish?(attempt: A): unknown;
+}
+
+export const fault = <A extends Attempt>(
+  code: Code,
+  put: (attempt: A) => unknown,
+  note?: string,
+): Fault<A> => ({ code, put, ...(note === undefined ? {} : { note }) });
+
+/** What every endpoint of the admin refuses first, in this order. */
+export const adminFaults: readonly Fault[] = [
+  fault('unauthorized', (attempt) => {
+    attempt.headers = { ...attempt.headers, 'x-iam-bootstrap-token': 'another' };
+  }),
+  fault('a list', (attempt) => {
+    if (attempt.body === undefined) attempt.query = '?nobody=asked';
+    else attempt.body = { ...attempt.body, nobody: 'asked' };
+  }),
+];
+
+export function attemptOf(
+  ids: Record<string, string>,
+  body?: unknown,
+  headers: Record<string, string> = adminHeader,
+): Attempt {
+  return { ids, headers: { ...headers }, query: '', body };
+}
+
+/**
+ * Tests an order of checks: the request is accepted, each fault alone brings its code, and of any two the one that the
+ * contract names first wins. Every code that the endpoint declares must have its place.
+ */
+export function orderTests<A extends Attempt>(
+  identity: () => TestIdentity,
+  orders: readonly CheckOrder<A>[],
+): void {
+  for (const order of orders) {
+    const endpoint = endpoints.find((one) => endpointName(one) === order.endpoint);
+    test(`${order.endpoint} checks in the order of the contract`, async () => {
+      assert.ok(endpoint, 'no such endpoint');
+      const codes = [...new Set(order.faults.map(({ code }) => code))];
+      // A limit on failures is off by default.
+      const outside = new Set<string>([...(order.besides ?? []), 'rate_limited', 'unauthorized', 'a list']);
+      const placed = codes.filter((code) => !outside.has(code));
+      const declared = endpoint.errors.filter((code) => !outside.has(code));
+      assert.deepEqual(placed, declared, 'the codes that the endpoint declares, in order');
+      const attempt = await order.prepare();
+      const accepted = await sendAttempt(identity(), order, endpoint, attempt);
+      assert.equal(accepted.status, endpoint.status, `without a fault: ${JSON.stringify(accepted.body)}`);
+      for (const [first, winner] of order.faults.entries())
+        for (const loser of order.faults.slice(first)) await expectWinner(order, endpoint, winner, loser);
+    });
+  }
+
+  async function expectWinner(
+    order: CheckOrder<A>,
+    endpoint: Endpoint<never>,
+    winner: Fault<A>,
+    loser: Fault<A>,
+  ): Promise<void> {
+    const attempt = await order.prepare();
+    // The later one first: an earlier one may take away what the later one needs to be put into.
+    if (loser !== winner) await loser.put(attempt);
+    await winner.put(attempt);
+    const { status, body } = await sendAttempt(identity(), order, endpoint, attempt);
+    const name = ({ code, note }: Fault<A>) => (note === undefined ? code : `${code} (${note})`);
+    const message = loser === winner ? name(winner) : `${name(winner)} before ${name(loser)}`;
+    assert.deepEqual(readCode(status, body), winner.code, `${message}: ${status} ${JSON.stringify(body)}`);
+  }
+}
+
+async function sendAttempt<A extends Attempt>(
+  identity: TestIdentity,
+  order: CheckOrder<A>,
+  endpoint: Endpoint<never>,
+  attempt: A,
+): Promise<Answer> {
+  await order.finish?.(attempt);
+  const { ids, headers, query, body } = attempt;
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? assert.fail(name));
+  const whole = endpoint.root ? path : `/api/v1${path}`;
+  return identity.request(endpoint.method, `${whole}${query}`, { headers, body });
+}
+
+/** The code of a refusal, when its status is that of the table. Those of SCIM are known by their texts. */
+function readCode(status: number, body: Record<string, unknown>): string | undefined {
+  const { detail } = body;
+  if (Array.isArray(detail)) return status === 422 ? 'a list' : undefined;
+  const codes = Object.keys(errors) as ErrorCode[];
+  if ('schemas' in body) {
+    const isForm = scimError('invalid_request').body.detail === detail;
+    if (isForm) return status === 400 ? 'a list' : undefined;
+    return codes.find((code) => {
+      const wanted = scimError(code);
+      return wanted.status === status && wanted.body.detail === detail;
+    });
+  }
+  const isKnown = codes.some((code) => {
+    const { status: usual, otherStatus }: { status: number; otherStatus?: number } = errors[code];
+    return code === detail && (status === usual || status === otherStatus);
+  });
+  return isKnown ? (detail as string) : undefined;
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from '@baton/kernel/sql';
+import { type Attempt, adminFaults, type Fault, fault } from './check-order.ts';
+import type { TestIdentity } from './identity.ts';
+
+/** Faults that many endpoints share, to be put into an attempt. */
+
+/** Another id, or another name, of what the path names. */
+export const absent = (name: string) => (attempt: Attempt) => {
+  attempt.ids[name] = randomUUID();
+};
+
+export const without = (header: string) => (attempt: Attempt) => {
+  delete attempt.headers[header];
+};
+
+/** Fields of the body replaced by these. */
+export const asking = (fields: object) => (attempt: Attempt) => {
+  attempt.body = { ...attempt.body, ...fields };
+};
+
+export const malformed = (name: string): Fault =>
+  fault(
+    'a list',
+    ({ ids }) => {
+      ids[name] = 'no-uuid';
+    },
+    'path',
+  );
+
+export const longReason = fault(
+  'a list',
+  (attempt: Attempt) => {
+    attempt.query = `?reason=${'x'.repeat(201)}`;
+  },
+  'reason',
+);
+
+export const tenantFaults: readonly Fault[] = [...adminFaults, malformed('tenantId')];
+export const unknownTenant = fault('tenant_not_found', absent('tenantId'));
+
+/** What no endpoint can bring about, or not at this point, straight in the store. */
+export function storeFaults(identity: () => TestIdentity) {
+  const store = (...statement: Parameters<typeof sql>) => identity().pool.run(sql(...statement));
+  return {
+    store,
+    closedTenant: ({ ids }: Attempt) =>
+      store`update tenants set status = 'disabled' where id = ${ids['tenantId']}`,
+    noMember: ({ ids }: Attempt) =>
+      store`update memberships set status = 'disabled' where principal_id = ${ids['principalId']}`,
+    pausedPrincipal: ({ ids }: Attempt) =>
+      store`update principals set status = 'paused' where id = ${ids['principalId']}`,
+    ofKind:
+      (kind: string) =>
+      ({ ids }: Attempt) =>
+        store`update principals set kind = ${kind} where id = ${ids['principalId']}`,
+    closedAudiences: ({ ids }: Attempt) =>
+      store`update audiences set status = 'disabled' where tenant_id = ${ids['tenantId']}`,
+    revokedToken: ({ ids }: Attempt) =>
+      store`update platform_access_tokens set revoked_at = now() where id = ${ids['credentialId']}`,
+    expiredToken: ({ ids }: Attempt) =>
+      store`update platform_access_tokens set expires_at = now() where id = ${ids['credentialId']}`,
+  };
+}
