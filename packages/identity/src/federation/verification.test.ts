@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, createSign, constants, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
-import { auditOf, storeCounts } from '../testing/records.ts';
+import { storeCounts } from '../testing/records.ts';
+import { refuses as allRefused } from './testing/refusals.ts';
 import { makeRealm, newSubject, type Realm, routes, signInBy } from './testing/sign-in.ts';
 import {
   claimsOf,
@@ -68,24 +69,8 @@ const sealed = (text: string, signature: Buffer) => `${text}.${signature.toStrin
 const claimed = (changes: object, header: object = {}) =>
   upstream.sign({ sub: newSubject(), ...changes }, header);
 
-/** Each is refused with the code on both routes; nothing is stored but one audit row that names the code. */
-async function refuses(expected: string, status: number, tokens: Record<string, string>, at: Realm = realm) {
-  for (const [name, token] of Object.entries(tokens)) {
-    for (const route of routes) {
-      const before = (await storeCounts(identity)) as Record<string, number>;
-      const answer = await signInBy(identity, at, token, route);
-      assert.deepEqual([answer.status, answer.body], [status, { detail: expected }], `${name}, ${route}`);
-      const counted = await storeCounts(identity);
-      assert.deepEqual(counted, { ...before, audits: (before['audits'] ?? 0) + 1 }, name);
-      const { action, actor_ref, resource_type, resource_id, outcome, reason } =
-        (await auditOf(identity, at.tenantId)).at(-1) ?? {};
-      assert.deepEqual(
-        [action, actor_ref, resource_type, resource_id, outcome, reason],
-        [`federation.${route}`, `provider:${at.key}`, 'identity_provider', at.providerId, 'denied', expected],
-      );
-    }
-  }
-}
+const refuses = (code: string, status: number, tokens: Record<string, string>, at: Realm = realm) =>
+  allRefused(identity, at, code, status, tokens);
 
 test('every algorithm of the five is accepted, and an ID token in any of its usual forms', async () => {
   for (const [alg, pair] of [
