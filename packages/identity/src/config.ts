@@ -163,6 +163,16 @@ export const settingTable = {
     default: [],
     doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider names them; all others are asked over https on public addresses only.',
   }),
+  IAM_AUDIT_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file with 32 characters or more of random text, the key that seals the audit record; keep it away from the database. Without it nothing shows that the record was changed.',
+  }),
+  IAM_AUDIT_RETENTION_DAYS: integer({
+    default: 0,
+    max: 36_500,
+    unit: 'days',
+    doc: 'How long audit records are kept; 0 keeps them for ever. With a key only sealed ones are removed, and their seals stay.',
+  }),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience of access tokens that SCIM accepts.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must carry.' }),
   IAM_SCIM_MAX_PAGE_SIZE: integer({
