@@ -92,6 +92,7 @@ export const errors = {
     "The provider's people are kept by its own directory (`read_only`).",
   ),
   provisioning_source_exists: exists('The key, the provider or the service principal has a source already.'),
+  source_syncs_itself: conflict('A SCIM source is heard from by its own writes.'),
   token_limit_reached: conflict('Two tokens of the source are live; revoke one first.'),
   idempotency_key_reused: row(409, 'Use a new key.')('The key was used for another request.'),
 

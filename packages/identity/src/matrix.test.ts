@@ -213,6 +213,16 @@ async function prepare(identity: TestIdentity, upstream: Upstream, endpoint: Ope
       const { principalId: servicePrincipalId } = await makeServiceAccount(identity, tenantId);
       return withBody({ servicePrincipalId });
     }
+    case 'GET /tenants/{tenantId}/provisioning-sources/{sourceId}':
+    case 'PATCH /tenants/{tenantId}/provisioning-sources/{sourceId}':
+    case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}:disable':
+    case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}:enable':
+    case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat': {
+      await makeProvider(identity, tenantId, 'ldap', 'read_only');
+      const source = { key: 'ldap', kind: 'ldap', identityProvider: 'ldap' };
+      const { id } = await made(identity.post(`/tenants/${tenantId}/provisioning-sources`, source));
+      return { params: { ...params, sourceId: id }, ...example };
+    }
     case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens':
     case 'GET /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens':
     case 'POST /tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke': {

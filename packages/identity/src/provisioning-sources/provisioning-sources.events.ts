@@ -15,7 +15,27 @@ export const provisioningSourceRegistered = defineEvent(
   }),
 );
 
-/** Once per episode: the next write of the source arms it again. */
+const Named = z.strictObject({ provisioningSourceId: Uuid, key: z.string() });
+
+export const provisioningSourceUpdated = defineEvent(
+  'provisioning_source.updated',
+  'provisioning_source',
+  Named,
+);
+
+export const provisioningSourceDisabled = defineEvent(
+  'provisioning_source.disabled',
+  'provisioning_source',
+  Named,
+);
+
+export const provisioningSourceEnabled = defineEvent(
+  'provisioning_source.enabled',
+  'provisioning_source',
+  Named,
+);
+
+/** Once per episode: the next write or heartbeat of the source arms it again. */
 export const provisioningSourceStale = defineEvent(
   'provisioning_source.stale',
   'provisioning_source',

@@ -15,9 +15,27 @@ export interface SourceRow {
   is_stale: boolean;
 }
 
-export function findProvider(tenantId: string, key: string) {
+/** What an operator may change later; a source has no address of its own where nothing is written upstream. */
+export interface SourceChoices {
+  stale_after_seconds: number;
+  upstream_mode: SourceRow['upstream_mode'];
+  upstream_base_url: string;
+  upstream_realm: string;
+}
+
+/** The lock makes whoever changes the provider's profile at this moment wait, or be waited for. */
+export function holdProvider(tenantId: string, key: string) {
   return sql<{ id: string; lifecycle_profile: 'read_only' | 'managed' }>`
-    select id, lifecycle_profile from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
+    select id, lifecycle_profile from identity_providers where tenant_id = ${tenantId} and key = ${key}
+    for share`;
+}
+
+/** The same of the provider of a source. */
+export function holdProviderOf(source: Pick<SourceRow, 'tenant_id' | 'identity_provider_id'>) {
+  return sql<{ lifecycle_profile: 'read_only' | 'managed' }>`
+    select lifecycle_profile from identity_providers
+    where id = ${source.identity_provider_id} and tenant_id = ${source.tenant_id}
+    for share`;
 }
 
 /** No row when the key, the provider or the service principal has a source already. */
@@ -59,18 +77,42 @@ export function markStale(tenantId: string | null) {
 }
 
 export function findSource(tenantId: string, sourceId: string) {
-  return sql<{ id: string }>`
-    select id from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
+  return sql<SourceRow>`
+    select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
+      stale_after_seconds, last_sync_at, status = 'active'
+        and now() - coalesce(last_sync_at, created_at) > make_interval(secs => stale_after_seconds) as is_stale
+    from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
 }
 
-/** Against another token of the same source at the same time. */
+/** Against another change, or another token, of the same source at the same time. */
 export function lockSource(tenantId: string, sourceId: string) {
-  return sql<{ id: string; key: string }>`
-    select id, key from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}
+  return sql<Omit<SourceRow, 'is_stale'> & SourceChoices>`
+    select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
+      stale_after_seconds, last_sync_at, upstream_base_url, upstream_realm
+    from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}
     for no key update`;
 }
 
-/** The end of every successful SCIM write, also of one that changes nothing. */
+/** A source that is not silent by its new measure is alerted of when it falls silent by that. */
+export function updateSource(source: Pick<SourceRow, 'id' | 'tenant_id'>, choices: SourceChoices) {
+  return sql`
+    update provisioning_sources set stale_after_seconds = ${choices.stale_after_seconds},
+      upstream_mode = ${choices.upstream_mode}, upstream_base_url = ${choices.upstream_base_url},
+      upstream_realm = ${choices.upstream_realm},
+      stale_detected_at = case
+        when now() - coalesce(last_sync_at, created_at) > make_interval(secs => ${choices.stale_after_seconds})
+        then stale_detected_at end
+    where id = ${source.id} and tenant_id = ${source.tenant_id}`;
+}
+
+/** One that is opened again and still silent is alerted of again. */
+export function updateSourceStatus(source: Pick<SourceRow, 'id' | 'tenant_id'>, status: SourceRow['status']) {
+  return sql`
+    update provisioning_sources set status = ${status}, stale_detected_at = null
+    where id = ${source.id} and tenant_id = ${source.tenant_id}`;
+}
+
+/** The end of every successful SCIM write, also of one that changes nothing; and a heartbeat. */
 export function markSynced(sourceId: string) {
   return sql`
     update provisioning_sources set last_sync_at = now(), stale_detected_at = null where id = ${sourceId}`;

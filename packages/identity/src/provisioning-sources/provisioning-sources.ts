@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
 import { audit, type Auditing } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { emit, type Emitting } from '../journal/journal.ts';
@@ -8,8 +9,9 @@ import { tenantExists } from '../tenants/tenants.ts';
 import type { Source, SourceRequest } from './provisioning-sources.api.ts';
 import { provisioningSourceRegistered, provisioningSourceStale } from './provisioning-sources.events.ts';
 import {
-  findProvider,
+  findSource,
   findSources,
+  holdProvider,
   insertSource,
   markStale,
   markSynced,
@@ -28,7 +30,7 @@ export async function registerSource(
   const { db } = context;
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
   const provider =
-    (await db.row(findProvider(tenantId, wanted.identityProvider))) ?? fail('identity_provider_not_found');
+    (await db.row(holdProvider(tenantId, wanted.identityProvider))) ?? fail('identity_provider_not_found');
   if (wanted.kind === 'scim' && provider.lifecycle_profile === 'read_only')
     fail('population_managed_by_directory');
   if (wanted.servicePrincipalId != null) {
@@ -54,6 +56,11 @@ export async function registerSource(
 export async function listSources(context: Context, tenantId: string): Promise<Source[]> {
   await detectStaleSources(context, tenantId);
   return (await context.db.rows(findSources(tenantId))).map(sourceView);
+}
+
+/** @throws Refusal `provisioning_source_not_found` */
+export async function readSource(db: Db, tenantId: string, sourceId: string): Promise<Source> {
+  return sourceView((await db.row(findSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found'));
 }
 
 /** Notes that a source has just been heard from, which ends an episode of silence. */

@@ -1,0 +1,102 @@
+import { audit, type AuditAction } from '../audit.ts';
+import type { Context } from '../context.ts';
+import { emit } from '../journal/journal.ts';
+import { fail } from '../service.ts';
+import type { Source, SourceChanges } from './provisioning-sources.api.ts';
+import {
+  provisioningSourceDisabled,
+  provisioningSourceEnabled,
+  provisioningSourceUpdated,
+} from './provisioning-sources.events.ts';
+import {
+  holdProviderOf,
+  lockSource,
+  markSynced,
+  type SourceChoices,
+  type SourceRow,
+  updateSource,
+  updateSourceStatus,
+} from './provisioning-sources.sql.ts';
+import { readSource } from './provisioning-sources.ts';
+
+/** @throws Refusal `provisioning_source_not_found` */
+export async function changeSource(
+  context: Context,
+  tenantId: string,
+  sourceId: string,
+  changes: SourceChanges,
+): Promise<Source> {
+  const { db } = context;
+  const source = await lock(context, tenantId, sourceId);
+  const next: SourceChoices = {
+    stale_after_seconds: changes.staleAfterSeconds ?? source.stale_after_seconds,
+    upstream_mode: changes.upstreamMode ?? source.upstream_mode,
+    upstream_base_url: changes.upstreamBaseUrl ?? source.upstream_base_url,
+    upstream_realm: changes.upstreamRealm ?? source.upstream_realm,
+  };
+  const changed = (Object.keys(next) as (keyof SourceChoices)[]).filter(
+    (name) => next[name] !== source[name],
+  );
+  if (changed.length > 0) {
+    await db.run(updateSource(source, next));
+    const about = { tenantId, aggregateId: sourceId };
+    emit(context, provisioningSourceUpdated, about, { provisioningSourceId: sourceId, key: source.key });
+    record(context, source, 'provisioning_sources.update', ` changed:${changed.sort().join()}`);
+  }
+  return readSource(db, tenantId, sourceId);
+}
+
+/**
+ * Closes or opens a source. Repeated, it changes nothing and is audited all the same.
+ * @throws Refusal `provisioning_source_not_found`, `population_managed_by_directory` for a SCIM source whose provider
+ * has become `read_only` meanwhile
+ */
+export async function switchSource(
+  context: Context,
+  tenantId: string,
+  sourceId: string,
+  status: SourceRow['status'],
+): Promise<Source> {
+  const { db } = context;
+  const source = await lock(context, tenantId, sourceId);
+  const isOpened = status === 'active';
+  if (isOpened && source.kind === 'scim') {
+    const provider = await db.row(holdProviderOf(source));
+    if (provider?.lifecycle_profile === 'read_only') fail('population_managed_by_directory');
+  }
+  record(context, source, isOpened ? 'provisioning_sources.enable' : 'provisioning_sources.disable');
+  if (source.status !== status) {
+    await db.run(updateSourceStatus(source, status));
+    const event = isOpened ? provisioningSourceEnabled : provisioningSourceDisabled;
+    const about = { tenantId, aggregateId: sourceId };
+    emit(context, event, about, { provisioningSourceId: sourceId, key: source.key });
+  }
+  return readSource(db, tenantId, sourceId);
+}
+
+/**
+ * Notes a contact of a directory that is read: nobody else would learn of a look that changed nothing (contract, W27).
+ * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
+ */
+export async function hearSource(context: Context, tenantId: string, sourceId: string): Promise<Source> {
+  const { db } = context;
+  const source = await lock(context, tenantId, sourceId);
+  if (source.kind === 'scim') fail('source_syncs_itself');
+  await db.run(markSynced(sourceId));
+  record(context, source, 'provisioning_sources.heartbeat');
+  return readSource(db, tenantId, sourceId);
+}
+
+async function lock({ db }: Context, tenantId: string, sourceId: string) {
+  return (await db.row(lockSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found');
+}
+
+function record(
+  context: Context,
+  { id, tenant_id, key }: Pick<SourceRow, 'id' | 'tenant_id' | 'key'>,
+  action: AuditAction,
+  more = '',
+): void {
+  const resource = ['provisioning_source', id] as const;
+  audit(context, { tenantId: tenant_id, action, resource, reason: `source:${key}${more}` });
+}
