@@ -4,10 +4,12 @@ import { StartError } from '@baton/platform/start-error';
 import { BenchError } from './bench-error.ts';
 import { benchClaim } from './claim/claim.bench.ts';
 import { benchIdentity } from './identity/identity.bench.ts';
+import { benchScim } from './scim/scim.bench.ts';
 
 const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) => Promise<void>>> = {
   claim: benchClaim,
   identity: benchIdentity,
+  scim: benchScim,
 };
 
 // A measurement that is stopped still stops the servers that it has started.

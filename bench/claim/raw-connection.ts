@@ -55,7 +55,9 @@ export class RawConnection {
 }
 
 function lengthOf(received: Buffer, end: number): number {
-  const length = /content-length: (\d+)/i.exec(received.toString('latin1', 0, end))?.[1];
+  const head = received.toString('latin1', 0, end);
+  if (head.startsWith('HTTP/1.1 204')) return 0;
+  const length = /content-length: (\d+)/i.exec(head)?.[1];
   if (length === undefined) throw new Error('an answer came without content-length');
   return Number(length);
 }

@@ -1,0 +1,109 @@
+import { parseArgs } from 'node:util';
+import { BenchError } from '../bench-error.ts';
+import { openStore } from '../store.ts';
+import { type Contender, makePairs, type Pair } from './contenders.ts';
+import { largeUsers, makeScimFixture, smallUsers } from './fixture.ts';
+
+/** Of each contender; two of each of the pairs and the filling stay within two minutes. */
+const measuredSecondsMax = 2;
+/** What the standard of this project allows the large one to take of the small one's time. */
+const ratioMax = 3;
+
+interface Line {
+  readonly name: string;
+  readonly smallP50Ms: number;
+  readonly largeP50Ms: number;
+  readonly largeP99Ms: number;
+  readonly ratio: number;
+  readonly readsAll: boolean;
+}
+
+/**
+ * How long SCIM requests take over many users and in large groups beside few and small, over HTTP, one at a time, in
+ * rounds that take turns: the machine's mood of the minute meets both alike.
+ */
+export async function benchScim(args: string[], stopping: AbortSignal): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '0.15' },
+      postgres: { type: 'string' },
+      'cpu-prof': { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+  if (!(rounds > 0 && seconds > 0 && rounds * seconds <= measuredSecondsMax))
+    throw new BenchError(
+      `--rounds and --seconds must be above 0, their product at most ${measuredSecondsMax}.`,
+    );
+  // Ended in the opposite order of their start, also when one of them fails to start.
+  await using ends = new AsyncDisposableStack();
+  const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
+  const fixture = await makeScimFixture(store.url, values['cpu-prof']);
+  ends.defer(() => fixture.service.stop());
+  const { pairs, close } = await makePairs(fixture);
+  ends.defer(close);
+  const lines: Line[] = [];
+  for (const pair of pairs) lines.push(await measure(pair, rounds, seconds * 1000, stopping));
+  if (values.json) console.log(JSON.stringify({ store: store.version, smallUsers, largeUsers, lines }));
+  else printTable(store.version, lines);
+}
+
+async function measure(pair: Pair, rounds: number, roundMs: number, stopping: AbortSignal): Promise<Line> {
+  const [small, large]: [number[], number[]] = [[], []];
+  // The first round warms up code, statements and caches.
+  for (let round = 0; round <= rounds; round += 1) {
+    const ofSmall = await runRound(pair.small, roundMs, stopping);
+    const ofLarge = await runRound(pair.large, roundMs, stopping);
+    if (round === 0) continue;
+    small.push(...ofSmall);
+    large.push(...ofLarge);
+  }
+  const [smallP50Ms, largeP50Ms] = [quantile(small, 0.5), quantile(large, 0.5)];
+  return {
+    name: pair.name,
+    smallP50Ms,
+    largeP50Ms,
+    largeP99Ms: quantile(large, 0.99),
+    ratio: Math.round((largeP50Ms / smallP50Ms) * 100) / 100,
+    readsAll: pair.readsAll,
+  };
+}
+
+async function runRound(act: Contender, ms: number, stopping: AbortSignal): Promise<number[]> {
+  const latenciesMs: number[] = [];
+  const startedMs = performance.now();
+  for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
+    if (stopping.aborted) throw new BenchError('Stopped.');
+    await act();
+    const nowMs = performance.now();
+    latenciesMs.push(nowMs - beganMs);
+    beganMs = nowMs;
+  }
+  return latenciesMs;
+}
+
+function quantile(latenciesMs: readonly number[], share: number): number {
+  const sorted = latenciesMs.toSorted((left, right) => left - right);
+  return Math.round((sorted[Math.ceil(share * sorted.length) - 1] ?? 0) * 100) / 100;
+}
+
+function printTable(store: string, lines: readonly Line[]): void {
+  console.log(`${store}; ${smallUsers} and ${largeUsers} users, one request at a time\n`);
+  console.log(
+    `${'what'.padEnd(52)}   few p50 ms   many p50 ms   many p99 ms   ratio (at most ${ratioMax.toFixed(1)})`,
+  );
+  for (const line of lines)
+    console.log(
+      [
+        line.name.padEnd(52),
+        line.smallP50Ms.toFixed(2).padStart(12),
+        line.largeP50Ms.toFixed(2).padStart(13),
+        line.largeP99Ms.toFixed(2).padStart(13),
+        line.ratio.toFixed(2).padStart(7),
+        line.readsAll ? '  reads all by its nature' : line.ratio > ratioMax ? '  above' : '',
+      ].join(' '),
+    );
+}
