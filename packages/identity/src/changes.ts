@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** What a PATCH changes, for all objects that are changed field by field. */
 
 /** The values of `wanted` that a row doesn't have yet; what is undefined is not wanted. */
 export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): Partial<Row> {
   const entries = Object.entries(wanted) as [keyof Row, unknown][];
   const changed = entries.filter(
-    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(row[name]),
+    ([name, value]) => value !== undefined && !isDeepStrictEqual(value, row[name]),
   );
   return Object.fromEntries(changed) as Partial<Row>;
 }
