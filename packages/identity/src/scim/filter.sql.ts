@@ -50,6 +50,8 @@ type Leaf = Compare | Extract<Filter, { kind: 'present' }>;
 /** A list as rows `e`, and how to get at a part of one. */
 interface Elements {
   readonly from: string;
+  /** Which rows are those of `r`; beside the filter, so that PostgreSQL may begin at either. */
+  readonly of: string;
   readonly isPresent: string;
   part(sub: Attribute | undefined): string;
 }
@@ -73,7 +75,7 @@ function condition(scope: Position, filter: Filter): string {
     const exact = elementCondition(attribute, filter.of, elements, scope.values);
     return among(
       elementCandidates(scope, located, filter.of),
-      `(exists (select 1 from ${elements.from} where ${exact}))`,
+      `(exists (select 1 from ${elements.from} where ${elements.of} and ${exact}))`,
     );
   }
   if (attribute.multiValued) return listCondition(scope, located, filter);
@@ -105,7 +107,7 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
   const elements = elementsOf(scope, located);
   const first = named(attribute.subAttributes ?? [], 'primary');
   const order = first === undefined ? '1' : `coalesce(${elements.part(first)}, false) desc, e.place`;
-  return `(select ${ordered(leaf, elements.part(sub))} from ${elements.from} order by ${order} limit 1)`;
+  return `(select ${ordered(leaf, elements.part(sub))} from ${elements.from} where ${elements.of} order by ${order} limit 1)`;
 }
 
 /** What is compared when a path names no part: of something complex its `value`. */
@@ -129,7 +131,7 @@ function listCondition(scope: Position, located: Located, filter: Leaf): string 
   const exact = leafCondition(leaf, part, filter, scope.values);
   return among(
     candidates(scope, located, leaf, filter),
-    `(exists (select 1 from ${elements.from} where ${exact}))`,
+    `(exists (select 1 from ${elements.from} where ${elements.of} and ${exact}))`,
   );
 }
 
@@ -300,25 +302,24 @@ function elementsOf(scope: Scope, { attribute }: Located): Elements {
   if (attribute.name === 'groups') return groupsOf(scope);
   return {
     from: `jsonb_array_elements(r.document -> '${attribute.name}') with ordinality as e (item, place)`,
+    of: 'true',
     isPresent: `(r.document ? '${attribute.name}')`,
     part: (sub) => (sub === undefined ? `(e.item #>> '{}')` : typed(sub, `(e.item ->> '${sub.name}')`)),
   };
 }
 
 const membersOf = (scope: Scope): Elements => ({
-  from: `(select u.id, u.user_name from group_members m
-    join scim_users u on u.principal_id = m.principal_id and u.provisioning_source_id = ${scope.source}
-    where m.group_id = r.group_id) e`,
+  from: 'group_members m join scim_users e on e.principal_id = m.principal_id',
+  of: `m.group_id = r.group_id and e.provisioning_source_id = ${scope.source}`,
   isPresent: '(exists (select 1 from group_members m where m.group_id = r.group_id))',
   part: (sub) => partOf(scope, sub, 'e.user_name', 'User'),
 });
 
 const groupsOf = (scope: Scope): Elements => ({
-  from: `(select g.id, g.display_name from group_members m
-    join scim_groups g on g.group_id = m.group_id and g.provisioning_source_id = ${scope.source}
-    where m.principal_id = r.principal_id) e`,
-  isPresent: `(exists (select 1 from group_members m join scim_groups g on g.group_id = m.group_id
-    where m.principal_id = r.principal_id and g.provisioning_source_id = ${scope.source}))`,
+  from: 'group_members m join scim_groups e on e.group_id = m.group_id',
+  of: `m.principal_id = r.principal_id and e.provisioning_source_id = ${scope.source}`,
+  isPresent: `(exists (select 1 from group_members m join scim_groups e on e.group_id = m.group_id
+    where m.principal_id = r.principal_id and e.provisioning_source_id = ${scope.source}))`,
   part: (sub) => partOf(scope, sub, 'e.display_name', 'Group'),
 });
 
@@ -341,6 +342,7 @@ function schemasOf(kind: ResourceKind): Elements {
       : `case when r.document ? '${enterpriseUrn}' then array['${kind.core.urn}', '${enterpriseUrn}'] else array['${kind.core.urn}'] end`;
   return {
     from: `unnest(${all}) with ordinality as e (item, place)`,
+    of: 'true',
     isPresent: '(true)',
     part: () => 'e.item',
   };
