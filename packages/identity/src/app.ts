@@ -6,6 +6,7 @@ import { requestMetrics } from '@baton/kernel/metrics';
 import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadable';
 import { Registry } from 'prom-client';
 import { readAdminSecrets } from './admin-secrets.ts';
+import { keepAuditRecord, openAuditKey } from './audit-record/keeping.ts';
 import { readIdentitySettings, type Settings } from './config.ts';
 import { createCounters } from './counters.ts';
 import { poolOf, prepareDatabase } from './database.ts';
@@ -62,6 +63,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
   const adminSecrets = { named: await readAdminSecrets(settings) };
+  const auditKey = await openAuditKey(settings, log);
   const pool = poolOf(settings, log);
   const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
   try {
@@ -99,6 +101,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
   const stopSweep = startStalenessSweep(pool, log);
+  const stopAudit = keepAuditRecord(pool, auditKey, settings, log);
   const stopNotes = startKeyUseNotes(signingKeys, pool, log);
   let reloading = Promise.resolve();
   const requests = drainable(app.routing);
@@ -118,6 +121,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       await stopMetrics();
       await app.close();
       await ledger.idle();
+      await stopAudit();
       await pool.close();
     },
   };

@@ -1,0 +1,60 @@
+import { type AuditKey, digestOf, hmacOf } from './audit-key.ts';
+import type { ContentRow, RunRow, SealRow } from './seals.sql.ts';
+
+/** The end of a chain, to which the next link is fastened; position 0 and no HMAC before the first one. */
+export interface Head {
+  readonly position: number;
+  readonly hmac: string;
+}
+
+/** Links of a busy tenant are this long. What is read to check a link is bounded by it, whatever the link claims. */
+export const recordsPerLinkMax = 256;
+
+export const chainStart: Head = { position: 0, hmac: '' };
+
+/** The link that seals a run of records behind `previous`. */
+export function makeLink(key: AuditKey, previous: Head, run: RunRow, content: ContentRow): SealRow {
+  const link = {
+    tenant_id: run.tenant_id,
+    position: previous.position + 1,
+    first_sequence: run.first_sequence,
+    last_sequence: run.last_sequence,
+    records: content.records,
+    occurred_from: content.occurred_from as string,
+    occurred_to: content.occurred_to as string,
+    digest: digestOf(content.content),
+    previous_hmac: previous.hmac,
+    key_id: key.id,
+  };
+  return { ...link, hmac: linkHmac(key, link) };
+}
+
+/** Everything that stands in a link. */
+export function linkHmac(key: AuditKey, link: Omit<SealRow, 'hmac'>): string {
+  return hmacOf(key, [
+    'baton audit link 1',
+    link.tenant_id,
+    link.position,
+    link.first_sequence,
+    link.last_sequence,
+    link.records,
+    link.occurred_from,
+    link.occurred_to,
+    link.previous_hmac,
+    link.key_id,
+    link.digest,
+  ]);
+}
+
+/** Says that retention removed the records up to this link. */
+export function removalHmac(key: AuditKey, tenantId: string, { position, hmac }: Head): string {
+  return hmacOf(key, ['baton audit removal 1', tenantId, position, hmac, key.id]);
+}
+
+/** What is wrong with the records of a link that is genuine itself; undefined when nothing is. */
+export function recordsProblem(link: SealRow, content: ContentRow): string | undefined {
+  const missing = link.records - content.records;
+  if (missing > 0) return `${missing} of its ${link.records} records ${missing === 1 ? 'is' : 'are'} removed`;
+  if (missing < 0) return `a record is added to its ${link.records}`;
+  return digestOf(content.content) === link.digest ? undefined : 'a record is changed';
+}

@@ -1,0 +1,152 @@
+import type { Db, Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { AuditKey } from './audit-key.ts';
+import { chainStart, type Head, makeLink, recordsPerLinkMax } from './chain.ts';
+import {
+  contentOf,
+  headsOf,
+  insertSeals,
+  lockSealing,
+  overallHead,
+  type RunRow,
+  type SealRow,
+  sealedThrough,
+  settledAudits,
+  unsealedRuns,
+} from './seals.sql.ts';
+
+/** Read and sealed in one transaction: a few milliseconds, and some megabytes at most. */
+const recordsPerBatchMax = 4096;
+const intervalMs = 1000;
+const headLogIntervalMs = 3_600_000;
+
+/**
+ * Fastens settled records to the chain of their tenant, behind the backs of those who write them: nobody waits for it.
+ * Any number of processes may do so, one at a time seals.
+ */
+export class Sealer {
+  readonly #pool: Pool;
+  readonly #key: AuditKey;
+  readonly #log: Logger;
+  /** Up to here nothing is left to seal. */
+  #done = 0;
+  /** The highest number that was ever seen sealed. */
+  #sealedThrough = 0;
+  #loggedThrough = 0;
+  #isStopped = false;
+
+  constructor(pool: Pool, key: AuditKey, log: Logger) {
+    this.#pool = pool;
+    this.#key = key;
+    this.#log = log;
+  }
+
+  /** Seals whatever is settled, in batches. While another process is at it, it is left to that one. */
+  async seal(): Promise<void> {
+    while (!this.#isStopped) {
+      const settled = (await this.#pool.row(settledAudits()))?.settled ?? 0;
+      if (settled <= this.#done) return;
+      const records = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
+      if (records === undefined) return;
+      if (records < recordsPerBatchMax) this.#done = settled;
+    }
+  }
+
+  /** After the batch under way. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** One hash over the ends of all chains: where the log is kept elsewhere, a chain can't be cut unnoticed. */
+  async logHead(): Promise<void> {
+    const through = (await this.#pool.row(sealedThrough()))?.last ?? 0;
+    if (through <= this.#loggedThrough) return;
+    this.#loggedThrough = through;
+    const head = await this.#pool.row(overallHead(through));
+    const anchor = `${through}:${head?.hash}`;
+    this.#log.info(
+      { tenants: head?.tenants, anchor },
+      'the audit record is sealed; `baton identity audit verify --anchor` checks this anchor',
+    );
+  }
+
+  /** @returns how many records were sealed; undefined when another process is sealing */
+  async #sealBatch(tx: Db, settled: number): Promise<number | undefined> {
+    if ((await tx.row(lockSealing()))?.held !== true) return undefined;
+    const after = await this.#readSealedThrough(tx);
+    const runs = await tx.rows(unsealedRuns(after, settled, recordsPerBatchMax, recordsPerLinkMax));
+    const links = await this.#makeLinks(tx, runs);
+    if (links.length > 0) await tx.run(insertSeals(links));
+    return runs.reduce((sum, { records }) => sum + records, 0);
+  }
+
+  /** What was sealed once is never sealed anew: a chain whose end was cut off must not be mended by us. */
+  async #readSealedThrough(tx: Db): Promise<number> {
+    const last = (await tx.row(sealedThrough()))?.last ?? 0;
+    if (last < this.#sealedThrough)
+      this.#log.error({ sealed: this.#sealedThrough, found: last }, 'links of the audit record are missing');
+    this.#sealedThrough = Math.max(this.#sealedThrough, last);
+    return this.#sealedThrough;
+  }
+
+  async #makeLinks(tx: Db, runs: readonly RunRow[]): Promise<SealRow[]> {
+    if (runs.length === 0) return [];
+    const heads = new Map<string, Head>(
+      (await tx.rows(headsOf([...new Set(runs.map(({ tenant_id }) => tenant_id))]))).map((head) => [
+        head.tenant_id,
+        head,
+      ]),
+    );
+    const contents = await tx.rows(
+      contentOf(
+        runs.map(({ tenant_id, first_sequence, last_sequence, records }) => ({
+          tenant_id,
+          after: first_sequence - 1,
+          through: last_sequence,
+          records,
+        })),
+      ),
+    );
+    return runs.map((run, index) => {
+      const content = contents[index];
+      if (content?.records !== run.records) throw new Error('the records to be sealed changed meanwhile');
+      const link = makeLink(this.#key, heads.get(run.tenant_id) ?? chainStart, run, content);
+      heads.set(run.tenant_id, link);
+      return link;
+    });
+  }
+}
+
+/**
+ * Seals about every second, and logs the head at most once an hour.
+ * @returns what ends it, after the batch under way
+ */
+export function startSealing(pool: Pool, key: AuditKey, log: Logger): () => Promise<void> {
+  const sealer = new Sealer(pool, key, log);
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let headLoggedAt = 0;
+  let sealing = Promise.resolve();
+  const work = async () => {
+    await sealer.seal();
+    if (Date.now() - headLoggedAt < headLogIntervalMs) return;
+    headLoggedAt = Date.now();
+    await sealer.logHead();
+  };
+  const later = () => {
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      sealing = work()
+        .catch((error: unknown) => log.warn({ err: error }, 'the audit record could not be sealed'))
+        .then(later);
+    }, intervalMs);
+    timer.unref();
+  };
+  later();
+  return async () => {
+    isStopped = true;
+    clearTimeout(timer);
+    sealer.stop();
+    await sealing;
+  };
+}

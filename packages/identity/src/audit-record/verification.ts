@@ -1,0 +1,211 @@
+import type { Db, Pool } from '@baton/kernel/db';
+import type { AuditKey } from './audit-key.ts';
+import { chainStart, type Head, linkHmac, recordsPerLinkMax, recordsProblem, removalHmac } from './chain.ts';
+import {
+  type ContentRow,
+  contentOf,
+  countRecordsAfter,
+  findSeal,
+  lastRemoval,
+  readOneMoment,
+  type SealRow,
+  sealsAfter,
+  tenantAfter,
+} from './seals.sql.ts';
+
+/** What is wrong at one place of a chain. Sequences and instants say which records it is about. */
+export interface ChainProblem {
+  readonly position: number;
+  readonly sequences: readonly [first: number, last: number];
+  readonly times: readonly [from: string, to: string];
+  readonly what: string;
+}
+
+export interface ChainReport {
+  readonly tenantId: string;
+  readonly links: number;
+  readonly records: number;
+  /** Removed by retention; their seals are checked. */
+  readonly removed: number;
+  /** After the last link. */
+  readonly unsealed: number;
+  readonly head: Head;
+  readonly problems: readonly ChainProblem[];
+  /** Problems that were found beyond those listed. */
+  readonly more: number;
+}
+
+export type Heads = Readonly<Record<string, Head>>;
+export type Keys = ReadonlyMap<string, AuditKey>;
+
+/** Links read at a time, with their records. */
+const linksPerPage = 32;
+const problemsMax = 100;
+const firstTenant = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Walks the chain of every tenant that has one, or records, in the order of their ids, each as it is at one moment.
+ * @param keys by their ids; @param saved ends of chains that must still be there
+ */
+export async function* verifyChains(
+  pool: Pool,
+  keys: Keys,
+  { tenantId, saved = {} }: { tenantId?: string | undefined; saved?: Heads } = {},
+): AsyncGenerator<ChainReport> {
+  if (tenantId !== undefined) {
+    yield await verifyChain(pool, keys, tenantId, saved[tenantId]);
+    return;
+  }
+  const unseen = new Map(Object.entries(saved));
+  let last = firstTenant;
+  for (;;) {
+    const next = (await pool.row(tenantAfter(last)))?.tenant_id;
+    if (next === undefined) break;
+    yield await verifyChain(pool, keys, next, unseen.get(next));
+    unseen.delete(next);
+    last = next;
+  }
+  for (const [gone, head] of unseen) yield await verifyChain(pool, keys, gone, head);
+}
+
+/** One chain, from its first link to its last, and what stands behind it. */
+async function verifyChain(
+  pool: Pool,
+  keys: Keys,
+  tenantId: string,
+  saved: Head | undefined,
+): Promise<ChainReport> {
+  return pool.transaction(async (tx) => {
+    await tx.run(readOneMoment());
+    const walk = new ChainWalk(keys, await removedThrough(tx, keys, tenantId));
+    for (;;) {
+      const links = await tx.rows(sealsAfter(tenantId, walk.last?.position ?? 0, linksPerPage));
+      if (links.length === 0) break;
+      const contents = await tx.rows(contentOf(walk.rangesOf(links)));
+      for (const [index, link] of links.entries()) walk.take(link, contents[index] as ContentRow);
+    }
+    if (saved !== undefined) {
+      const found = await tx.row(findSeal(tenantId, saved.position));
+      if (found?.hmac !== saved.hmac) walk.missSaved(saved, found);
+    }
+    const behind = await tx.row(countRecordsAfter(tenantId, walk.last?.last_sequence ?? 0));
+    return walk.report(tenantId, behind?.records ?? 0);
+  });
+}
+
+/** Up to which link retention vouches, by a key of ours, that it removed the records. */
+async function removedThrough(tx: Db, keys: Keys, tenantId: string): Promise<number> {
+  const removal = await tx.row(lastRemoval(tenantId));
+  const key = keys.get(removal?.key_id ?? '');
+  if (removal === undefined || key === undefined) return 0;
+  const link = await tx.row(findSeal(tenantId, removal.position));
+  return link !== undefined && removalHmac(key, tenantId, link) === removal.hmac ? removal.position : 0;
+}
+
+/** What is known after some links of a chain. */
+class ChainWalk {
+  readonly #keys: Keys;
+  readonly #removedThrough: number;
+  readonly #problems: ChainProblem[] = [];
+  #more = 0;
+  #links = 0;
+  #records = 0;
+  #removed = 0;
+  last: SealRow | undefined;
+  /** Of a link that was changed nothing is to be relied on by the next one. */
+  #isLastGenuine = true;
+
+  constructor(keys: Keys, removedThrough: number) {
+    this.#keys = keys;
+    this.#removedThrough = removedThrough;
+  }
+
+  /** What each link answers for: everything since the link before it, so that nothing fits in between. */
+  rangesOf(links: readonly SealRow[]) {
+    return links.map(({ tenant_id, position, first_sequence, last_sequence, records }, index) => {
+      const before = index === 0 ? this.last : links[index - 1];
+      const isNext = position === (before?.position ?? 0) + 1;
+      const after = isNext ? (before?.last_sequence ?? 0) : first_sequence - 1;
+      return { tenant_id, after, through: last_sequence, records: Math.min(records, recordsPerLinkMax) };
+    });
+  }
+
+  take(link: SealRow, content: ContentRow): void {
+    const { last } = this;
+    const missing = link.position - (last?.position ?? 0) - 1;
+    if (missing > 0) this.#findGap(last, link, missing);
+    const linkProblem = this.#linkProblem(link, missing > 0);
+    const isRemoved = link.position <= this.#removedThrough;
+    const problem = linkProblem ?? (isRemoved ? remainsProblem(content) : recordsProblem(link, content));
+    if (problem !== undefined) this.#find(link.position, link, problem);
+    this.#links += 1;
+    if (isRemoved) this.#removed += link.records;
+    else this.#records += content.records;
+    this.#isLastGenuine = linkProblem === undefined;
+    this.last = link;
+  }
+
+  missSaved(saved: Head, found: SealRow | undefined): void {
+    const place = found ?? this.last;
+    const what =
+      found === undefined ? 'is removed since its head was saved' : 'is not the one whose head was saved';
+    this.#find(saved.position, place, `the link ${what}`);
+  }
+
+  report(tenantId: string, unsealed: number): ChainReport {
+    return {
+      tenantId,
+      links: this.#links,
+      records: this.#records,
+      removed: this.#removed,
+      unsealed,
+      head: {
+        position: this.last?.position ?? chainStart.position,
+        hmac: this.last?.hmac ?? chainStart.hmac,
+      },
+      problems: this.#problems,
+      more: this.#more,
+    };
+  }
+
+  #linkProblem(link: SealRow, isAfterGap: boolean): string | undefined {
+    const key = this.#keys.get(link.key_id);
+    if (key === undefined) return `the link is sealed by an unknown key ${link.key_id}`;
+    if (linkHmac(key, link) !== link.hmac) return 'the link is changed: its seal is not that of the key';
+    const isFastened = link.previous_hmac === (this.last?.hmac ?? chainStart.hmac);
+    if (isAfterGap || !this.#isLastGenuine || isFastened) return undefined;
+    return 'the link does not continue the one before it';
+  }
+
+  #findGap(last: SealRow | undefined, next: SealRow, missing: number): void {
+    const place = {
+      first_sequence: (last?.last_sequence ?? 0) + 1,
+      last_sequence: next.first_sequence - 1,
+      occurred_from: last?.occurred_to ?? next.occurred_from,
+      occurred_to: next.occurred_from,
+    };
+    const what = missing === 1 ? 'the link is removed' : `${missing} links are removed from here on`;
+    this.#find(next.position - missing, place, what);
+  }
+
+  #find(
+    position: number,
+    place: Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'> | undefined,
+    what: string,
+  ): void {
+    if (this.#problems.length === problemsMax) {
+      this.#more += 1;
+      return;
+    }
+    this.#problems.push({
+      position,
+      sequences: [place?.first_sequence ?? 0, place?.last_sequence ?? 0],
+      times: [place?.occurred_from ?? '', place?.occurred_to ?? ''],
+      what,
+    });
+  }
+}
+
+function remainsProblem({ records }: ContentRow): string | undefined {
+  return records === 0 ? undefined : 'a record is added where retention removed all';
+}
