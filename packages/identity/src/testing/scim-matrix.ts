@@ -32,7 +32,7 @@ export async function prepareScim(
 ): Promise<Prepared> {
   const client = scimClient(identity, token);
   const name = randomUUID();
-  const user = await made(client.post('/Users', { userName: name }));
+  const user = await made(client.post('/Users', { userName: `${name}@example.com` }));
   const group = await made(client.post('/Groups', { displayName: name }));
   const params = {
     id: endpoint.path.includes('Groups') ? group.id : user.id,
