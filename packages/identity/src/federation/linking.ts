@@ -57,7 +57,7 @@ export async function linkPerson(
   const links = meant.length === 0 ? [] : await db.rows(lockLinks(question));
   if (links.length > 1) fail('external_identity_conflict');
   const [link] = links;
-  if (link === undefined) return makePerson(context, provider, { ...question, acr: identity.acr });
+  if (link === undefined) return makePerson(context, provider, { ...question, ...identity });
   const person = people.find(({ id }) => id === link.principal_id);
   if (person === undefined) throw new LinkChanged();
   refuseClosedLink(link, person, externalId);
@@ -76,9 +76,10 @@ function refuseClosedLink(link: LinkRow, person: PersonRow, externalId: string):
 async function makePerson(
   context: Context,
   { tenant_id: tenantId, key }: OpenProvider,
-  question: LinkQuestion & { acr: string | null },
+  question: LinkQuestion & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
 ): Promise<LinkedPerson> {
-  const displayName = [...`${key}:${question.externalId}`].slice(0, nameLengthMax).join('');
+  const ownName = [...`${key}:${question.externalId}`].slice(0, nameLengthMax).join('');
+  const displayName = question.displayName ?? ownName;
   const person = await addPrincipal(context.db, { tenantId, kind: 'human', displayName });
   if (person === undefined) throw new LinkChanged();
   const [principalId, externalIdentityId] = [person.id, randomUUID()];

@@ -8,6 +8,8 @@ import { fail } from '../service.ts';
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
+  /** What the provider's display name claim calls the person, fit to be stored; undefined without a usable one. */
+  readonly displayName: string | undefined;
   readonly acr: string | null;
   /** In the order of the token. */
   readonly amr: readonly string[];
@@ -22,6 +24,7 @@ type Json = Record<string, unknown>;
 const algorithms: ReadonlySet<unknown> = new Set(['RS256', 'RS384', 'RS512', 'ES256', 'ES384']);
 const tokenBytesMax = 32_768;
 const nameLengthMax = 500;
+const displayNameLengthMax = 200;
 const leewaySeconds = 5;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -135,13 +138,15 @@ function isMeantFor(audience: string, { aud, azp }: Json): boolean {
 }
 
 function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
-  const claim = (name: string) => (Object.hasOwn(payload, name) ? payload[name] : undefined);
+  // A choice that is empty names no claim, also where a token has one without a name.
+  const claim = (name: string) => (name !== '' && Object.hasOwn(payload, name) ? payload[name] : undefined);
   const subject = claim(provider.subject_claim);
   if (typeof subject !== 'string' || subject === '') return fail('missing_subject_claim');
   const externalId = claim(provider.external_id_claim);
   const identity: UpstreamIdentity = {
     subject,
     externalId: typeof externalId === 'string' && externalId !== '' ? externalId : subject,
+    displayName: displayNameOf(claim(provider.display_name_claim)),
     acr: typeof payload['acr'] === 'string' && payload['acr'] !== '' ? payload['acr'] : null,
     amr: textsOf(payload['amr']) ?? [],
     authTime: instantText(payload['auth_time']),
@@ -154,6 +159,18 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   if (isTooLong || texts.some((text) => text.includes('\0') || !text.isWellFormed()))
     fail('invalid_token', {}, { reason: 'upstream claims can not be stored' });
   return identity;
+}
+
+/** A name that would be refused or invisible is none: whoever may sign in is not kept out by it. */
+function displayNameOf(claim: unknown): string | undefined {
+  if (typeof claim !== 'string') return undefined;
+  const name = claim
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim();
+  // Code points, so that none is cut in half.
+  const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }
 
 /** The texts of a claim that is one or a list of them; undefined for anything else. */

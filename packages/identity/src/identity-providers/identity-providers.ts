@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '@baton/kernel/db';
 import { audit, type AuditAction } from '../audit.ts';
+import { changeReason, changesOf } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { fail } from '../service.ts';
@@ -88,11 +88,7 @@ export async function changeProvider(
 ): Promise<ProviderRow> {
   const { db } = context;
   const provider = (await db.row(lockProvider(tenantId, key))) ?? fail('identity_provider_not_found');
-  const changed = Object.fromEntries(
-    Object.entries(columnsOf(changes)).filter(
-      ([name, value]) => !isDeepStrictEqual(value, provider[name as keyof ProviderRow]),
-    ),
-  );
+  const changed = changesOf<ProviderRow>(provider, columnsOf(changes));
   if (Object.keys(changed).length === 0) return provider;
   const next: ProviderRow = { ...provider, ...changed };
   if ('lifecycle_profile' in changed && next.lifecycle_profile === 'read_only') {
@@ -103,7 +99,7 @@ export async function changeProvider(
   const about = { tenantId, aggregateId: provider.id };
   const { lifecycle_profile: lifecycleProfile } = next;
   emit(context, identityProviderUpdated, about, { identityProviderId: provider.id, key, lifecycleProfile });
-  record(context, next, 'identity_providers.update', ` changed:${Object.keys(changed).sort().join()}`);
+  record(context, next, 'identity_providers.update', ` ${changeReason(changed)}`);
   return next;
 }
 
@@ -153,6 +149,7 @@ function columnsOf(choices: ProviderChanges): Partial<ProviderChoices> {
     subject_claim: choices.subjectClaim,
     external_id_claim: choices.externalIdClaim,
     group_claim: choices.groupClaim,
+    display_name_claim: choices.displayNameClaim,
     group_mappings: choices.groupMappings,
     required_acr_values: choices.requiredAcrValues,
     required_amr_values: choices.requiredAmrValues,
