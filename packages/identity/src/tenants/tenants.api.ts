@@ -71,7 +71,7 @@ export const change = endpoint({
   path: '/tenants/{tenantId}',
   summary: 'Rename, disable or enable a tenant; equal values change nothing.',
   description:
-    'While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Nothing is revoked: when the tenant is enabled, all of it works again.',
+    'While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Access tokens that were issued live to their end elsewhere. Nothing is revoked: when the tenant is enabled, all of it works again.',
   params: tenantParam,
   body: TenantChanges,
   returns: { 200: Tenant },
