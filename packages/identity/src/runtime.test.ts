@@ -113,7 +113,14 @@ describe('every answer', () => {
       assert.deepEqual([status, body], [404, { detail: 'not_found' }], path);
     }
     const { status, body, headers } = await identity.request('DELETE', '/api/v1/tenants');
-    assert.deepEqual([status, body, headers.get('allow')], [405, { detail: 'method_not_allowed' }, 'POST']);
+    assert.deepEqual([status, body, headers.get('allow')], [405, { detail: 'method_not_allowed' }, 'POST, GET, HEAD']);
+  });
+
+  test('finds a path whose colon is escaped, behind a name as behind an id', async () => {
+    const path = '/api/v1/platform-access-tokens';
+    for (const colon of [':', '%3A', '%3a'])
+      assert.equal((await identity.request('POST', `${path}${colon}exchange`, { body: {} })).status, 422);
+    assert.equal((await identity.request('POST', `${path}%253Aexchange`, { body: {} })).status, 404);
   });
 
   test('carries the request id that was sent, or one of ours', async () => {

@@ -64,6 +64,8 @@ export function buildHttp<Caller, Context extends object>(
   const app = fastify({
     logger: false,
     bodyLimit: Number.MAX_SAFE_INTEGER,
+    // To the router only a bare colon is one, and clients may write it either way.
+    rewriteUrl: ({ url = '' }) => withColons(url),
     requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
     routerOptions: {
@@ -198,6 +200,11 @@ export function routeOf(path: string): string {
   return path
     .replaceAll(':', '::')
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'urn' ? ':urn(^[^/]+)' : `:${name}(^[^:/]+)`));
+}
+
+/** A path whose colons are not escaped; its query stays as it is. */
+function withColons(url: string): string {
+  return /%3a/i.test(url) ? url.replace(/^[^?]+/, (path) => path.replaceAll(/%3a/gi, ':')) : url;
 }
 
 /** The code of a failure in the table of errors, for the tests. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newTraceHex } from './ids.ts';
 import { InvalidRequest, type RenderedError } from './refusal.ts';
@@ -31,7 +31,7 @@ export function answerUnreadable(
     const { status, body } = render(new InvalidRequest([problem]), requestId, '');
     const content = JSON.stringify(body);
     const head = [
-      `HTTP/1.1 ${status} Bad Request`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'content-type: application/json; charset=utf-8',
       `content-length: ${Buffer.byteLength(content)}`,
       `x-request-id: ${requestId}`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { timestampText } from './db.ts';
-import { InstantInput, queryInteger, Timestamp, Uuid } from './wire.ts';
+import { InstantInput, QueryFlag, queryInteger, Timestamp, Uuid } from './wire.ts';
 
 const storable = fc.date({
   min: new Date('0001-01-01T00:00:00Z'),
@@ -90,4 +90,20 @@ test('an integer in a query is digits within its bounds', () => {
   assert.equal(schema.parse('10'), 10);
   for (const text of ['', '11', '-1', '1.0', '1e1', ' 1', '٣', '99999999999999999999'])
     assert.equal(schema.safeParse(text).success, false, text);
+});
+
+test('an integer in a query may be as large as its bound, and is told when it is larger', () => {
+  const schema = queryInteger(0, Number.MAX_SAFE_INTEGER);
+  assert.equal(schema.parse('9007199254740991'), Number.MAX_SAFE_INTEGER);
+  for (const text of ['9007199254740993', '9'.repeat(400)])
+    assert.equal(schema.safeParse(text).error?.issues[0]?.message, 'must be from 0 to 9007199254740991');
+});
+
+test('a flag in a query is true or false in any case, and nothing else', () => {
+  assert.deepEqual(
+    ['true', 'True', 'TRUE', 'false', 'False'].map((text) => QueryFlag.parse(text)),
+    [true, true, true, false, false],
+  );
+  for (const text of ['', '1', 'yes', ' true', ['true', 'false']])
+    assert.equal(QueryFlag.safeParse(text).success, false, String(text));
 });

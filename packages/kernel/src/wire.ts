@@ -37,9 +37,11 @@ export const FreeObject = z
   )
   .meta({ type: 'object' });
 
-/** `?flag=true` */
+/** `?flag=true`; some clients write `True`. */
 export const QueryFlag = z
-  .enum(['true', 'false'])
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false']))
   .transform((word) => word === 'true')
   .meta({ type: 'boolean' });
 
@@ -47,7 +49,7 @@ export const QueryFlag = z
 export function queryInteger(min: number, max: number) {
   return z
     .string()
-    .regex(/^-?\d{1,15}$/, 'must be an integer')
+    .regex(/^-?\d+$/, 'must be an integer')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
     .meta({ type: 'integer', minimum: min, maximum: max });
