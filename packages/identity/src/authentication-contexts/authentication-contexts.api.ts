@@ -17,10 +17,10 @@ const AuthenticationContext = z.strictObject({
 
 const ContextRequest = z.strictObject({
   issuer: Issuer,
-  acr: characters(0, 200).optional(),
+  acr: characters(0, 200).nullish(),
   amr: NameSet.default([]),
-  authTime: InstantInput.optional().describe('When the person signed in; never later than now.'),
-  externalIdentityId: Uuid.optional(),
+  authTime: InstantInput.nullish().describe('When the person signed in; never later than now.'),
+  externalIdentityId: Uuid.nullish(),
 });
 export type ContextRequest = z.infer<typeof ContextRequest>;
 

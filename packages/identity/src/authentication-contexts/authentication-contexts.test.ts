@@ -51,6 +51,16 @@ describe('POST …/authentication-contexts', () => {
     );
   });
 
+  test('null is as absent in what may be left out', async () => {
+    const tenantId = await makeTenant(identity);
+    const principalId = await makePrincipal(identity, tenantId, 'human');
+    const nothing = { issuer, acr: null, authTime: null, externalIdentityId: null };
+    const { acr, authTime, recordedAt } = await made(record(tenantId, principalId, nothing));
+    assert.deepEqual([acr, authTime], [null, recordedAt]);
+    assert.equal((await record(tenantId, principalId, { issuer: null })).status, 422);
+    assert.equal((await record(tenantId, principalId, { issuer, amr: null })).status, 422);
+  });
+
   test('without a time it is now, and the future is now too', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = await makePrincipal(identity, tenantId, 'human');

@@ -25,7 +25,13 @@ export async function recordAuthenticationContext(
   request: ContextRequest,
 ) {
   const { db } = context;
-  const { issuer, amr, acr = null, authTime = null, externalIdentityId = null } = request;
+  const { issuer, amr } = request;
+  // What is null is as what is absent.
+  const [acr, authTime, externalIdentityId] = [
+    request.acr ?? null,
+    request.authTime ?? null,
+    request.externalIdentityId ?? null,
+  ];
   await refuseClosedTenant(db, tenantId);
   const principal = await holdPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
@@ -36,7 +42,7 @@ export async function recordAuthenticationContext(
   const id = randomUUID();
   const made = { id, tenantId, principalId, issuer, acr, amr, authTime, externalIdentityId };
   const row = (await db.row(insertContext(made))) as AuthenticationContextRow;
-  const reason = `principal:${principalId} acr:${acr ?? 'none'}`;
+  const reason = `principal:${principalId} acr:${acr || 'none'}`;
   audit(context, {
     tenantId,
     action: 'authentication_contexts.record',

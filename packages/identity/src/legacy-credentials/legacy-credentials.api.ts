@@ -9,11 +9,10 @@ import { importLegacyCredential } from './legacy-credentials.ts';
 const ImportRequest = z.strictObject({
   principalId: Uuid,
   name: Name,
-  keyPrefix: z.string().length(12).describe('The public part of the key, hexadecimal.'),
-  keyHash: z
-    .string()
-    .length(64)
-    .describe('SHA-256 of the whole key, hexadecimal. The key itself is never sent.'),
+  keyPrefix: characters(12, 12).describe('The public part of the key, hexadecimal.'),
+  keyHash: characters(64, 64).describe(
+    'SHA-256 of the whole key, hexadecimal. The key itself is never sent.',
+  ),
   audience: characters(1, 120),
   scopeCeiling: NameSet.default([]),
   expiresInSeconds: z.int().min(60),
