@@ -43,7 +43,7 @@ const acrLengthMax = 200;
 /** Confirms a sign-in; it opens the issuing of tokens and gives none (contract, section 9.7). */
 export function authenticate(context: Context, tenantId: string, request: AuthenticateRequest) {
   return confirm(context, tenantId, request, 'federation.authenticate', async (inside, signIn) => {
-    const acr = signIn.identity.acr?.slice(0, acrLengthMax) ?? 'none';
+    const acr = [...(signIn.identity.acr ?? 'none')].slice(0, acrLengthMax).join('');
     recordSignIn(inside, signIn, 'federation.authenticate', 'allowed', `acr:${acr}${staleMark(signIn)}`);
     return signIn.view;
   });

@@ -162,6 +162,14 @@ describe('a first sign-in', () => {
       });
   });
 
+  test('cuts a long acr in the audit record between two characters', async () => {
+    const realm = await makeRealm(identity, upstream);
+    const acr = `${'x'.repeat(199)}😀😀`;
+    assert.equal((await enter(realm, { sub: newSubject(), acr })).status, 200);
+    const reason = (await auditOf(identity, realm.tenantId)).at(-1)?.reason;
+    assert.equal(reason, `provider:${realm.key} acr:${'x'.repeat(199)}😀`);
+  });
+
   test('opens the issuing of a token without the admin recording a sign-in', async () => {
     const realm = await makeRealm(identity, upstream);
     const { body } = await enter(realm, { sub: newSubject(), acr: 'gold', amr: ['otp'] });
