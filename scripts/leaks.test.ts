@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { type Kept, tableMark } from '@baton/kernel/testing/leaks';
 import { type Allowed, checkLeaks } from './leaks.ts';
+
+const root = dirname(import.meta.dirname);
 
 let directory: string;
 before(async () => {
@@ -126,4 +130,40 @@ test('an exception is for one place of one test, and one that is not needed is a
   const whole = checkLeaks(directory, true, [exception]).findings;
   assert.ok(whole.includes('src/door.test.ts: table events: hooray, delete this exception'));
   assert.ok(whole.includes('no private key was seen in the whole run: its search says nothing'));
+});
+
+test('what a service under test leaks into its store, its records and its log is found from the outside', async () => {
+  const run = await mkdtemp(join(tmpdir(), 'baton-leaks-'));
+  const program = `
+    import { observer } from '@baton/kernel/observer';
+    import { startIdentity, testSigningKey } from '${root}/packages/identity/src/testing/identity.ts';
+    import { makeBearer, makeServiceAccount } from '${root}/packages/identity/src/testing/objects.ts';
+    const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+    const { token, tenantId } = await makeBearer(identity);
+    const { clientSecret } = await makeServiceAccount(identity, tenantId);
+    const request = { body: { token, audience: 'control-plane' } };
+    const { body } = await identity.request('POST', '/api/v1/platform-access-tokens:exchange', request);
+    const put = (text, ...values) => identity.pool.run({ text, values });
+    await put('alter table events disable trigger all');
+    await put("update events set payload = jsonb_build_object('x', $1::text)", clientSecret);
+    await put('update tenants set name = $1', token);
+    observer().logged(JSON.stringify({ msg: body.accessToken }));
+    await identity.close();`;
+  try {
+    await promisify(execFile)(process.execPath, ['--input-type=module-typescript', '--eval', program], {
+      cwd: root,
+      env: { ...process.env, BATON_LEAK_DIR: run },
+    });
+    const { findings } = checkLeaks(run, false, []);
+    const found = findings.map((line) =>
+      line.replace(/^[^:]*: ([^,]*),.* holds an? (.*) that .*$/, '$1: $2'),
+    );
+    assert.deepEqual(found.sort(), [
+      'table events: client secret (as it is)',
+      'table tenants: platform access token (as it is)',
+      'the log: access token (as it is)',
+    ]);
+  } finally {
+    await rm(run, { recursive: true });
+  }
 });

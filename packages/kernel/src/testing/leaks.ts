@@ -52,6 +52,11 @@ export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });
 }
 
+/** What somebody is called in another system. */
+export function keepName(kind: string, text: string): void {
+  keep({ kind, text, isName: true });
+}
+
 /** The half of a private key in PEM that no public key has a line of. */
 export function keepPrivateKey(pem: string): void {
   const lines = pem.split('\n').filter((line) => line !== '' && !line.startsWith('-----'));
@@ -119,7 +124,7 @@ function keepBody(body: unknown): void {
       const [kind, name] = [secretFields.get(field), nameFields.get(field)];
       if (typeof value === 'string' && kind !== undefined && isLikeSecret(kind, value))
         keepSecret(kind, value);
-      if (typeof value === 'string' && name !== undefined) keep({ kind: name, text: value, isName: true });
+      if (typeof value === 'string' && name !== undefined) keepName(name, value);
       keepBody(value);
     }
   }
@@ -151,7 +156,7 @@ function decoded(text: string): string {
 function keep(kept: Kept): void {
   const { text } = kept;
   if (leakDirectory() === undefined || text.length < lengthMin || seen.has(text)) return;
-  if (new Set(text).size < differentCharactersMin) return;
+  if (new Set(text).size < differentCharactersMin || /(.)\1{11}/s.test(text)) return;
   seen.add(text);
   write('secrets', `${JSON.stringify(kept)}\n`);
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
 import { SignJWT } from 'jose';
 
 /** A key of the upstream provider, with the algorithm that it signs by. */
@@ -90,7 +90,9 @@ export async function startUpstream(): Promise<Upstream> {
       };
     },
     async sign(changes = {}, header = {}, { kid, alg, privateKey } = key) {
-      const signing = new SignJWT(claimsOf(issuer, changes));
+      const claims = claimsOf(issuer, changes);
+      keepName('external subject', String(claims['sub']));
+      const signing = new SignJWT(claims);
       const token = await signing.setProtectedHeader({ alg, kid, typ: 'JWT', ...header }).sign(privateKey);
       keepSecret('upstream token', token);
       return token;
