@@ -12,6 +12,7 @@ import { createCounters } from './counters.ts';
 import { poolOf, prepareDatabase } from './database.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
+import { measureService } from './gauges.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { ProviderKeys } from './identity-providers/provider-keys.ts';
 import { OutboundClient } from './outbound/outbound.ts';
@@ -77,10 +78,12 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
     log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
 
   const registry = new Registry();
-  const counters = createCounters(registry, () => signingKeys.waiting);
+  const counters = createCounters(registry);
   const metrics = requestMetrics(registry);
   const ledger = new ExchangeLedger(pool);
   const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
+  const providerKeys = new ProviderKeys(outbound, log);
+  measureService(registry, { signingKeys, ledger, pool, providerKeys });
   const app = buildHttp(
     identityRuntime({
       settings,
@@ -92,7 +95,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       signingKeys,
       presentedTokens: createPresentedLookup(pool, settings),
       clients: createClientLookup(pool, settings),
-      providerKeys: new ProviderKeys(outbound, log),
+      providerKeys,
       ledger,
     }),
     endpoints,

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 
 /** What identity counts besides its requests. No tenant, principal or credential is ever a label. */
 export interface Counters {
@@ -8,8 +8,7 @@ export interface Counters {
   signed(seconds: number): void;
 }
 
-/** @param waiting how many signatures are waiting now */
-export function createCounters(registry: Registry, waiting: () => number): Counters {
+export function createCounters(registry: Registry): Counters {
   const exchanges = new Counter({
     name: 'iam_presented_credentials_total',
     help: 'Credentials presented, by kind and by what became of them.',
@@ -21,14 +20,6 @@ export function createCounters(registry: Registry, waiting: () => number): Count
     help: 'How long a signature took, its wait included.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],
-  });
-  new Gauge({
-    name: 'iam_signatures_waiting',
-    help: 'Signatures under way or waiting.',
-    registers: [registry],
-    collect() {
-      this.set(waiting());
-    },
   });
   return {
     presented: (credential, outcome) => exchanges.inc({ credential, outcome }),

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { Registry } from 'prom-client';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { Settings } from './config.ts';
 
 /**
@@ -9,6 +9,8 @@ import type { Settings } from './config.ts';
 export async function serveMetrics(registry: Registry, settings: Settings): Promise<() => Promise<void>> {
   const { IAM_METRICS_PORT: port, IAM_HOST: host } = settings;
   if (port === 0) return async () => undefined;
+  // The process itself: its event loop's lag, memory, processor time, open files.
+  collectDefaultMetrics({ register: registry });
   const server = createServer((req, res) => {
     if (req.url?.split('?', 1)[0] !== '/metrics') {
       res.writeHead(404).end();

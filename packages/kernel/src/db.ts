@@ -40,7 +40,16 @@ export interface Pool extends Db {
   transaction<T>(work: (tx: Db, ride: (writing: Promise<unknown>) => void) => Promise<T>): Promise<T>;
   /** A connection of its own for LISTEN; the caller closes it. */
   connect(): Promise<pg.Client>;
+  usage(): PoolUsage;
   close(): Promise<void>;
+}
+
+/** The connections of a pool at this moment. */
+export interface PoolUsage {
+  readonly inUse: number;
+  readonly idle: number;
+  /** Who waits for a connection. */
+  readonly waiting: number;
 }
 
 /**
@@ -113,6 +122,11 @@ export function createPool(options: PoolOptions): Pool {
       await client.connect();
       return client;
     },
+    usage: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   };
 }

@@ -1,6 +1,7 @@
 import { appliedRevision } from '@baton/kernel/migrate';
 import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
+import { answeredWithin } from '../answered-within.ts';
 import { endpoint } from '../service.ts';
 
 export const readHealth = endpoint({
@@ -20,16 +21,15 @@ export const readReadiness = endpoint({
   path: '/readyz',
   root: true,
   auth: 'none',
-  summary: 'Whether requests can be served: the database answers, and a signing key is configured.',
+  summary:
+    'Whether requests can be served: the database answers within 2 seconds, and a signing key is configured.',
   returns: {
     200: Readiness.extend({ status: z.literal('ready') }),
     503: Readiness.extend({ detail: z.literal('unavailable') }),
   },
   async handle(_input, { db, signingKeys }) {
-    const database = await db.row({ text: appliedRevision, values: [] }).then(
-      () => true,
-      () => false,
-    );
+    const asked = db.row({ text: appliedRevision, values: [] }).then(() => true);
+    const database = (await answeredWithin(2000, asked)) ?? false;
     const parts = { database, signingKey: signingKeys.isPresent };
     if (parts.database && parts.signingKey) return { status: 'ready' as const, ...parts };
     return reply(503, { detail: 'unavailable' as const, ...parts }, { 'retry-after': '1' });

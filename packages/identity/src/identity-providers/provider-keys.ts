@@ -30,6 +30,8 @@ interface Entry {
   reading: Promise<KeySet> | undefined;
   /** Until when a failure is taken for the answer: as long as it took, so a slow death does not hold up each request. */
   failedUntilMs: number;
+  /** When the last reading failed, unless one has succeeded since. */
+  failedAtMs: number;
   forcedAtMs: number;
 }
 
@@ -38,6 +40,16 @@ const forcedIntervalMs = 10_000;
 /** Beyond this part of their time keys are read again in the background, so nobody waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
+/** A provider that nobody signs in through any more is not asked again: its failure is forgotten. */
+const failingMs = 15 * 60_000;
+
+/** Of all providers together: none is named, so that the figures can go anywhere. */
+export interface ProviderKeysHealth {
+  readonly kept: number;
+  readonly failing: number;
+  /** Of the oldest keys that are used meanwhile. */
+  readonly failingAgeSeconds: number;
+}
 
 class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
@@ -96,6 +108,23 @@ export class ProviderKeys {
     return this.#read(source, entry).catch(() => found.keys);
   }
 
+  /**
+   * How many providers' keys are kept, and how it stands with those whose provider failed to answer of late. Keys that
+   * nobody asks for grow old without a fault, so their age tells nothing.
+   */
+  health(): ProviderKeysHealth {
+    const nowMs = this.#nowMs();
+    const failing = [...this.#entries.values()].filter(({ failedAtMs }) => nowMs - failedAtMs < failingMs);
+    const agesSeconds = failing
+      .filter(({ keys }) => keys !== undefined)
+      .map(({ readAtMs }) => (nowMs - readAtMs) / 1000);
+    return {
+      kept: this.#entries.size,
+      failing: failing.length,
+      failingAgeSeconds: Math.max(0, ...agesSeconds),
+    };
+  }
+
   #entryOf(source: KeySource): Entry {
     const { id, issuer, registered_issuer, jwks_uri } = source;
     const address = JSON.stringify([issuer, registered_issuer, jwks_uri]);
@@ -110,6 +139,7 @@ export class ProviderKeys {
             readAtMs: Number.NEGATIVE_INFINITY,
             reading: undefined,
             failedUntilMs: Number.NEGATIVE_INFINITY,
+            failedAtMs: Number.NEGATIVE_INFINITY,
             forcedAtMs: Number.NEGATIVE_INFINITY,
           };
     this.#entries.set(id, entry);
@@ -128,10 +158,12 @@ export class ProviderKeys {
         (keys) => {
           entry.keys = keys;
           entry.readAtMs = beganMs;
+          entry.failedAtMs = Number.NEGATIVE_INFINITY;
           return keys;
         },
         (error: unknown) => {
-          entry.failedUntilMs = this.#nowMs() + (this.#nowMs() - beganMs);
+          entry.failedAtMs = this.#nowMs();
+          entry.failedUntilMs = entry.failedAtMs + (entry.failedAtMs - beganMs);
           this.#log.warn(
             { err: error, identityProviderId: source.id },
             'the keys of a provider are out of reach',

@@ -130,6 +130,10 @@ export class SigningKeys {
   published(kid: string | undefined): PublishedKey | undefined {
     return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
   }
+  get publishedCount(): number {
+    return this.isPresent ? this.#document().published.length : 0;
+  }
+
 
   #document(): KeyDocument {
     if (this.#keys === undefined) throw new NoSigningKeyError();

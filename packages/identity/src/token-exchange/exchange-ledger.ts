@@ -31,6 +31,11 @@ export class ExchangeLedger {
     return this.#inserts.call(entry);
   }
 
+  /** Entries that wait for the next insert. */
+  get waiting(): number {
+    return this.#inserts.waiting;
+  }
+
   /** Resolves when nothing waits any more. */
   idle(): Promise<void> {
     return this.#inserts.idle();

@@ -49,6 +49,11 @@ export class SharedStatement<Entry, Result> {
         const results = await this.#run(batch.map(({ entry }) => entry));
         for (const [index, { done }] of batch.entries()) done(results[index] as Result);
       } catch (error) {
+  /** Entries that no statement has taken yet. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
         for (const { failed } of batch) failed(error);
       }
     }

@@ -1,0 +1,14 @@
+import { sql } from '@baton/kernel/sql';
+
+/** What the journal holds back, and for how long the oldest of its writers has been at work. */
+export function readJournalLag() {
+  return sql<{ unsettled_events: number; writer_seconds: number }>`
+    select greatest(0, (select case when is_called then last_value else 0 end from events_sequence_seq)
+        - journal_settled()) as unsettled_events,
+      coalesce((
+        select max(extract(epoch from clock_timestamp() - writers.xact_start))::float8
+        from pg_locks locks join pg_stat_activity writers on writers.pid = locks.pid
+        where locks.locktype = 'advisory' and locks.objsubid = 1 and locks.classid::bigint >> 16 = 19022
+          and locks.database = (select oid from pg_database where datname = current_database())
+      ), 0) as writer_seconds`;
+}
