@@ -17,6 +17,9 @@ export class KeyDocumentError extends Error {
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
+/** Beyond these a verification costs more than it should; no key that is in use comes near. */
+const modulusBitsMax = 16_384;
+const exponentMax = 2n ** 32n;
 
 /**
  * Reads a key document (RFC 7517). What can't verify a signature of ours is left out: symmetric keys, those for
@@ -48,7 +51,7 @@ function nameOf(jwk: unknown): string | undefined {
 function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
   const { kty, use, key_ops: operations, alg, n, e, crv, x, y } = jwk as Record<string, unknown>;
   const isForSignatures = use === undefined || use === 'sig';
-  const verifies = !Array.isArray(operations) || operations.includes('verify');
+  const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
   if (!isForSignatures || !verifies) return undefined;
   if (alg !== undefined && typeof alg !== 'string') return undefined;
   try {
@@ -65,6 +68,11 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
   return createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
 }
 
-function strongEnough(key: UpstreamKey): UpstreamKey | undefined {
-  return (key.key.asymmetricKeyDetails?.modulusLength ?? 0) >= modulusBitsMin ? key : undefined;
+/** With an exponent of 1 the padded hash is its own signature: anybody could make it. An even number is no RSA key. */
+function strongEnough(found: UpstreamKey): UpstreamKey | undefined {
+  const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};
+  const lastByte = Buffer.from(found.key.export({ format: 'jwk' }).n as string, 'base64url').at(-1) ?? 0;
+  const isLong = modulusLength >= modulusBitsMin && modulusLength <= modulusBitsMax;
+  const isExponent = publicExponent >= 3n && publicExponent <= exponentMax && publicExponent % 2n === 1n;
+  return isLong && isExponent && lastByte % 2 === 1 ? found : undefined;
 }
