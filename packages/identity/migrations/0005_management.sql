@@ -11,3 +11,28 @@ create index scim_users_of_principal on scim_users (principal_id);
 create index tenants_created on tenants (created_at, id);
 create index groups_of_tenant on groups (tenant_id, created_at, id);
 create index group_members_of_group on group_members (group_id, created_at, principal_id);
+
+-- The last event that was removed because of its age; 0 while all are there. A reader that starts below has missed some.
+create table journal_floor (
+  only_row boolean primary key default true check (only_row),
+  floor bigint not null default 0
+);
+insert into journal_floor default values;
+
+-- The journal lets go of nothing but its oldest events, and only to who says how many days they are to be kept, in its
+-- own transaction, after it has raised the floor over them: they can't vanish without readers being told.
+create function refuse_event_change() returns trigger language plpgsql as $$
+declare
+  retention_days integer := nullif(current_setting('baton.journal_retention_days', true), '')::integer;
+begin
+  if tg_op = 'DELETE' and retention_days >= 1
+    and old.occurred_at < now() - make_interval(days => retention_days)
+    and old.sequence <= (select floor from journal_floor)
+  then
+    return old;
+  end if;
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $$;
+drop trigger events_append_only on events;
+create trigger events_append_only before update or delete on events
+  for each row execute function refuse_event_change();

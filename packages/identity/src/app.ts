@@ -14,6 +14,7 @@ import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { measureService } from './gauges.ts';
 import { serveMetrics } from './metrics-server.ts';
+import { JournalWatch, measureWatch } from './journal/journal-watch.ts';
 import { ProviderKeys } from './identity-providers/provider-keys.ts';
 import { OutboundClient } from './outbound/outbound.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
@@ -81,6 +82,8 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const counters = createCounters(registry);
   const metrics = requestMetrics(registry);
   const ledger = new ExchangeLedger(pool);
+  const journalWatch = new JournalWatch(pool);
+  measureWatch(journalWatch, registry);
   const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
   const providerKeys = new ProviderKeys(outbound, log);
   measureService(registry, { signingKeys, ledger, pool, providerKeys });
@@ -97,6 +100,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       clients: createClientLookup(pool, settings),
       providerKeys,
       ledger,
+      journalWatch,
     }),
     endpoints,
   );
@@ -117,7 +121,10 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       return reloading;
     },
     async close() {
+      // Who waits for an event would hold up the drain.
+      const watchClosed = journalWatch.close();
       await requests.drain(drainMsMax);
+      await watchClosed;
       await stopSweep();
       await reloading;
       await stopNotes();

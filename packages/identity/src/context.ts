@@ -6,6 +6,7 @@ import type { Settings } from './config.ts';
 import type { Counters } from './counters.ts';
 import type { FailureLimits } from './credentials/failure-limits.ts';
 import type { EventDraft } from './journal/journal.ts';
+import type { JournalWatch } from './journal/journal-watch.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
@@ -26,12 +27,15 @@ export interface Context {
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
   readonly failureLimits: FailureLimits;
+  readonly journalWatch: JournalWatch;
   readonly counters: Counters;
   readonly log: Logger;
   readonly endpoint: string;
   readonly requestId: string;
   /** Where the request came from: the peer of its connection. */
   readonly address: string;
+  /** Calls the listener when nobody reads the answer any more, at the latest once it is sent. */
+  readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];

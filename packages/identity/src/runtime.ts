@@ -13,6 +13,7 @@ import type { Counters } from './counters.ts';
 import { FailureLimits } from './credentials/failure-limits.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';
+import type { JournalWatch } from './journal/journal-watch.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
 import type { PresentedLookup } from './platform-access-tokens/presented-lookup.ts';
 import { oauthError } from './oauth2/oauth2-errors.ts';
@@ -72,6 +73,7 @@ export interface RuntimeParts {
   clients: ClientLookup;
   providerKeys: ProviderKeys;
   ledger: ExchangeLedger;
+  journalWatch: JournalWatch;
 }
 
 /** Identity's side of the request pipeline (contract, section 1). */
@@ -88,6 +90,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     presentedTokens,
     clients,
     ledger,
+    journalWatch,
   } = parts;
   const failureLimits = new FailureLimits(settings);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets, { failureLimits, counters });
@@ -125,12 +128,14 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       presentedTokens,
       clients,
       ledger,
+      journalWatch,
       failureLimits,
       counters,
       log,
       endpoint: call.endpoint,
       requestId: call.requestId,
       address: call.address,
+      whenGone: call.whenGone,
       headers: call.headers,
       events: [],
       audits: [],

@@ -23,6 +23,8 @@ export interface Call<Caller> extends RequestHead {
   /** The endpoint's name. */
   readonly endpoint: string;
   readonly caller: Caller;
+  /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
+  readonly whenGone: (listener: () => void) => void;
 }
 
 export interface Answer {

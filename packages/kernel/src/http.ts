@@ -121,7 +121,12 @@ export function buildHttp<Caller, Context extends object>(
         const bytes = await readBody(request.raw, bytesMax);
         const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
         const input = readInput(request.params, request.query, head.headers, bytes, authorize);
-        const answer = await execute(runtime, endpoint, { ...head, endpoint: name, caller }, input);
+        const answer = await execute(
+          runtime,
+          endpoint,
+          { ...head, endpoint: name, caller, whenGone: goneOf(reply.raw) },
+          input,
+        );
         runtime.metrics.count(request.method, answer.status, (performance.now() - started) / 1000);
         return send(reply, head, answer.status, answer.body, answer.headers);
       } catch (error) {
@@ -213,6 +218,14 @@ function codeOf(error: unknown): string {
   if (error instanceof InvalidRequest) return 'invalid_request';
   if (error instanceof UnstorableText) return 'validation_error';
   return isTemporary(error) ? 'unavailable' : 'internal_error';
+}
+
+/** For handlers that wait: what nobody reads any more need not be waited for. */
+function goneOf(res: ServerResponse) {
+  return (listener: () => void) => {
+    if (res.destroyed) listener();
+    else res.once('close', listener);
+  };
 }
 
 function refuseDeclaredSize(request: FastifyRequest, bytesMax: number): void {

@@ -1,7 +1,7 @@
 import { queryInteger, Timestamp, Uuid, FreeObject } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../service.ts';
-import { eventsAfter, settledSequence } from './journal.sql.ts';
+import { readEvents } from './reading.ts';
 
 const JournalEvent = z.strictObject({
   sequence: z.int(),
@@ -19,10 +19,15 @@ export const listEvents = endpoint({
   path: '/events',
   summary: 'Read the journal of all tenants.',
   description:
-    'In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing.',
+    'In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from.',
   query: {
     after: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0).describe('The last sequence that was read.'),
     limit: queryInteger(1, 500).default(100),
+    wait: queryInteger(0, 30)
+      .default(0)
+      .describe(
+        'How many seconds to wait for an event while there is none; a busy or stopping service waits less.',
+      ),
     tenantId: Uuid.optional(),
     type: z.string().max(100).optional(),
   },
@@ -32,14 +37,8 @@ export const listEvents = endpoint({
       next_after: z.int().nullable().describe('Where the next page starts; null when no more exist.'),
     }),
   },
-  async handle({ query }, { db }) {
-    const { after, limit, tenantId, type } = query;
-    const settled = (await db.row(settledSequence()))?.settled ?? 0;
-    const rows = await db.rows(eventsAfter({ after, settled, tenantId, type, rowsMax: limit + 1 }));
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, next_after: rows.length > limit && last !== undefined ? last.sequence : null };
-  },
+  errors: ['journal_truncated'],
+  handle: ({ query }, context) => readEvents(context, query),
 });
 
 export const journalApi = [listEvents];

@@ -47,21 +47,39 @@ export function settledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
 }
 
-export interface EventFilter {
+export interface EventQuery {
   after: number;
-  settled: number;
-  tenantId: string | undefined;
-  type: string | undefined;
-  rowsMax: number;
+  tenantId?: string | undefined;
+  type?: string | undefined;
 }
 
-export function eventsAfter({ after, settled, tenantId, type, rowsMax }: EventFilter) {
-  return sql<EventRow>`
-    select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at
-    from events
+/** As the journal is now: with the floor at the same moment, also where no event is found. */
+export function eventsAfter({ after, tenantId, type }: EventQuery, settled: number, rowsMax: number) {
+  return sql<(EventRow | { sequence: null }) & { floor: number }>`
+    select found.*, journal_floor.floor
+    from journal_floor left join lateral (
+      select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at
+      from events
+      where sequence > ${after} and sequence <= ${settled}
+        and (${tenantId ?? null}::uuid is null or tenant_id = ${tenantId ?? null}::uuid)
+        and (${type ?? null}::text is null or type = ${type ?? null}::text)
+      order by sequence
+      limit ${rowsMax}
+    ) found on true
+    order by sequence`;
+}
+
+/** What of an event says for whom it is. */
+export interface EventMark {
+  sequence: number;
+  tenant_id: string;
+  type: string;
+}
+
+export function marksAfter(after: number, settled: number, rowsMax: number) {
+  return sql<EventMark>`
+    select sequence, tenant_id, type from events
     where sequence > ${after} and sequence <= ${settled}
-      and (${tenantId ?? null}::uuid is null or tenant_id = ${tenantId ?? null}::uuid)
-      and (${type ?? null}::text is null or type = ${type ?? null}::text)
     order by sequence
     limit ${rowsMax}`;
 }

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '@baton/kernel/db';
+import { Gauge, type Registry } from 'prom-client';
+import { type EventMark, marksAfter, settledSequence } from './journal.sql.ts';
+
+/**
+ * How often the journal is looked at while somebody waits. NOTIFY would be quicker, but inside a commit it takes a lock
+ * over the whole cluster, and listening needs a connection that nobody else uses and that no pooler shares. Four small
+ * statements a second for all readers of a process are less than either.
+ */
+const lookEveryMs = 250;
+/** One more is answered at once. */
+const readersMax = 1000;
+const marksPerLookMax = 500;
+
+export interface WaitOrder {
+  tenantId: string | undefined;
+  type: string | undefined;
+  /** The number up to which the reader has seen that there is nothing for it. */
+  readTo: number;
+  waitMs: number;
+  /** Calls its listener when the client has left. */
+  whenGone(listener: () => void): void;
+}
+
+interface Reader extends Pick<WaitOrder, 'tenantId' | 'type'> {
+  readTo: number;
+  wake(mayRead: boolean): void;
+}
+
+/** Lets readers of the journal wait for events of any process, without a connection of the pool for any of them. */
+export class JournalWatch {
+  readonly #db: Db;
+  readonly #readers = new Set<Reader>();
+  #looking: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  get waiting(): number {
+    return this.#readers.size;
+  }
+
+  /** @returns whether there may be something to read; false after `waitMs`, when the client has left, or at a stop */
+  wait({ tenantId, type, readTo, waitMs, whenGone }: WaitOrder): Promise<boolean> {
+    if (this.#isClosed || this.#readers.size >= readersMax) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const wake = (mayRead: boolean) => {
+        clearTimeout(timer);
+        this.#readers.delete(reader);
+        resolve(mayRead);
+      };
+      const timer = setTimeout(() => wake(false), waitMs);
+      const reader: Reader = { tenantId, type, readTo, wake };
+      this.#readers.add(reader);
+      whenGone(() => wake(false));
+      this.#looking ??= this.#look();
+    });
+  }
+
+  /** Sends every reader home. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wakeAll(false);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    while (this.#readers.size > 0) {
+      await sleep(lookEveryMs);
+      // What keeps us from looking, each reader is told by its own reading.
+      await this.#wakeThoseWithEvents().catch(() => this.#wakeAll(true));
+    }
+    this.#looking = undefined;
+  }
+
+  async #wakeThoseWithEvents(): Promise<void> {
+    const settled = (await this.#db.row(settledSequence()))?.settled ?? 0;
+    for (;;) {
+      const behind = [...this.#readers].filter(({ readTo }) => readTo < settled);
+      if (behind.length === 0) return;
+      const after = Math.min(...behind.map(({ readTo }) => readTo));
+      const marks = await this.#db.rows(marksAfter(after, settled, marksPerLookMax));
+      const last = marks.length < marksPerLookMax ? settled : (marks.at(-1)?.sequence ?? settled);
+      for (const reader of behind) {
+        if (marks.some((mark) => isFor(reader, mark))) reader.wake(true);
+        else reader.readTo = Math.max(reader.readTo, last);
+      }
+    }
+  }
+
+  #wakeAll(mayRead: boolean): void {
+    for (const reader of this.#readers) reader.wake(mayRead);
+  }
+}
+
+/** Counts the readers that are waiting now. */
+export function measureWatch(watch: JournalWatch, registry: Registry): void {
+  new Gauge({
+    name: 'iam_journal_readers_waiting',
+    help: 'Readers of the journal that wait for an event.',
+    registers: [registry],
+    collect() {
+      this.set(watch.waiting);
+    },
+  });
+}
+
+function isFor({ readTo, tenantId, type }: Reader, mark: EventMark): boolean {
+  return (
+    mark.sequence > readTo &&
+    (tenantId === undefined || mark.tenant_id === tenantId) &&
+    (type === undefined || mark.type === type)
+  );
+}

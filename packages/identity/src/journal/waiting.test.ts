@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { openIdentity } from '../app.ts';
+import { readIdentitySettings } from '../config.ts';
+import { adminHeader, startIdentity, type TestIdentity } from '../testing/identity.ts';
+import { made, makePrincipal, makeTenant } from '../testing/objects.ts';
+
+/** What a look and its statement may take on a busy machine. */
+const promptMs = 2000;
+
+let identity: TestIdentity;
+let elsewhere: TestIdentity;
+before(async () => {
+  // Fewer connections than readers that wait.
+  identity = await startIdentity({ IAM_DATABASE_CONNECTIONS_MAX: '2' });
+  elsewhere = await identity.another();
+});
+after(() => identity.close());
+
+async function headOfJournal(): Promise<number> {
+  const row = await identity.pool.row<{ head: number }>(
+    sql`select coalesce(max(sequence), 0) as head from events`,
+  );
+  return row?.head ?? 0;
+}
+
+/** A reader that has seen everything, and how long it took. */
+async function waitFor(reader: TestIdentity, query: string) {
+  const path = `/events?after=${await headOfJournal()}&${query}`;
+  const began = performance.now();
+  return reader.get(path).then(({ status, body }) => ({
+    status,
+    body,
+    types: body.items?.map(({ type }: { type: string }) => type) as string[],
+    tookMs: performance.now() - began,
+  }));
+}
+
+/** Until every reader of the process has been answered nothing and waits. */
+const settleMs = 400;
+
+test('without wait an empty page is answered at once; what is there already is not waited for', async () => {
+  const empty = await waitFor(identity, '');
+  assert.deepEqual([empty.body, empty.tookMs < 500], [{ items: [], next_after: null }, true]);
+  await makeTenant(identity);
+  const began = performance.now();
+  const { body } = await identity.get('/events?wait=30&limit=1');
+  assert.equal(body.items.length, 1);
+  assert.ok(performance.now() - began < 500);
+});
+
+test('an event of another process ends the wait, and is in the answer', async () => {
+  const tenantId = await makeTenant(identity);
+  const reading = waitFor(identity, 'wait=30');
+  await sleep(settleMs);
+  const principalId = await makePrincipal(elsewhere, tenantId);
+  const { types, body, tookMs } = await reading;
+  assert.deepEqual(types, ['principal.created']);
+  assert.deepEqual([body.items[0].aggregate_id, body.next_after], [principalId, null]);
+  assert.ok(tookMs < settleMs + promptMs, `${tookMs}`);
+});
+
+test('an event that the filter leaves out does not end the wait; without one the page is empty', async () => {
+  const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
+  const [tenant, type, both] = [`tenantId=${tenantId}`, 'type=tenant.created', `tenantId=${tenantId}&type=x`];
+  const readings = [tenant, type, both].map((filter) => waitFor(identity, `wait=2&${filter}`));
+  await sleep(settleMs);
+  await makePrincipal(elsewhere, otherId);
+  await sleep(2 * settleMs);
+  await makePrincipal(elsewhere, tenantId);
+  const [ofTenant, ofType, ofBoth] = await Promise.all(readings);
+  assert.deepEqual(ofTenant?.types, ['principal.created']);
+  assert.ok((ofTenant?.tookMs ?? 0) >= 3 * settleMs);
+  for (const unanswered of [ofType, ofBoth]) {
+    assert.deepEqual(unanswered?.body, { items: [], next_after: null });
+    assert.ok((unanswered?.tookMs ?? 0) >= 2000);
+  }
+});
+
+test('wait has 0 to 30 seconds', async () => {
+  for (const wait of ['-1', '31', '1.5', 'x', ''])
+    assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
+});
+
+test('200 readers wait on two connections at the cost of one, and a writer is served meanwhile', async () => {
+  const transactions = async () => {
+    const row = await identity.pool.row<{ count: number }>(sql`
+      select xact_commit as count from pg_stat_database where datname = current_database()`);
+    return row?.count ?? 0;
+  };
+  const tenantId = await makeTenant(identity);
+  const path = `/events?after=${await headOfJournal()}&wait=20&tenantId=${tenantId}`;
+  const readings = Array.from({ length: 200 }, () => identity.get(path));
+  // The database counts what each connection did a second ago or earlier.
+  await sleep(2500);
+  const before = await transactions();
+  await sleep(3000);
+  const spent = (await transactions()) - before;
+  assert.ok(spent < 100, `${spent} statements in 3 s`);
+
+  const began = performance.now();
+  await makePrincipal(identity, tenantId);
+  assert.ok(performance.now() - began < promptMs);
+  for (const { body } of await Promise.all(readings)) assert.equal(body.items.length, 1);
+  assert.ok(performance.now() - began < 2 * promptMs);
+});
+
+test('a stop of the service answers those who wait with an empty page', async () => {
+  const log = createLog({ name: 'identity', level: 'error', destination: { write: () => undefined } });
+  const service = await openIdentity(readIdentitySettings(identity.env), log);
+  const server = createServer(service.handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/api/v1/events?type=x&wait=30`;
+  const readings = Array.from({ length: 5 }, () => fetch(url, { headers: adminHeader }));
+  await sleep(settleMs);
+  const began = performance.now();
+  await service.close();
+  for (const answer of await Promise.all(readings))
+    assert.deepEqual([answer.status, await answer.json()], [200, { items: [], next_after: null }]);
+  assert.ok(performance.now() - began < promptMs);
+  await new Promise((done) => server.close(done));
+});
+
+test('a reader whose client has left is forgotten', async () => {
+  const metricsPort = String(20_000 + (process.pid % 20_000));
+  const other = await identity.another({ IAM_METRICS_PORT: metricsPort });
+  const waiting = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return Number(/^iam_journal_readers_waiting (\d+)$/m.exec(text)?.[1]);
+  };
+  const leaving = new AbortController();
+  const url = `${other.url}/api/v1/events?type=x&wait=30`;
+  const requests = Array.from({ length: 3 }, () =>
+    fetch(url, { headers: adminHeader, signal: leaving.signal }).catch((error: Error) => error.name),
+  );
+  await sleep(settleMs);
+  assert.equal(await waiting(), 3);
+  leaving.abort();
+  assert.deepEqual(await Promise.all(requests), ['AbortError', 'AbortError', 'AbortError']);
+  await sleep(100);
+  assert.equal(await waiting(), 0);
+  assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
+});
+
+test('while the database is away, who waits is told so', async () => {
+  const reading = identity.get('/events?type=x&wait=10');
+  await sleep(settleMs);
+  await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });
+  try {
+    assert.equal((await reading).status, 500);
+  } finally {
+    await identity.pool.run({ text: 'alter function hidden() rename to journal_settled', values: [] });
+  }
+  assert.equal((await made(identity.get('/events?type=x&wait=1'))).next_after, null);
+});
