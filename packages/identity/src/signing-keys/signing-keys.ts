@@ -126,14 +126,14 @@ export class SigningKeys {
     return this.#document();
   }
 
-  /** The published key of a name: what a token of ours may be signed with. */
-  published(kid: string | undefined): PublishedKey | undefined {
-    return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
-  }
   get publishedCount(): number {
     return this.isPresent ? this.#document().published.length : 0;
   }
 
+  /** The published key of a name: what a token of ours may be signed with. */
+  published(kid: string | undefined): PublishedKey | undefined {
+    return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
+  }
 
   #document(): KeyDocument {
     if (this.#keys === undefined) throw new NoSigningKeyError();

@@ -37,6 +37,11 @@ export class SharedStatement<Entry, Result> {
     });
   }
 
+  /** Entries that no statement has taken yet. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
     await this.#working;
@@ -49,11 +54,6 @@ export class SharedStatement<Entry, Result> {
         const results = await this.#run(batch.map(({ entry }) => entry));
         for (const [index, { done }] of batch.entries()) done(results[index] as Result);
       } catch (error) {
-  /** Entries that no statement has taken yet. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
         for (const { failed } of batch) failed(error);
       }
     }
