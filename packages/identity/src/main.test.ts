@@ -36,8 +36,8 @@ interface Serving {
   exited: Promise<number | null>;
 }
 
-function run(env: Record<string, string>) {
-  const child = spawn(process.execPath, [main, 'serve'], {
+function run(env: Record<string, string>, words: readonly string[] = ['serve']) {
+  const child = spawn(process.execPath, [main, ...words], {
     env: { IAM_DATABASE_URL: database.url, IAM_PORT: '0', ...env },
   });
   children.push(child);
@@ -152,6 +152,21 @@ describe('baton identity serve', () => {
     }
     child.kill('SIGTERM');
     assert.equal(await ended, 0);
+  });
+
+  test('tries the migrations with --dry-run and changes nothing, and takes no other word', async () => {
+    const env = { IAM_DATABASE_URL: empty.url };
+    for (let time = 1; time <= 2; time += 1) {
+      const { exited, output } = run(env, ['migrate', '--dry-run']);
+      assert.equal(await exited, 0, output());
+      assert.match(
+        output(),
+        /^The database of identity, for revision \d+: would apply 1, .* Nothing was changed\.\n$/,
+      );
+    }
+    const { exited, output } = run(env, ['migrate', '--dryrun']);
+    assert.equal(await exited, 1);
+    assert.equal(output(), 'Usage: baton identity migrate [--dry-run]\n');
   });
 
   test('brings an empty database up to date when it is told to, once for several at the same time', async () => {

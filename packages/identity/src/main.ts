@@ -1,6 +1,6 @@
 import { listenUntilStopped } from '@baton/kernel/listen';
 import { createLog } from '@baton/kernel/log';
-import { migrate } from '@baton/kernel/migrate';
+import { migrate, rehearseMigrations } from '@baton/kernel/migrate';
 import { createIdentity } from './app.ts';
 import { runAuditCommand } from './audit-record/audit-command.ts';
 import { readIdentitySettings } from './config.ts';
@@ -9,7 +9,7 @@ import { migrationsDirectory } from './database.ts';
 const usage = `Usage: baton identity <command>
 
   serve      answer requests on IAM_HOST:IAM_PORT until SIGTERM or SIGINT
-  migrate    bring the schema of IAM_DATABASE_URL up to date
+  migrate    bring the schema of IAM_DATABASE_URL up to date; with --dry-run only try it and undo it
   audit      check the audit record: baton identity audit verify
 `;
 
@@ -35,10 +35,18 @@ async function serveIdentity(): Promise<void> {
 }
 
 async function migrateIdentity(): Promise<void> {
-  const { applied, head } = await migrate(
-    readIdentitySettings(process.env).IAM_DATABASE_URL,
-    migrationsDirectory,
-  );
+  const [option, ...others] = process.argv.slice(3);
+  const isRehearsal = option === '--dry-run';
+  if (others.length > 0 || !(isRehearsal || option === undefined))
+    throw new Error('Usage: baton identity migrate [--dry-run]');
+  const { IAM_DATABASE_URL: url } = readIdentitySettings(process.env);
+  if (isRehearsal) {
+    const { pending, head } = await rehearseMigrations(url, migrationsDirectory);
+    const due = pending.length === 0 ? 'nothing to do' : `would apply ${pending.join(', ')}`;
+    process.stdout.write(`The database of identity, for revision ${head}: ${due}. Nothing was changed.\n`);
+    return;
+  }
+  const { applied, head } = await migrate(url, migrationsDirectory);
   const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;
   process.stdout.write(`The database of identity is at revision ${head}: ${done}.\n`);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { DatabaseNewerError, MigrationChangedError, migrate } from './migrate.ts';
+import { DatabaseNewerError, MigrationChangedError, migrate, rehearseMigrations } from './migrate.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
 
 const run = promisify(execFile);
@@ -131,4 +131,45 @@ test('a gap in the numbers is refused before anything is applied', async () => {
   await write('0003_more.sql', 'select 1;');
   await assert.rejects(migrate(database.url, directory), /0003_more\.sql should have number 2/);
   assert.deepEqual(await query("select to_regclass('doors') as doors"), [{ doors: null }]);
+});
+
+test('a rehearsal says what would be applied, or what would fail, and leaves nothing behind', async () => {
+  await write('0001_doors.sql', 'create table doors (id int); insert into doors values (1), (1);');
+  await write('0002_more.sql', 'insert into doors values (2);');
+  await query('drop table schema_migrations');
+  const tables = "select to_regclass('doors') as doors, to_regclass('schema_migrations') as ledger";
+  assert.deepEqual(await rehearseMigrations(database.url, directory), { pending: [1, 2], head: 2 });
+  assert.deepEqual(await query(tables), [{ doors: null, ledger: null }]);
+  await migrate(database.url, directory);
+  assert.deepEqual(await rehearseMigrations(database.url, directory), { pending: [], head: 2 });
+  // On this very data: there are two doors of one number.
+  await write('0003_unique.sql', 'create unique index on doors (id);');
+  await assert.rejects(
+    rehearseMigrations(database.url, directory),
+    /^Error: Migration 0003_unique\.sql failed/,
+  );
+  const deferred =
+    'create table windows (id int unique deferrable initially deferred); insert into windows values (1), (1);';
+  await write('0003_unique.sql', deferred);
+  await assert.rejects(
+    rehearseMigrations(database.url, directory),
+    /^Error: Migration 0003_unique\.sql failed/,
+  );
+  assert.deepEqual(await query('select max(version) as head from schema_migrations'), [{ head: 2 }]);
+  await write('0001_doors.sql', 'select 1;');
+  await assert.rejects(rehearseMigrations(database.url, directory), MigrationChangedError);
+});
+
+test('a rehearsal does not wait for somebody who is at work', async () => {
+  await write('0001_doors.sql', 'create table doors (id int);');
+  await migrate(database.url, directory);
+  await write('0002_more.sql', 'alter table doors add column name text;');
+  const worker = new pg.Client({ connectionString: database.url });
+  await worker.connect();
+  try {
+    await worker.query('begin; insert into doors values (1)');
+    await assert.rejects(rehearseMigrations(database.url, directory), /lock timeout/);
+  } finally {
+    await worker.end();
+  }
 });

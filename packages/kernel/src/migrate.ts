@@ -26,6 +26,12 @@ interface Migration {
   checksum: string;
 }
 
+const rehearsalLockTimeoutMs = 3000;
+
+const ledger = `create table if not exists schema_migrations (
+  version integer primary key, file text not null, checksum text not null,
+  applied_at timestamptz(3) not null default now())`;
+
 /** Reads `NNNN_name.sql` files in order; their numbers must run from 1 without a gap. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const files = (await readdir(directory)).filter((file) => /^\d{4}_.+\.sql$/.test(file)).sort();
@@ -50,38 +56,68 @@ export async function migrate(
   directory: string,
 ): Promise<{ applied: number[]; head: number }> {
   const migrations = await readMigrations(directory);
+  return connected(databaseUrl, async (client) => {
+    await createLedger(client);
+    const applied: number[] = [];
+    for (const migration of pendingOf(migrations, await readLedger(client)))
+      if (await apply(client, migration)) applied.push(migration.version);
+    return { applied, head: migrations.length };
+  });
+}
+
+/**
+ * A dry run: the migrations that are missing run on the real data in one transaction, which is rolled back. What they
+ * change is locked until then, so it fails rather than wait for a lock of somebody at work.
+ * @returns the versions that `migrate` would apply, and the head.
+ * @throws DatabaseNewerError, MigrationChangedError, and an Error that names the migration that would fail
+ */
+export async function rehearseMigrations(
+  databaseUrl: string,
+  directory: string,
+): Promise<{ pending: number[]; head: number }> {
+  const migrations = await readMigrations(directory);
+  return connected(databaseUrl, async (client) => {
+    await client.query(`begin; set local lock_timeout = '${rehearsalLockTimeoutMs}ms'`);
+    await client.query(ledger);
+    const pending = pendingOf(migrations, await readLedger(client));
+    for (const migration of pending) {
+      try {
+        await enter(client, migration);
+        await client.query('set constraints all immediate');
+      } catch (error) {
+        refuse(migration, error);
+      }
+    }
+    await client.query('rollback');
+    return { pending: pending.map(({ version }) => version), head: migrations.length };
+  });
+}
+
+async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-migrate' });
   await client.connect();
   try {
-    await createLedger(client);
-    const applied: number[] = [];
-    const done = await readLedger(client);
-    const newest = Math.max(0, ...done.keys());
-    if (newest > migrations.length) throw new DatabaseNewerError(newest, migrations.length);
-    for (const migration of migrations) {
-      const checksum = done.get(migration.version);
-      if (checksum === undefined) {
-        if (await apply(client, migration)) applied.push(migration.version);
-      } else if (checksum !== migration.checksum) throw new MigrationChangedError(migration.file);
-    }
-    return { applied, head: migrations.length };
+    return await work(client);
   } finally {
     await client.end();
   }
 }
 
+/** The migrations that the ledger lacks. @throws DatabaseNewerError, MigrationChangedError */
+function pendingOf(migrations: readonly Migration[], done: ReadonlyMap<number, string>): Migration[] {
+  const newest = Math.max(0, ...done.keys());
+  if (newest > migrations.length) throw new DatabaseNewerError(newest, migrations.length);
+  const changed = migrations.find(({ version, checksum }) => (done.get(version) ?? checksum) !== checksum);
+  if (changed !== undefined) throw new MigrationChangedError(changed.file);
+  return migrations.filter(({ version }) => !done.has(version));
+}
+
 async function createLedger(client: pg.Client): Promise<void> {
   // `create table if not exists` may still collide with a rival on the catalog's unique index: then it exists.
-  await client
-    .query(
-      `create table if not exists schema_migrations (
-         version integer primary key, file text not null, checksum text not null,
-         applied_at timestamptz(3) not null default now())`,
-    )
-    .catch((error: unknown) => {
-      const code = error instanceof pg.DatabaseError ? error.code : undefined;
-      if (code !== '23505' && code !== '42P07') throw error;
-    });
+  await client.query(ledger).catch((error: unknown) => {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
+    if (code !== '23505' && code !== '42P07') throw error;
+  });
 }
 
 async function readLedger(client: pg.Client): Promise<Map<number, string>> {
@@ -91,20 +127,30 @@ async function readLedger(client: pg.Client): Promise<Map<number, string>> {
   return new Map(rows.map((row) => [row.version, row.checksum]));
 }
 
-async function apply(client: pg.Client, { version, file, text, checksum }: Migration): Promise<boolean> {
+async function apply(client: pg.Client, migration: Migration): Promise<boolean> {
   await client.query('begin');
   try {
-    const { rowCount } = await client.query(
-      'insert into schema_migrations (version, file, checksum) values ($1, $2, $3) on conflict do nothing',
-      [version, file, checksum],
-    );
-    if (rowCount === 1) await client.query(text);
+    const isFirst = await enter(client, migration);
     await client.query('commit');
-    return rowCount === 1;
+    return isFirst;
   } catch (error) {
     await client.query('rollback');
-    throw new Error(`Migration ${file} failed: ${(error as Error).message}`, { cause: error });
+    return refuse(migration, error);
   }
+}
+
+/** Takes the row of the ledger and runs the migration, unless a rival has done it. */
+async function enter(client: pg.Client, { version, file, text, checksum }: Migration): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'insert into schema_migrations (version, file, checksum) values ($1, $2, $3) on conflict do nothing',
+    [version, file, checksum],
+  );
+  if (rowCount === 1) await client.query(text);
+  return rowCount === 1;
+}
+
+function refuse({ file }: Migration, cause: unknown): never {
+  throw new Error(`Migration ${file} failed: ${(cause as Error).message}`, { cause });
 }
 
 /** The newest applied version, 0 for an empty ledger. For the readiness probe. */
