@@ -160,8 +160,10 @@ function lineOf({ tenantId, links, records, removed, unsealed, head, problems }:
   ].join(', ');
 }
 
-function problemLine({ position, sequences, times, what }: ChainProblem): string {
-  return `link ${position}, sequences ${sequences.join(' to ')}, ${times.join(' to ')}: ${what}`;
+function problemLine({ position, place, what }: ChainProblem): string {
+  if (place === undefined) return `link ${position}: ${what}`;
+  const sequences = `sequences ${place.first_sequence} to ${place.last_sequence}`;
+  return `link ${position}, ${sequences}, ${place.occurred_from} to ${place.occurred_to}: ${what}`;
 }
 
 async function readHeads(file: string): Promise<Heads> {

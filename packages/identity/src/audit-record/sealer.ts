@@ -28,9 +28,9 @@ export class Sealer {
   readonly #pool: Pool;
   readonly #key: AuditKey;
   readonly #log: Logger;
-  /** Up to here nothing is left to seal. */
+  /** What was settled when nothing was left to seal. */
   #done = 0;
-  /** The highest number that was ever seen sealed. */
+  /** The highest number that was sealed when we looked last. */
   #sealedThrough = 0;
   #loggedThrough = 0;
   #isStopped = false;
@@ -45,10 +45,11 @@ export class Sealer {
   async seal(): Promise<void> {
     while (!this.#isStopped) {
       const settled = (await this.#pool.row(settledAudits()))?.settled ?? 0;
-      if (settled <= this.#done) return;
-      const records = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
-      if (records === undefined) return;
-      if (records < recordsPerBatchMax) this.#done = settled;
+      if (settled === this.#done) return;
+      const sealed = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
+      if (sealed === undefined) return;
+      this.#sealedThrough = sealed.through;
+      if (sealed.records < recordsPerBatchMax) this.#done = settled;
     }
   }
 
@@ -70,23 +71,31 @@ export class Sealer {
     );
   }
 
-  /** @returns how many records were sealed; undefined when another process is sealing */
-  async #sealBatch(tx: Db, settled: number): Promise<number | undefined> {
+  /** @returns how many records were sealed, and up to where; undefined when another process is sealing */
+  async #sealBatch(tx: Db, settled: number): Promise<{ records: number; through: number } | undefined> {
     if ((await tx.row(lockSealing()))?.held !== true) return undefined;
     const after = await this.#readSealedThrough(tx);
     const runs = await tx.rows(unsealedRuns(after, settled, recordsPerBatchMax, recordsPerLinkMax));
     const links = await this.#makeLinks(tx, runs);
     if (links.length > 0) await tx.run(insertSeals(links));
-    return runs.reduce((sum, { records }) => sum + records, 0);
+    return {
+      records: runs.reduce((sum, { records }) => sum + records, 0),
+      through: Math.max(after, ...runs.map(({ last_sequence }) => last_sequence)),
+    };
   }
 
-  /** What was sealed once is never sealed anew: a chain whose end was cut off must not be mended by us. */
+  /**
+   * An end that was cut off shows only here and in anchors: what follows is sealed anew. So it has to be after the store
+   * fell back to a standby that lagged behind, which looks the same.
+   */
   async #readSealedThrough(tx: Db): Promise<number> {
     const last = (await tx.row(sealedThrough()))?.last ?? 0;
     if (last < this.#sealedThrough)
-      this.#log.error({ sealed: this.#sealedThrough, found: last }, 'links of the audit record are missing');
-    this.#sealedThrough = Math.max(this.#sealedThrough, last);
-    return this.#sealedThrough;
+      this.#log.error(
+        { sealedThrough: this.#sealedThrough, foundThrough: last },
+        'links of the audit record that were there are missing: it was cut, or the database was set back',
+      );
+    return last;
   }
 
   async #makeLinks(tx: Db, runs: readonly RunRow[]): Promise<SealRow[]> {

@@ -154,9 +154,27 @@ export function lastRemoval(tenantId: string) {
     from audit_removals where tenant_id = ${tenantId} order by position desc limit 1`;
 }
 
-export function countRecordsAfter(tenantId: string, sequence: number) {
-  return sql<{ records: number }>`
-    select count(*) as records from audit_records where tenant_id = ${tenantId} and sequence > ${sequence}`;
+export interface BehindRow {
+  /** Not sealed yet. */
+  unsealed: number;
+  /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
+  skipped: number;
+  first_sequence: number | null;
+  last_sequence: number | null;
+  occurred_from: string | null;
+  occurred_to: string | null;
+}
+
+/** What a tenant has behind the last link of its chain. */
+export function recordsBehind(tenantId: string, sequence: number) {
+  return sql<BehindRow>`
+    select count(*) filter (where not is_skipped) as unsealed, count(*) filter (where is_skipped) as skipped,
+      min(sequence) filter (where is_skipped) as first_sequence, max(sequence) filter (where is_skipped) as last_sequence,
+      min(occurred_at) filter (where is_skipped) as occurred_from, max(occurred_at) filter (where is_skipped) as occurred_to
+    from (
+      select sequence, occurred_at, sequence < (select coalesce(max(last_sequence), 0) from audit_seals) as is_skipped
+      from audit_records where tenant_id = ${tenantId} and sequence > ${sequence}
+    ) behind`;
 }
 
 /**

@@ -2,22 +2,25 @@ import type { Db, Pool } from '@baton/kernel/db';
 import type { AuditKey } from './audit-key.ts';
 import { chainStart, type Head, linkHmac, recordsPerLinkMax, recordsProblem, removalHmac } from './chain.ts';
 import {
+  type BehindRow,
   type ContentRow,
   contentOf,
-  countRecordsAfter,
   findSeal,
   lastRemoval,
   readOneMoment,
+  recordsBehind,
   type SealRow,
   sealsAfter,
   tenantAfter,
 } from './seals.sql.ts';
 
-/** What is wrong at one place of a chain. Sequences and instants say which records it is about. */
+type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
+
+/** What is wrong at one place of a chain. */
 export interface ChainProblem {
   readonly position: number;
-  readonly sequences: readonly [first: number, last: number];
-  readonly times: readonly [from: string, to: string];
+  /** Which records it is about; undefined when nothing is left that tells. */
+  readonly place: Place | undefined;
   readonly what: string;
 }
 
@@ -88,8 +91,8 @@ async function verifyChain(
       const found = await tx.row(findSeal(tenantId, saved.position));
       if (found?.hmac !== saved.hmac) walk.missSaved(saved, found);
     }
-    const behind = await tx.row(countRecordsAfter(tenantId, walk.last?.last_sequence ?? 0));
-    return walk.report(tenantId, behind?.records ?? 0);
+    const behind = await tx.row(recordsBehind(tenantId, walk.last?.last_sequence ?? 0));
+    return walk.report(tenantId, behind as BehindRow);
   });
 }
 
@@ -152,13 +155,18 @@ class ChainWalk {
     this.#find(saved.position, place, `the link ${what}`);
   }
 
-  report(tenantId: string, unsealed: number): ChainReport {
+  report(tenantId: string, behind: BehindRow): ChainReport {
+    if (behind.skipped > 0) {
+      const many = `${behind.skipped} ${behind.skipped === 1 ? 'record is' : 'records are'}`;
+      const what = `${many} added behind the chain, or the links of them are removed`;
+      this.#find((this.last?.position ?? 0) + 1, behind as Place, what);
+    }
     return {
       tenantId,
       links: this.#links,
       records: this.#records,
       removed: this.#removed,
-      unsealed,
+      unsealed: behind.unsealed,
       head: {
         position: this.last?.position ?? chainStart.position,
         hmac: this.last?.hmac ?? chainStart.hmac,
@@ -188,21 +196,9 @@ class ChainWalk {
     this.#find(next.position - missing, place, what);
   }
 
-  #find(
-    position: number,
-    place: Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'> | undefined,
-    what: string,
-  ): void {
-    if (this.#problems.length === problemsMax) {
-      this.#more += 1;
-      return;
-    }
-    this.#problems.push({
-      position,
-      sequences: [place?.first_sequence ?? 0, place?.last_sequence ?? 0],
-      times: [place?.occurred_from ?? '', place?.occurred_to ?? ''],
-      what,
-    });
+  #find(position: number, place: Place | undefined, what: string): void {
+    if (this.#problems.length < problemsMax) this.#problems.push({ position, place, what });
+    else this.#more += 1;
   }
 }
 

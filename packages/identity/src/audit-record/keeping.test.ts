@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { made, makeBearer } from '../testing/objects.ts';
+import { makeFile, makeKey, tamper } from './testing/records.ts';
+
+const waitMsMax = 15_000;
+
+let identity: TestIdentity;
+let other: TestIdentity;
+let keys: Awaited<ReturnType<typeof makeKey>>;
+before(async () => {
+  keys = await makeKey();
+  identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_AUDIT_KEY_FILE: keys.file,
+  });
+  other = await identity.another();
+});
+after(() => identity.close());
+
+async function untilSealed(tenantId: string): Promise<number> {
+  for (const began = Date.now(); ; ) {
+    const row = await identity.pool.row<{ written: number; sealed: number }>(sql`
+      select (select count(*) from audit_records where tenant_id = ${tenantId}) as written,
+        (select coalesce(sum(records), 0) from audit_seals where tenant_id = ${tenantId}) as sealed`);
+    if (row !== undefined && row.written === row.sealed) return row.sealed;
+    assert.ok(Date.now() - began < waitMsMax, JSON.stringify(row));
+    await pause(50);
+  }
+}
+
+async function runVerify(...args: string[]): Promise<{ code: number; out: string }> {
+  const main = join(import.meta.dirname, '../main.ts');
+  const child = spawn(process.execPath, [main, 'audit', 'verify', ...args], {
+    env: { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: keys.file },
+  });
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (out += chunk));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out };
+}
+
+describe('a running identity', () => {
+  test('seals what its requests and its exchanges leave, and the command finds it whole, then broken', async () => {
+    const { tenantId, token } = await makeBearer(identity);
+    const body = { token, audience: 'control-plane' };
+    for (let round = 0; round < 5; round += 1)
+      for (const process of [identity, other])
+        await made(process.request('POST', '/api/v1/platform-access-tokens:exchange', { body }));
+    assert.equal(await untilSealed(tenantId), 14);
+    const whole = await runVerify();
+    assert.match(whole.out, new RegExp(`^${tenantId}: whole, \\d+ links, 14 records, head`, 'm'));
+    assert.equal(whole.code, 0);
+
+    await tamper(
+      identity.pool,
+      sql`update audit_records set outcome = 'denied'
+        where tenant_id = ${tenantId} and action = 'platform_access_tokens.exchange'`,
+    );
+    const broken = await runVerify('--tenant', tenantId);
+    assert.match(broken.out, new RegExp(`^${tenantId}: BROKEN[^]*: a record is changed\n`));
+    assert.equal(broken.code, 1);
+    assert.equal((await runVerify('--what')).code, 2);
+  });
+
+  test('tells the log where the chains end, and never the key', async () => {
+    for (const began = Date.now(); !identity.logged.join('').includes('anchor'); await pause(50))
+      assert.ok(Date.now() - began < waitMsMax);
+    const secret = keys.key.secret.toString();
+    const seals = await identity.pool.rows({ text: 'select t::text as row from audit_seals t', values: [] });
+    assert.ok(!JSON.stringify([identity.logged, seals]).includes(secret));
+  });
+
+  test('warns once when no key is given, and refuses one that is too short or not there', async () => {
+    const keyless = await identity.another({ IAM_AUDIT_KEY_FILE: '' });
+    assert.equal(keyless.logged.join('').match(/IAM_AUDIT_KEY_FILE is not set/g)?.length, 1);
+    assert.equal(identity.logged.join('').match(/IAM_AUDIT_KEY_FILE is not set/g), null);
+    await assert.rejects(identity.another({ IAM_AUDIT_KEY_FILE: makeFile('x'.repeat(31)) }), {
+      message:
+        'The audit key (IAM_AUDIT_KEY_FILE) has less than 32 characters: fill the file with random text.',
+    });
+    await assert.rejects(identity.another({ IAM_AUDIT_KEY_FILE: '/nowhere/key' }), {
+      message: 'The file of the audit key (IAM_AUDIT_KEY_FILE) can not be read.',
+    });
+  });
+});
