@@ -116,6 +116,7 @@ function decidedSettings(
     IAM_BOOTSTRAP_TOKEN: secrets.iamBootstrapToken,
     IAM_SIGNING_KEY_FILE: secrets.signingKeyFile,
     IAM_SIGNING_KEY_ID: secrets.signingKeyId,
+    IAM_AUDIT_KEY_FILE: secrets.auditKeyFile,
     IAM_PUBLIC_URL: urls.publicUrl,
     IAM_ISSUER: issuer,
     IAM_OUTBOUND_ALLOWED_HOSTS: allowedHosts,

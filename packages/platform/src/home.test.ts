@@ -107,8 +107,9 @@ test('secrets and the signing key are made once, for their owner only', async ()
   const home = openHome(folder.path);
   const first = await ensureSecrets(home);
   assert.deepEqual(await ensureSecrets(home), first);
-  for (const name of ['iam-bootstrap-token', 'cp-bootstrap-token', 'signing-key.pem'])
+  for (const name of ['iam-bootstrap-token', 'cp-bootstrap-token', 'signing-key.pem', 'audit-key'])
     assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
   assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
   assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
+  assert.match(readFileSync(first.auditKeyFile, 'utf8'), /^[\w-]{43}\n$/);
 });

@@ -11,6 +11,8 @@ export interface Secrets {
   readonly signingKeyFile: string;
   /** The key's thumbprint (RFC 7638): it changes with the key and with nothing else. */
   readonly signingKeyId: string;
+  /** Path of the key that seals the audit record. */
+  readonly auditKeyFile: string;
 }
 
 const signingKeyBits = 3072;
@@ -18,11 +20,14 @@ const signingKeyBits = 3072;
 /** Makes what is missing; each file is written whole and is readable for its owner only. */
 export async function ensureSecrets(home: Home): Promise<Secrets> {
   const signingKeyFile = home.path('secrets', 'signing-key.pem');
+  const auditKeyFile = home.path('secrets', 'audit-key');
+  ensureToken(auditKeyFile);
   return {
     iamBootstrapToken: ensureToken(home.path('secrets', 'iam-bootstrap-token')),
     cpBootstrapToken: ensureToken(home.path('secrets', 'cp-bootstrap-token')),
     signingKeyFile,
     signingKeyId: thumbprint(readPrivateFile(signingKeyFile) ?? (await makeSigningKey(signingKeyFile))),
+    auditKeyFile,
   };
 }
 
