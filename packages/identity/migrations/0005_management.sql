@@ -19,14 +19,14 @@ create table journal_floor (
 );
 insert into journal_floor default values;
 
--- The journal lets go of nothing but its oldest events, and only to who says how many days they are to be kept, in its
--- own transaction, after it has raised the floor over them: they can't vanish without readers being told.
+-- The journal lets go of its oldest events only: of what is older than a transaction says in `baton.journal_kept_since`,
+-- and than a day, and lies at or below the floor, so that none vanishes without readers being told. Everything else is
+-- refused as before.
 create function refuse_event_change() returns trigger language plpgsql as $$
-declare
-  retention_days integer := nullif(current_setting('baton.journal_retention_days', true), '')::integer;
 begin
-  if tg_op = 'DELETE' and retention_days >= 1
-    and old.occurred_at < now() - make_interval(days => retention_days)
+  if tg_op = 'DELETE'
+    and old.occurred_at < nullif(current_setting('baton.journal_kept_since', true), '')::timestamptz
+    and old.occurred_at < now() - interval '1 day'
     and old.sequence <= (select floor from journal_floor)
   then
     return old;

@@ -15,6 +15,7 @@ import { endpoints } from './endpoints.ts';
 import { measureService } from './gauges.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { JournalWatch, measureWatch } from './journal/journal-watch.ts';
+import { startJournalRetention } from './journal/retention.ts';
 import { ProviderKeys } from './identity-providers/provider-keys.ts';
 import { OutboundClient } from './outbound/outbound.ts';
 import { createPresentedLookup } from './platform-access-tokens/presented-lookup.ts';
@@ -109,6 +110,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const stopMetrics = await serveMetrics(registry, settings);
   const stopSweep = startStalenessSweep(pool, log);
   const stopAudit = keepAuditRecord(pool, auditKey, settings, log);
+  const stopRetention = startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS });
   const stopNotes = startKeyUseNotes(signingKeys, pool, log);
   let reloading = Promise.resolve();
   const requests = drainable(app.routing);
@@ -131,6 +133,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       await stopMetrics();
       await app.close();
       await ledger.idle();
+      await stopRetention();
       await stopAudit();
       await pool.close();
     },

@@ -173,6 +173,12 @@ export const settingTable = {
     unit: 'days',
     doc: 'How long audit records are kept; 0 keeps them for ever. With a key only sealed ones are removed, and their seals stay.',
   }),
+  IAM_JOURNAL_RETENTION_DAYS: integer({
+    default: 0,
+    max: 36_500,
+    unit: 'days',
+    doc: 'How long events stay in the journal; 0 keeps them for ever. Readers that start below the last removed event are answered 410.',
+  }),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience of access tokens that SCIM accepts.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must carry.' }),
   IAM_SCIM_MAX_PAGE_SIZE: integer({
