@@ -149,6 +149,7 @@ describe('POST …/identity-providers', () => {
       'https://user@login.example',
       'https://login example',
       'https://login.example:port',
+      'https://login.example/größe',
     ]) {
       const { status, body } = await register({ ...wanted, issuer });
       assert.deepEqual([status, body], [422, { detail: 'invalid_issuer' }], issuer);

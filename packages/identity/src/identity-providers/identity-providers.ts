@@ -132,12 +132,14 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 
 /**
  * An issuer without the slashes at its end.
- * @throws Refusal `invalid_issuer` for what isn't an http(s) address, or has a query, a fragment or a user
+ * @throws Refusal `invalid_issuer` for what isn't an http(s) address, or has a query, a fragment, a user or letters
+ * beyond ASCII
  */
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');
   const isIssuer = /^https?:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?$/.test(stripped) && URL.canParse(stripped);
-  if (!isIssuer) fail('invalid_issuer');
+  // An address has no other letters; with them, issuer and subject could be too long for their index.
+  if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
 }
 

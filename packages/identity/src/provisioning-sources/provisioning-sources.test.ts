@@ -182,6 +182,8 @@ describe('provisioning tokens', () => {
     assert.equal(again.headers.get('idempotency-replayed'), 'true');
     const other = await identity.post(path, { name: 'other' }, key);
     assert.deepEqual([other.status, other.body.detail], [409, 'idempotency_key_reused']);
+    const blank = await identity.post(path, { name: 'x' }, { 'idempotency-key': ' ' });
+    assert.deepEqual([blank.status, blank.body.detail[0].loc], [422, ['header', 'Idempotency-Key']]);
     const long = await identity.post(path, { name: 'x' }, { 'idempotency-key': 'k'.repeat(201) });
     assert.equal(long.status, 422);
     const third = await identity.post(path, { name: 'third' });

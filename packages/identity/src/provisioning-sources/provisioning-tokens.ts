@@ -109,14 +109,16 @@ export async function endProvisioningToken(
   });
 }
 
+/** The Idempotency-Key, if there is one; a blank one is refused, because whoever sends it counts on it. */
 function readKey({ headers }: Context): string | null {
   const header = headers['idempotency-key'];
-  const key = typeof header === 'string' ? header.trim() : '';
-  if (key.length > idempotencyKeyLengthMax) {
-    const message = `must have at most ${idempotencyKeyLengthMax} characters`;
-    throw new InvalidRequest([{ in: 'header', path: ['Idempotency-Key'], type: 'too_big', message }]);
+  if (typeof header !== 'string') return null;
+  const key = header.trim();
+  if (key === '' || key.length > idempotencyKeyLengthMax) {
+    const message = `must have 1 to ${idempotencyKeyLengthMax} characters`;
+    throw new InvalidRequest([{ in: 'header', path: ['Idempotency-Key'], type: 'invalid', message }]);
   }
-  return key === '' ? null : key;
+  return key;
 }
 
 function issuanceView(row: ProvisioningTokenRow) {
