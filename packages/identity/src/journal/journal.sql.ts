@@ -53,9 +53,12 @@ export interface EventQuery {
   type?: string | undefined;
 }
 
+/** An event, or none; with the sequence of the last one that was removed. */
+export type FoundRow = (EventRow | { sequence: null }) & { floor: number };
+
 /** As the journal is now: with the floor at the same moment, also where no event is found. */
 export function eventsAfter({ after, tenantId, type }: EventQuery, settled: number, rowsMax: number) {
-  return sql<(EventRow | { sequence: null }) & { floor: number }>`
+  return sql<FoundRow>`
     select found.*, journal_floor.floor
     from journal_floor left join lateral (
       select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at

@@ -1,7 +1,13 @@
 import type { Db } from '@baton/kernel/db';
 import type { Context } from '../context.ts';
 import { fail } from '../service.ts';
-import { type EventQuery, type EventRow, eventsAfter, settledSequence } from './journal.sql.ts';
+import {
+  type EventQuery,
+  type EventRow,
+  eventsAfter,
+  type FoundRow,
+  settledSequence,
+} from './journal.sql.ts';
 
 export interface EventPage {
   items: EventRow[];
@@ -33,9 +39,16 @@ async function readPage(
   const rows = await db.rows(eventsAfter(query, settled, limit + 1));
   const floor = rows[0]?.floor ?? 0;
   if (after < floor) fail('journal_truncated', {}, { headers: { 'journal-floor': String(floor) } });
-  const found = rows.flatMap(({ floor: _, ...row }) => (row.sequence === null ? [] : [row as EventRow]));
+  const found = rows.flatMap(eventOf);
   const items = found.slice(0, limit);
   const last = items.at(-1);
   const hasMore = found.length > limit && last !== undefined;
   return { page: { items, next_after: hasMore ? last.sequence : null }, settled };
+}
+
+/** The row of the floor alone is no event. */
+function eventOf(row: FoundRow): EventRow[] {
+  if (row.sequence === null) return [];
+  const { floor: _, ...event } = row;
+  return [event];
 }

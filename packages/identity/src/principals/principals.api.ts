@@ -11,6 +11,7 @@ import {
   PrincipalKind,
   principalUpdated,
 } from './principals.events.ts';
+import type { MemberRow } from './principals.sql.ts';
 import {
   createPrincipal,
   disablePrincipal,
@@ -69,7 +70,7 @@ export const list = endpoint({
   async handle({ params, query }, { db }) {
     const rows = await listPrincipals(db, { ...query, tenantId: params.tenantId });
     const { page, next } = pages.cut(rows, query.limit, ({ joined_at }) => joined_at);
-    return { items: page.map(({ joined_at: _, ...principal }) => principal), next_after: next };
+    return { items: page.map(principalOf), next_after: next };
   },
 });
 
@@ -127,3 +128,9 @@ export const disable = endpoint({
 });
 
 export const principalsApi = [create, list, read, change, disable, enable];
+
+/** A row of the list: when the principal joined is not shown. */
+function principalOf(row: MemberRow) {
+  const { joined_at: _, ...principal } = row;
+  return principal;
+}

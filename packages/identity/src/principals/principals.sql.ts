@@ -86,6 +86,10 @@ export function findDirectoryUsers(principalId: string) {
     where u.principal_id = ${principalId} and s.status = 'active'`;
 }
 
+export interface MemberRow extends PrincipalRow {
+  joined_at: string;
+}
+
 export interface PrincipalFilter extends CreatedPage {
   tenantId: string;
   kind: PrincipalKind | undefined;
@@ -94,7 +98,7 @@ export interface PrincipalFilter extends CreatedPage {
 
 /** In the order in which they became members. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
-  return sql<PrincipalRow & { joined_at: string }>`
+  return sql<MemberRow>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
     from memberships m join principals p on p.id = m.principal_id
     where m.tenant_id = ${tenantId} and m.status = 'active'
