@@ -1,6 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { Settings } from '../config.ts';
 import type { PresentedToken } from '../secrets.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { answersByPlace, SharedStatement } from '../token-exchange/shared-statement.ts';
 import { findPresented, type PresentedRow } from './presented.sql.ts';
 
@@ -9,11 +10,17 @@ export interface PresentedQuestion extends PresentedToken {
   readonly audience: string | null;
 }
 
-/** What is known of presented tokens: one read for all that are presented at the same time. */
+/**
+ * What is known of presented tokens: one read for all that are presented at the same time, or while the signers have
+ * enough to do.
+ */
 export type PresentedLookup = SharedStatement<PresentedQuestion, PresentedRow | undefined>;
 
-export function createPresentedLookup(db: Db, settings: Settings): PresentedLookup {
-  return new SharedStatement((questions) => lookUpPresented(db, settings, questions));
+export function createPresentedLookup(db: Db, settings: Settings, signingKeys: SigningKeys): PresentedLookup {
+  return new SharedStatement(
+    (questions) => lookUpPresented(db, settings, questions),
+    () => signingKeys.whenFree(),
+  );
 }
 
 /** The same at once, for a command in its own transaction: there it must not wait for a second connection. */

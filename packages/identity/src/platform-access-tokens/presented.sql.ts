@@ -29,6 +29,9 @@ export interface PresentedRow {
 /**
  * Everything that exchanges look at, in one read for all that happen at the same time; `place` is that of its question, from 1.
  * Secrets are compared by the program, in constant time.
+ *
+ * PostgreSQL must not see how many are asked, or it plans anew each time, which takes longer than the read: hence the
+ * subselects around the arrays. `limit 1` holds every table to its index, however few rows the plan was made for.
  */
 export function findPresented(questions: readonly PresentedQuestion[], useIntervalSeconds: number) {
   return sql<PresentedRow>`
@@ -44,12 +47,17 @@ export function findPresented(questions: readonly PresentedQuestion[], useInterv
       a.allowed_scopes,
       c.last_used_at is null or c.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
       floor(extract(epoch from now()))::bigint as now_seconds
-    from unnest(${questions.map(({ publicPrefix }) => publicPrefix)}::text[],
-      ${questions.map(({ kind }) => kind)}::text[], ${questions.map(({ audience }) => audience)}::text[])
+    from unnest((select ${questions.map(({ publicPrefix }) => publicPrefix)}::text[]),
+      (select ${questions.map(({ kind }) => kind)}::text[]),
+      (select ${questions.map(({ audience }) => audience)}::text[]))
       with ordinality as asked (public_prefix, kind, audience, place)
-    join platform_access_tokens c on c.public_prefix = asked.public_prefix and c.kind = asked.kind
-    join tenants t on t.id = c.tenant_id
-    join principals p on p.id = c.principal_id
-    left join memberships m on m.tenant_id = c.tenant_id and m.principal_id = c.principal_id
-    left join audiences a on a.tenant_id = c.tenant_id and a.key = asked.audience and a.status = 'active'`;
+    cross join lateral (
+      select * from platform_access_tokens where public_prefix = asked.public_prefix and kind = asked.kind limit 1) c
+    cross join lateral (select status from tenants where id = c.tenant_id limit 1) t
+    cross join lateral (select kind, display_name, status from principals where id = c.principal_id limit 1) p
+    left join lateral (
+      select status from memberships where tenant_id = c.tenant_id and principal_id = c.principal_id limit 1) m on true
+    left join lateral (
+      select allowed_scopes from audiences
+      where tenant_id = c.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }

@@ -54,7 +54,8 @@ export async function exchangeToken(context: Context, { token, audience, scopes 
 
   const scope = scopes.length === 0 ? scopeCeiling : scopes;
   const sessionId = randomUUID();
-  const accessToken = await signAccessToken(context, {
+  // Signed while it is recorded: whoever can't be signed for is refused before that (decision 0103).
+  const signing = signAccessToken(context, {
     tenantId: bearer.tenant_id,
     principalId: bearer.principal_id,
     principalKind: bearer.principal_kind,
@@ -67,10 +68,11 @@ export async function exchangeToken(context: Context, { token, audience, scopes 
     acr: bearer.acr,
   });
   const reason = `audience:${audience} session:${sessionId}`;
-  await ledger.record({
+  const recording = ledger.record({
     audit: auditDraft(context, auditOf(bearer, action, 'allowed', reason)),
     used: bearer.is_use_due ? ['platform_access_token', bearer.id] : undefined,
   });
+  const [accessToken] = await Promise.all([signing, recording]);
   counters.presented('pat', 'exchanged');
   const expiresIn = settings.IAM_TOKEN_TTL_SECONDS;
   return { accessToken, tokenType: 'Bearer' as const, expiresIn, audience, scope, sessionId };

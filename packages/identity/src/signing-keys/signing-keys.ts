@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, sign } from 'node:crypto';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { type JWTPayload, SignJWT } from 'jose';
+import type { JWTPayload } from 'jose';
 import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
 import {
@@ -19,6 +19,9 @@ import { type KeyNote, noteKeyUse, notePreviousKey, noteSigningKey } from './sig
  * every 30 seconds only.
  */
 const overlapMarginSeconds = 60;
+
+/** With fewer under way or waiting, a core could soon be idle. */
+const signaturesAheadMin = 4;
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
 class NoSigningKeyError extends Error {
@@ -50,6 +53,7 @@ export class SigningKeys {
   /** On the clock of `performance.now()`. */
   #previousEndsAtMs = 0;
   #waiting = 0;
+  #signersBusy: PromiseWithResolvers<void> | undefined;
   readonly #waitingMax: number;
 
   constructor(waitingMax: number) {
@@ -141,22 +145,42 @@ export class SigningKeys {
     return performance.now() < this.#previousEndsAtMs ? document : laterDocument;
   }
 
+  /** A promise of when the signers run short of work; undefined when they do now. */
+  whenFree(): Promise<void> | undefined {
+    if (this.#waiting < signaturesAheadMin) return undefined;
+    this.#signersBusy ??= Promise.withResolvers<void>();
+    return this.#signersBusy.promise;
+  }
+
   /**
-   * Signs an access token (RS256) off the event loop.
-   * @throws Refusal `unavailable` when too many wait already: a longer line would only answer later
+   * Signs an access token (RS256) off the event loop. Without a key, or when too many wait already, it throws at once:
+   * what returns a promise is on its way.
+   * @throws NoSigningKeyError; Refusal `unavailable`, because a longer line would only answer later
    */
-  async sign(claims: JWTPayload): Promise<string> {
+  sign(claims: JWTPayload): Promise<string> {
     const { kid, privateKey } = this.current();
     if (this.#waiting >= this.#waitingMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });
     this.#waiting += 1;
-    try {
-      return await new SignJWT(claims)
-        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid })
-        .sign(privateKey);
-    } finally {
-      this.#waiting -= 1;
-    }
+    const header = { alg: 'RS256', typ: 'at+jwt', kid };
+    const signed = `${base64urlOf(header)}.${base64urlOf(claims)}`;
+    return new Promise((done, failed) => {
+      sign('RSA-SHA256', Buffer.from(signed, 'latin1'), privateKey, (error, signature) => {
+        this.#waiting -= 1;
+        if (this.#waiting < signaturesAheadMin) this.#callForWork();
+        if (error === null) done(`${signed}.${signature.toString('base64url')}`);
+        else failed(error);
+      });
+    });
   }
+
+  #callForWork(): void {
+    this.#signersBusy?.resolve();
+    this.#signersBusy = undefined;
+  }
+}
+
+function base64urlOf(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
 function documentOf(published: readonly PublishedKey[]): KeyDocument {

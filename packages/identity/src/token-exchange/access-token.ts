@@ -19,11 +19,14 @@ export interface Grant {
   readonly acr?: string | null;
 }
 
-/** Signs the access token of a grant. It holds these claims and no others: consumers assert the exact set. */
-export async function signAccessToken(context: Context, grant: Grant): Promise<string> {
-  const { settings, signingKeys, counters } = context;
+/**
+ * Signs the access token of a grant. It holds these claims and no others: consumers assert the exact set.
+ * Without a key, or when too many signatures wait, it throws at once, before anything need be recorded.
+ * @throws NoSigningKeyError; Refusal `unavailable`
+ */
+export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {
   const started = performance.now();
-  const token = await signingKeys.sign({
+  const signing = signingKeys.sign({
     iss: settings.issuer,
     sub: grant.principalId,
     tenant_id: grant.tenantId,
@@ -39,7 +42,9 @@ export async function signAccessToken(context: Context, grant: Grant): Promise<s
     ...(grant.authTime != null && { auth_time: grant.authTime }),
     ...(grant.acr != null && { acr: grant.acr }),
   });
-  counters.signed((performance.now() - started) / 1000);
-  observer()?.made('access token', token);
-  return token;
+  return signing.then((token) => {
+    counters.signed((performance.now() - started) / 1000);
+    observer()?.made('access token', token);
+    return token;
+  });
 }

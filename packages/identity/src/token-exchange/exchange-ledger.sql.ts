@@ -4,7 +4,7 @@ import type { LedgerEntry } from './exchange-ledger.ts';
 /**
  * Audit rows and last uses in one statement. A row that somebody else holds is skipped: it is being used, rotated or
  * revoked at this moment, and waiting for it would hold up every other exchange (two processes could even wait for each
- * other).
+ * other). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
  */
 export function recordExchanges(entries: readonly LedgerEntry[]) {
   const idsUsed = (kind: string) => [
@@ -13,12 +13,12 @@ export function recordExchanges(entries: readonly LedgerEntry[]) {
   const drafts = JSON.stringify(entries.map(({ audit }, n) => ({ ...audit, n })));
   return sql`
     with token as materialized (
-      select id from platform_access_tokens where id = any (${idsUsed('platform_access_token')}::uuid[])
+      select id from platform_access_tokens where id = any ((select ${idsUsed('platform_access_token')}::uuid[])::uuid[])
       for no key update skip locked
     ), used_tokens as (
       update platform_access_tokens p set last_used_at = now() from token where p.id = token.id
     ), account as materialized (
-      select id from service_accounts where id = any (${idsUsed('service_account')}::uuid[])
+      select id from service_accounts where id = any ((select ${idsUsed('service_account')}::uuid[])::uuid[])
       for no key update skip locked
     ), used_accounts as (
       update service_accounts s set last_used_at = now() from account where s.id = account.id

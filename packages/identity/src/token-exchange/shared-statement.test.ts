@@ -4,35 +4,44 @@ import { Refusal } from '@baton/kernel/refusal';
 import { SharedStatement } from './shared-statement.ts';
 
 /** A statement that answers when the test says so, each entry with its double. */
-function startSlowStatement() {
+function startSlowStatement(busy?: () => Promise<void> | undefined) {
   const batches: { size: number; done(): void; failed(reason: Error): void }[] = [];
   const statement = new SharedStatement<number, number>(
     (entries) =>
       new Promise((done, failed) => {
         batches.push({ size: entries.length, done: () => done(entries.map((entry) => entry * 2)), failed });
       }),
+    busy,
   );
   return { batches, statement };
 }
 
-const turn = () => new Promise((done) => setImmediate(done));
+/** A statement starts at the end of a turn of the event loop, so it is under way after two. */
+async function turn() {
+  for (let turns = 0; turns < 2; turns += 1) await new Promise((done) => setImmediate(done));
+}
 
-test('calls that come while one is under way share the next one, and each gets its own answer', async () => {
+test('calls of one turn, and those that come while one is under way, share one, and each gets its own answer', async () => {
   const { batches, statement } = startSlowStatement();
   const answered: number[] = [];
-  const calls = Array.from({ length: 700 }, (_, entry) =>
-    statement.call(entry).then((answer) => answered.push(answer)),
-  );
+  const callFrom = (first: number, end: number) =>
+    Array.from({ length: end - first }, (_, entry) =>
+      statement.call(first + entry).then((answer) => answered.push(answer)),
+    );
   const sizes = () => batches.map(({ size }) => size);
+  const calls = callFrom(0, 2);
   await turn();
-  assert.deepEqual(sizes(), [1]);
+  assert.deepEqual(sizes(), [2]);
+  calls.push(...callFrom(2, 700));
+  await turn();
+  assert.deepEqual(sizes(), [2]);
   batches[0]?.done();
   await turn();
-  assert.deepEqual(answered, [0]);
-  assert.deepEqual(sizes(), [1, 500]);
+  assert.deepEqual(answered, [0, 2]);
+  assert.deepEqual(sizes(), [2, 500]);
   batches[1]?.done();
   await turn();
-  assert.deepEqual(sizes(), [1, 500, 199]);
+  assert.deepEqual(sizes(), [2, 500, 198]);
   batches[2]?.done();
   await Promise.all(calls);
   await statement.idle();
@@ -50,7 +59,9 @@ test('a failure is that of those who share the statement, and of nobody else', a
       (answer) => outcomes.push(`answered ${answer}`),
       () => outcomes.push(`failed ${entry}`),
     );
-  const [first, second] = [call(1), call(2)];
+  const first = call(1);
+  await turn();
+  const second = call(2);
   batches[0]?.done();
   await first;
   await turn();
@@ -65,15 +76,35 @@ test('a failure is that of those who share the statement, and of nobody else', a
 
 test('when too many wait, one more is refused with 503 and Retry-After', async () => {
   const { batches, statement } = startSlowStatement();
-  const calls = Array.from({ length: 10_001 }, (_, entry) => statement.call(entry));
+  const calls = Array.from({ length: 10_000 }, (_, entry) => statement.call(entry));
   await assert.rejects(
     statement.call(0),
     (error) =>
       error instanceof Refusal && error.code === 'unavailable' && error.headers['retry-after'] === '1',
   );
-  for (let batch = 0; batch < 21; batch += 1) {
-    batches[batch]?.done();
+  for (let batch = 0; batch < 20; batch += 1) {
     await turn();
+    batches[batch]?.done();
   }
-  assert.equal((await Promise.all(calls)).length, 10_001);
+  assert.equal((await Promise.all(calls)).length, 10_000);
+});
+
+test('while nobody could use the results, a batch gathers company: until somebody can, or 16 are together', async () => {
+  let use = Promise.withResolvers<void>();
+  const { batches, statement } = startSlowStatement(() => use.promise);
+  const calls: Promise<number>[] = [];
+  const call = async (entries: number) => {
+    for (let entry = 0; entry < entries; entry += 1) calls.push(statement.call(entry));
+    await turn();
+    return batches.map(({ size }) => size);
+  };
+  assert.deepEqual(await call(15), []);
+  assert.deepEqual(await call(1), [16]);
+  batches[0]?.done();
+  assert.deepEqual(await call(3), [16]);
+  use.resolve();
+  use = Promise.withResolvers();
+  assert.deepEqual(await call(0), [16, 3]);
+  batches[1]?.done();
+  assert.equal((await Promise.all(calls)).length, 19);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail } from '../service.ts';
 
 interface Waiting<Entry, Result> {
@@ -8,20 +9,30 @@ interface Waiting<Entry, Result> {
 
 const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
+/** So many are company enough: a larger batch saves next to nothing. */
+const gatheredEntriesMax = 16;
 
 /**
- * One statement for all who need it at the same time: while one is under way, the calls that come are the next batch.
- * A call on its own runs at once, so nobody waits for company; a busy service makes far fewer round trips. With the reads
- * of 16 connections shared, an exchange cost 0.11 instead of 0.20 ms of PostgreSQL and 0.12 instead of 0.22 ms of ours.
+ * One statement for all who need it at the same time: those who come in one turn of the event loop, or while one is
+ * under way. A call on its own runs at once, so nobody waits for company; a busy service makes far fewer round trips.
  */
 export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
+  readonly #busy: () => Promise<void> | undefined;
   readonly #waiting: Waiting<Entry, Result>[] = [];
   #working: Promise<void> | undefined;
+  #enough: (() => void) | undefined;
 
-  /** @param run answers a batch: the result of each entry at its place */
-  constructor(run: (entries: readonly Entry[]) => Promise<readonly Result[]>) {
+  /**
+   * @param run answers a batch: the result of each entry at its place
+   * @param busy a promise of when the results can be used, undefined for now: until then a small batch gathers company
+   */
+  constructor(
+    run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
+    busy: () => Promise<void> | undefined = () => undefined,
+  ) {
     this.#run = run;
+    this.#busy = busy;
   }
 
   /**
@@ -33,6 +44,7 @@ export class SharedStatement<Entry, Result> {
       fail('unavailable', {}, { headers: { 'retry-after': '1' } });
     return new Promise((done, failed) => {
       this.#waiting.push({ entry, done, failed });
+      if (this.#waiting.length >= gatheredEntriesMax) this.#enough?.();
       this.#working ??= this.#work();
     });
   }
@@ -49,6 +61,8 @@ export class SharedStatement<Entry, Result> {
 
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
+      await nextTurn();
+      await this.#gather();
       const batch = this.#waiting.splice(0, batchEntriesMax);
       try {
         const results = await this.#run(batch.map(({ entry }) => entry));
@@ -58,6 +72,15 @@ export class SharedStatement<Entry, Result> {
       }
     }
     this.#working = undefined;
+  }
+
+  async #gather(): Promise<void> {
+    const free = this.#busy();
+    if (free === undefined || this.#waiting.length >= gatheredEntriesMax) return;
+    const { promise: enough, resolve } = Promise.withResolvers<void>();
+    this.#enough = resolve;
+    await Promise.race([free, enough]);
+    this.#enough = undefined;
   }
 }
 

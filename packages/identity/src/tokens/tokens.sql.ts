@@ -19,7 +19,7 @@ export interface ClientRow {
 
 /**
  * Everything that exchanges look at, in one read for all that happen at the same time; `place` is that of its question,
- * from 1. Secrets are compared by the program, in constant time.
+ * from 1. Secrets are compared by the program, in constant time. The subselects and limits are those of `findPresented`.
  */
 export function findClients(questions: readonly ClientQuestion[], useIntervalSeconds: number) {
   return sql<ClientRow>`
@@ -33,11 +33,14 @@ export function findClients(questions: readonly ClientQuestion[], useIntervalSec
       a.allowed_scopes,
       s.last_used_at is null or s.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
       floor(extract(epoch from now()))::bigint as now_seconds
-    from unnest(${questions.map(({ clientId }) => clientId)}::text[],
-      ${questions.map(({ audience }) => audience)}::text[]) with ordinality as asked (client_id, audience, place)
-    join service_accounts s on s.client_id = asked.client_id
-    join tenants t on t.id = s.tenant_id
-    join principals p on p.id = s.principal_id
-    left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id
-    left join audiences a on a.tenant_id = s.tenant_id and a.key = asked.audience and a.status = 'active'`;
+    from unnest((select ${questions.map(({ clientId }) => clientId)}::text[]),
+      (select ${questions.map(({ audience }) => audience)}::text[])) with ordinality as asked (client_id, audience, place)
+    cross join lateral (select * from service_accounts where client_id = asked.client_id limit 1) s
+    cross join lateral (select status from tenants where id = s.tenant_id limit 1) t
+    cross join lateral (select status from principals where id = s.principal_id limit 1) p
+    left join lateral (
+      select status from memberships where tenant_id = s.tenant_id and principal_id = s.principal_id limit 1) m on true
+    left join lateral (
+      select allowed_scopes from audiences
+      where tenant_id = s.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }

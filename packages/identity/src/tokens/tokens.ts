@@ -37,7 +37,8 @@ async function exchangeUnlimited(context: Context, request: ClientExchangeReques
     ceiling.includes(scope) && allowed.includes(scope) && scope !== settings.IAM_PEOPLE_SCOPE;
   if (!scopes.every(isGrantable)) return refuse('scope_not_allowed', 'scope_not_allowed');
 
-  const accessToken = await signAccessToken(context, {
+  // Signed while it is recorded: whoever can't be signed for is refused before that (decision 0103).
+  const signing = signAccessToken(context, {
     tenantId: client.tenant_id,
     principalId: client.principal_id,
     principalKind: 'service_account',
@@ -46,10 +47,11 @@ async function exchangeUnlimited(context: Context, request: ClientExchangeReques
     scope: scopes,
     nowSeconds: client.now_seconds,
   });
-  await ledger.record({
+  const recording = ledger.record({
     audit: auditOf(context, client, 'allowed', `audience:${audience}`),
     used: client.is_use_due ? ['service_account', client.id] : undefined,
   });
+  const [accessToken] = await Promise.all([signing, recording]);
   counters.presented('client', 'exchanged');
   return { accessToken, tokenType: 'Bearer' as const, expiresIn: settings.IAM_TOKEN_TTL_SECONDS };
 }
