@@ -80,7 +80,9 @@ test('the journal shows what an unfinished writer holds back', async () => {
   assert.equal(await valueOf('iam_journal_unsettled_events'), 0);
 });
 
-test('a provider that does not give its keys is counted with their age until it does', async (t) => {
+test('a provider that does not give its keys is counted with their age until it does', {
+  timeout: 20_000,
+}, async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const { identity, valueOf } = await startMeasured();

@@ -219,7 +219,9 @@ describe('discovery', () => {
 });
 
 describe('a denied request', () => {
-  test('is recorded where the credential tells the tenant, the same one once a minute, and never a secret', async () => {
+  test('is recorded where the credential tells the tenant, the same one once a minute, and never a secret', {
+    timeout: 20_000,
+  }, async () => {
     const { tenantId, sourceId, account, token } = await makeProvisioning(identity, 'denied');
     const prefix = token.slice(9, 21);
     const agent = await makePrincipal(identity, tenantId);

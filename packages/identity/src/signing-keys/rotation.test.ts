@@ -167,7 +167,9 @@ describe('the previous key', () => {
   });
 });
 
-test('a use is noted every 30 seconds, and the time of the previous key is looked up then', async (t) => {
+test('a use is noted every 30 seconds, and the time of the previous key is looked up then', {
+  timeout: 20_000,
+}, async (t) => {
   const files = await makeFiles();
   await writeFile(files.current, testSigningKey());
   await writeFile(files.previous, otherKey);
