@@ -137,7 +137,11 @@ async function verify(
     say(`anchor ${through}: BROKEN, the chains up to here are not those that the log told of`);
   }
   const isWhole = sums.broken === 0 && lostAnchors === 0;
-  const extent = `${sums.tenants} tenants, ${sums.links} links, ${sums.records} records`;
+  const extent = [
+    counted(sums.tenants, 'tenant'),
+    counted(sums.links, 'link'),
+    counted(sums.records, 'record'),
+  ].join(', ');
   say(
     isWhole
       ? `The audit record is whole: ${extent}.`
@@ -152,12 +156,16 @@ async function verify(
 function lineOf({ tenantId, links, records, removed, unsealed, head, problems }: ChainReport): string {
   return [
     `${tenantId}: ${problems.length === 0 ? 'whole' : 'BROKEN'}`,
-    `${links} links`,
-    `${records} records`,
+    counted(links, 'link'),
+    counted(records, 'record'),
     ...(removed === 0 ? [] : [`${removed} removed by retention`]),
     ...(unsealed === 0 ? [] : [`${unsealed} not sealed yet`]),
     ...(links === 0 ? [] : [`head ${head.position} ${head.hmac}`]),
   ].join(', ');
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function problemLine({ position, place, what }: ChainProblem): string {

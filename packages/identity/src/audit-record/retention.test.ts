@@ -65,7 +65,7 @@ describe('retention', () => {
         `${tenantId}: whole, \\d+ links, 2 records, 5000 removed by retention, 1 not sealed yet, head`,
       ),
     );
-    assert.match(out, new RegExp(`${younger}: whole, 1 links, 10 records, head`));
+    assert.match(out, new RegExp(`${younger}: whole, 1 link, 10 records, head`));
   });
 
   test('what somebody else removed does not pass for it', async () => {

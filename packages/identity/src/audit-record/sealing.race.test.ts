@@ -139,7 +139,7 @@ test('a record with a low number that is committed late is sealed in its place, 
   });
   await sealer.seal();
   assert.deepEqual(await linksOf(), [{ records: 2 }]);
-  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 links, 2 records, head`));
+  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 2 records, head`));
 });
 
 test('a backlog is sealed in one go by whoever comes first, while the other leaves it alone', async () => {
@@ -165,5 +165,5 @@ test('a process that knows how far was sealed says so when the end of a chain is
   await addRecords(identity.pool, tenantId, 1);
   await sealer.seal();
   assert.match(logged.join(), /links of the audit record that were there are missing/);
-  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 links, 4 records, head`));
+  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 4 records, head`));
 });

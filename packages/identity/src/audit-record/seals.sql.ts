@@ -77,7 +77,11 @@ export interface ContentRow {
   content: string;
 }
 
-/** What the records of each range say, in the order of the ranges: all that a seal protects. */
+/**
+ * What the records of each range say, in the order of the ranges: all that a seal protects. Tenant and number are
+ * compared as pairs, which only the tenant's own index can do: by the primary key a range of a quiet tenant would be a
+ * walk through everybody's records.
+ */
 export function contentOf(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
   return sql<ContentRow>`
@@ -92,8 +96,8 @@ export function contentOf(ranges: readonly Range[]) {
           e'\n' order by a.sequence) as content
       from (
         select * from audit_records
-        where tenant_id = r.tenant_id and sequence > r.after and sequence <= r.through
-        order by sequence limit r.records + 1
+        where (tenant_id, sequence) > (r.tenant_id, r.after) and (tenant_id, sequence) <= (r.tenant_id, r.through)
+        order by tenant_id, sequence limit r.records + 1
       ) a
     ) found
     order by r.n`;

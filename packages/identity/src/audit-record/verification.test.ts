@@ -52,7 +52,7 @@ async function problemsOf({ tenantId, sequences }: Chain, ...args: string[]): Pr
   const { code, out } = await verify('--tenant', tenantId, ...args);
   const lines = out.split('\n').filter((line) => line.startsWith('  '));
   assert.equal(code, lines.length > 0 ? 1 : 0, out);
-  assert.match(out, lines.length > 0 ? /: BROKEN, [^]*BROKEN in 1 of 1 tenants/ : /: whole, /);
+  assert.match(out, lines.length > 0 ? /: BROKEN, [^]*BROKEN in 1 of 1 tenant/ : /: whole, /);
   const first = (sequences[0] ?? 0) - 1;
   return lines.map((line) => {
     assert.match(line, /, \d{4}-.*Z to \d{4}-.*Z: /);
@@ -76,7 +76,7 @@ describe('baton identity audit verify', () => {
       line ?? '',
       new RegExp(`^${tenantId}: whole, 3 links, 600 records, 2 not sealed yet, head 3 [0-9a-f]{64}$`),
     );
-    assert.equal(sum, 'The audit record is whole: 1 tenants, 3 links, 600 records.');
+    assert.equal(sum, 'The audit record is whole: 1 tenant, 3 links, 600 records.');
   });
 
   const second = 'link 2, sequences 257 to 513';
