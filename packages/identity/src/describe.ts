@@ -1,8 +1,10 @@
-import { openApi } from '@baton/kernel/openapi';
+import { openApi, type RefusalForm } from '@baton/kernel/openapi';
+import { InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
+import type { Operation } from '@baton/kernel/service';
 import { z } from 'zod';
 import { endpoints } from './endpoints.ts';
 import { errors } from './errors.ts';
-import { pipelineCodesOf } from './runtime.ts';
+import { pipelineCodesOf, renderAt } from './runtime.ts';
 
 const ErrorEnvelope = z.strictObject({
   detail: z.union([
@@ -19,6 +21,17 @@ const ErrorEnvelope = z.strictObject({
   ]),
 });
 
+/** RFC 7644, section 3.12. */
+const ScimErrorEnvelope = z.strictObject({
+  schemas: z.array(z.string()),
+  status: z.string(),
+  scimType: z.string().optional(),
+  detail: z.string(),
+});
+
+/** RFC 6749, section 5.2. */
+const OauthErrorEnvelope = z.strictObject({ error: z.string() });
+
 /** The OpenAPI description of identity. */
 export function describeApi(): object {
   return openApi(
@@ -30,6 +43,8 @@ export function describeApi(): object {
       basePath: '/api/v1',
       errors,
       errorSchema: ErrorEnvelope,
+      otherErrorSchemas: { ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope },
+      refusalOf,
       securitySchemes: {
         adminToken: {
           type: 'apiKey',
@@ -49,4 +64,25 @@ export function describeApi(): object {
     },
     endpoints,
   );
+}
+
+/** As the service itself would answer. */
+function refusalOf(endpoint: Operation, code: string): RefusalForm {
+  const { path } = endpoint;
+  const { status, headers } = renderAt(path, failureOf(endpoint, code));
+  const schema = path.startsWith('/scim/')
+    ? 'ScimError'
+    : path.startsWith('/oauth2/')
+      ? 'OauthError'
+      : 'Error';
+  return { status, schema, mediaType: headers?.['content-type'] ?? 'application/json' };
+}
+
+function failureOf({ auth }: Operation, code: string): Error {
+  if (code === 'invalid_request') return new InvalidRequest([]);
+  if (code === 'validation_error') return new UnstorableText('', 'nul_character');
+  if (code === 'internal_error') return new Error(code);
+  // Of an upstream token, not of a registration.
+  const isOfToken = code === 'invalid_issuer' && auth === 'presented';
+  return new Refusal(code, {}, isOfToken ? { status: 401 } : {});
 }

@@ -113,7 +113,10 @@ describe('every answer', () => {
       assert.deepEqual([status, body], [404, { detail: 'not_found' }], path);
     }
     const { status, body, headers } = await identity.request('DELETE', '/api/v1/tenants');
-    assert.deepEqual([status, body, headers.get('allow')], [405, { detail: 'method_not_allowed' }, 'POST, GET, HEAD']);
+    assert.deepEqual(
+      [status, body, headers.get('allow')],
+      [405, { detail: 'method_not_allowed' }, 'POST, GET, HEAD'],
+    );
   });
 
   test('finds a path whose colon is escaped, behind a name as behind an id', async () => {
@@ -181,7 +184,7 @@ describe('health', () => {
 });
 
 describe('the description', () => {
-  test('names every operation with its codes and events', async () => {
+  test('names every operation with its codes and events, in the form in which they are answered', async () => {
     const { status, body } = await identity.request('GET', '/openapi.json');
     assert.equal(status, 200);
     assert.deepEqual([body.info.title, body.info.version], ['IAM Service', '0.1.0']);
@@ -191,6 +194,20 @@ describe('the description', () => {
       body.paths['/api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens'].post;
     assert.ok(issue['x-errors'].includes('authentication_context_expired'));
     assert.deepEqual(issue['x-events'], [{ type: 'platform_access_token.issued', version: 1 }]);
+    const responsesOf = (path: string, method: string) => body.paths[path][method].responses;
+    const formOf = ({ content }: { content: Record<string, { schema: { $ref: string } }> }) =>
+      Object.entries(content).map(([type, { schema }]) => [type, schema.$ref.split('/').at(-1)]);
+    const scim = responsesOf('/scim/v2/Users', 'post');
+    assert.deepEqual(formOf(scim['400']), [['application/scim+json', 'ScimError']]);
+    assert.deepEqual([scim['422'], scim['415'] !== undefined], [undefined, true]);
+    assert.equal(responsesOf('/scim/v2/Users', 'get')['415'], undefined);
+    const standard = responsesOf('/oauth2/token', 'post');
+    assert.deepEqual(formOf(standard['400']), [['application/json', 'OauthError']]);
+    assert.deepEqual([standard['403'], standard['422']], [undefined, undefined]);
+    const signIn = responsesOf('/api/v1/tenants/{tenantId}/federation:authenticate', 'post');
+    assert.match(signIn['401'].description, /`invalid_issuer`/);
+    assert.doesNotMatch(signIn['422'].description, /`invalid_issuer`/);
+    assert.deepEqual(formOf(signIn['401']), [['application/json', 'Error']]);
     const page = await identity.request('GET', '/docs');
     assert.ok(page.status === 200 && String(page.body).includes('<html'));
   });

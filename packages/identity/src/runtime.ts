@@ -51,9 +51,11 @@ export const pipelineCodes: readonly ErrorCode[] = [
 
 /** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
+  const isPossible = (code: ErrorCode) =>
+    endpoint.body !== undefined || code !== 'scim_unsupported_media_type';
   return [
     ...(endpoint.auth === undefined ? (['unauthorized', 'rate_limited'] as const) : []),
-    ...(endpoint.auth === 'provisioning' ? provisioningCodes : []),
+    ...(endpoint.auth === 'provisioning' ? provisioningCodes.filter(isPossible) : []),
     ...(endpoint.body === undefined ? [] : (['request_too_large', 'validation_error'] as const)),
     'invalid_request',
     'internal_error',
@@ -109,12 +111,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     authorize: () => undefined,
     context: contextOf,
     beforeCommit: flushRecords,
-    render: (error, _requestId, path) =>
-      path.startsWith('/scim/')
-        ? renderScimError(error)
-        : path.startsWith('/oauth2/')
-          ? oauthError(renderError(error))
-          : renderError(error),
+    render: (error, _requestId, path) => renderAt(path, error),
   };
 
   function contextOf(call: Call<Caller>, db: Db): Context {
@@ -141,6 +138,12 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       audits: [],
     };
   }
+}
+
+/** A failure in the envelope of what was asked for: SCIM and OAuth 2.0 have their own. */
+export function renderAt(path: string, error: unknown): RenderedError {
+  if (path.startsWith('/scim/')) return renderScimError(error);
+  return path.startsWith('/oauth2/') ? oauthError(renderError(error)) : renderError(error);
 }
 
 /** The error envelope (contract, 1.8 to 1.13): a code, or the list of what is wrong with the form of a request. */

@@ -9,13 +9,24 @@ export interface ApiDescription {
   description: string;
   basePath: string;
   errors: ErrorTable;
-  /** The form of every error answer. */
+  /** The form of every error answer, but those that `refusalOf` names another one for. */
   errorSchema: z.ZodType;
+  /** Other forms of error answers, by name. */
+  otherErrorSchemas?: Record<string, z.ZodType>;
+  /** How an endpoint answers a code, where that is not as the table of errors has it. */
+  refusalOf?(endpoint: Operation, code: string): RefusalForm | undefined;
   /** How the credential of an endpoint travels, by `auth`; `default` for the usual one. */
   securitySchemes: Record<string, object>;
   securityOf(endpoint: Operation): string | undefined;
   /** The codes that the pipeline itself may answer at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
+}
+
+export interface RefusalForm {
+  readonly status: number;
+  /** `Error`, or a name among `otherErrorSchemas`. */
+  readonly schema: string;
+  readonly mediaType: string;
 }
 
 /** OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. */
@@ -33,7 +44,12 @@ export function openApi(api: ApiDescription, endpoints: readonly Operation[]): o
     servers: [{ url: './' }],
     paths,
     components: {
-      schemas: { Error: jsonSchema(api.errorSchema, 'output') },
+      schemas: Object.fromEntries(
+        Object.entries({ Error: api.errorSchema, ...api.otherErrorSchemas }).map(([name, schema]) => [
+          name,
+          jsonSchema(schema, 'output'),
+        ]),
+      ),
       securitySchemes: api.securitySchemes,
     },
   };
@@ -127,23 +143,33 @@ function mediaTypeOf(schema: z.ZodType): string {
 
 function refusalsOf(
   api: ApiDescription,
-  { errors }: Operation,
+  endpoint: Operation,
   codes: readonly string[],
 ): Record<string, object> {
-  const answers = codes.flatMap((code) => {
-    const { status = 500, otherStatus } = api.errors[code] ?? {};
-    const statuses = otherStatus !== undefined && errors.includes(code) ? [status, otherStatus] : [status];
-    return statuses.map((status) => ({ code, status }));
-  });
+  const answers = codes.flatMap((code) => formsOf(api, endpoint, code).map((form) => ({ code, ...form })));
   return Object.fromEntries(
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [
       status,
       {
         description: group.map(({ code }) => `\`${code}\`: ${api.errors[code]?.when ?? ''}`).join('\n\n'),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        content: Object.fromEntries(
+          group.map(({ mediaType, schema }) => [
+            mediaType,
+            { schema: { $ref: `#/components/schemas/${schema}` } },
+          ]),
+        ),
       },
     ]),
   );
+}
+
+function formsOf(api: ApiDescription, endpoint: Operation, code: string): RefusalForm[] {
+  const own = api.refusalOf?.(endpoint, code);
+  if (own !== undefined) return [own];
+  const { status = 500, otherStatus } = api.errors[code] ?? {};
+  const hasBoth = otherStatus !== undefined && endpoint.errors.includes(code);
+  const statuses = hasBoth ? [status, otherStatus] : [status];
+  return statuses.map((one) => ({ status: one, schema: 'Error', mediaType: 'application/json' }));
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
