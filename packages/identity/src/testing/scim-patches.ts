@@ -1,0 +1,338 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import type { Shown } from './scim-filters.ts';
+
+/**
+ * Generated PATCH operations, each with what it makes of a document, written from RFC 7644 without a look at the
+ * program: values are well-formed, so none of them may be refused.
+ */
+
+export interface Step {
+  readonly operation: Shown;
+  /** Changes the document in place. */
+  readonly carryOut: (document: Shown) => void;
+}
+
+const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
+const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
+
+const anyOf = fc.constantFrom;
+const text = anyOf('a', 'b', 'Work', 'x@y', '', 'é');
+const setting = anyOf('add', 'Replace', 'ADD', 'replace');
+const removing = anyOf('remove', 'Remove');
+
+function written(name: string): fc.Arbitrary<string> {
+  return anyOf(name, name.toUpperCase(), `${coreUrn}:${name}`, `${coreUrn.toLowerCase()}:${name}`);
+}
+
+/** An operation with a path, or the same one without: its value is then an object with that one key. */
+function stepsOf(
+  path: fc.Arbitrary<string>,
+  op: fc.Arbitrary<string>,
+  value: unknown,
+  carryOut: Step['carryOut'],
+): fc.Arbitrary<Step> {
+  return fc.tuple(path, op, fc.boolean()).map(([name, verb, isPathless]) => {
+    if (value === undefined) return { operation: { op: verb, path: name }, carryOut };
+    return isPathless && !name.includes('[')
+      ? { operation: { op: verb, value: { [name]: value } }, carryOut }
+      : { operation: { op: verb, path: name, value }, carryOut };
+  });
+}
+
+/** A text, a part of something complex, or one of an extension: set, or taken away in three ways. */
+function single(path: fc.Arbitrary<string>, owner: readonly string[], name: string): fc.Arbitrary<Step> {
+  const take = (document: Shown) => {
+    const holder = owner.reduce<Shown | undefined>((part, key) => part?.[key], document);
+    if (holder === undefined) return;
+    delete holder[name];
+    for (let depth = owner.length; depth > 0; depth -= 1) {
+      const above = owner.slice(0, depth - 1).reduce<Shown>((part, key) => part[key], document);
+      const key = String(owner[depth - 1]);
+      if (Object.keys(above[key]).length === 0) delete above[key];
+    }
+  };
+  const put = (value: unknown) => (document: Shown) => {
+    let part = document;
+    for (const key of owner) {
+      part[key] ??= {};
+      part = part[key];
+    }
+    part[name] = value;
+  };
+  return fc.oneof(
+    { weight: 4, arbitrary: text.chain((value) => stepsOf(path, setting, value, put(value))) },
+    stepsOf(path, removing, undefined, take),
+    stepsOf(path, anyOf('replace'), null, take),
+  );
+}
+
+const active = anyOf<[unknown, boolean]>(
+  [true, true],
+  ['False', false],
+  ['true', true],
+  [false, false],
+).chain(([value, meant]) =>
+  stepsOf(written('active'), setting, value, (document) => {
+    document['active'] = meant;
+  }),
+);
+
+const manager = anyOf<unknown>('m', { value: 'm' }, [{ value: 'm' }], ['m']).chain((value) =>
+  stepsOf(anyOf(`${enterpriseUrn}:manager`), setting, value, (document) => {
+    document[enterpriseUrn] ??= {};
+    document[enterpriseUrn].manager = { ...document[enterpriseUrn].manager, value: 'm' };
+  }),
+);
+
+const name = anyOf<Shown>({ givenName: 'G' }, { familyName: 'F', GIVENNAME: 'H' }, { middleName: '' }).chain(
+  (value) =>
+    stepsOf(written('name'), setting, value, (document) => {
+      const { GIVENNAME: givenName = value['givenName'], ...rest } = value;
+      document['name'] = {
+        ...document['name'],
+        ...rest,
+        ...(givenName === undefined ? {} : { givenName }),
+      };
+    }),
+);
+
+const email = fc.record(
+  {
+    value: anyOf('a@x', 'b@x', 'c@x'),
+    type: anyOf('work', 'home', 'Work'),
+    display: text,
+    primary: fc.boolean(),
+  },
+  { requiredKeys: ['value'], noNullPrototype: true },
+);
+const emails = fc
+  .uniqueArray(email, { minLength: 1, maxLength: 3, comparator: isDeepStrictEqual })
+  .filter((list) => list.filter(({ primary }) => primary === true).length <= 1);
+const held = (document: Shown): Shown[] => document['emails'] ?? [];
+
+/** Leaves one primary: the last that this operation brought or made so, else the last. */
+function keep(document: Shown, before: readonly Shown[], after: readonly Shown[]): void {
+  const full = after.filter((element) => Object.keys(element).length > 0);
+  const primaries = full.filter(({ primary }) => primary === true);
+  const chosen = primaries.findLast((element) => !before.includes(element)) ?? primaries.at(-1);
+  const kept = full.map((element) =>
+    element['primary'] === true && element !== chosen ? { ...element, primary: false } : element,
+  );
+  if (kept.length === 0) delete document['emails'];
+  else document['emails'] = kept;
+}
+
+const lists: fc.Arbitrary<Step> = fc.oneof(
+  fc.tuple(emails, fc.boolean()).chain(([list, isBare]) =>
+    stepsOf(
+      written('emails'),
+      anyOf('add', 'Add'),
+      isBare && list.length === 1 ? list[0] : list,
+      (document) => {
+        const before = held(document);
+        const fresh = list.filter((one) => !before.some((other) => isDeepStrictEqual(one, other)));
+        keep(document, before, [...before, ...fresh]);
+      },
+    ),
+  ),
+  emails.chain((list) =>
+    stepsOf(written('emails'), anyOf('replace', 'Replace'), list, (document) => keep(document, [], list)),
+  ),
+  stepsOf(written('emails'), removing, undefined, (document) => void delete document['emails']),
+  // As Entra ID does for members: only those that are named.
+  email.map(
+    (one): Step => ({
+      operation: { op: 'Remove', path: 'emails', value: [{ value: one.value }] },
+      carryOut: (document) =>
+        keep(
+          document,
+          held(document),
+          held(document).filter(({ value }) => value !== one.value),
+        ),
+    }),
+  ),
+);
+
+const wantedType = anyOf('work', 'HOME', 'other');
+const isOfType = (type: string) => (element: Shown) =>
+  element['type'] !== undefined && String(element['type']).toLowerCase() === type.toLowerCase();
+
+/** `emails[type eq "work"]…`: what meets the filter is changed, and made where nothing does. */
+const filteredLists: fc.Arbitrary<Step> = wantedType.chain((type) => {
+  const path = (rest: string) =>
+    anyOf(`emails[type eq "${type}"]${rest}`, `Emails[TYPE EQ "${type}"]${rest}`);
+  const change = (part: Shown) => (document: Shown) => {
+    const before = held(document);
+    const after = before.some(isOfType(type))
+      ? before.map((element) => (isOfType(type)(element) ? { ...element, ...part } : element))
+      : [...before, { type, ...part }];
+    keep(document, before, after);
+  };
+  return fc.oneof(
+    text.chain((value) => stepsOf(path('.value'), setting, value, change({ value }))),
+    anyOf<[unknown, boolean]>(['True', true], [false, false]).chain(([sent, primary]) =>
+      stepsOf(path('.primary'), setting, sent, change({ primary })),
+    ),
+    email.chain((whole) => {
+      const { type: _, ...one } = whole;
+      return stepsOf(path(''), setting, one, change(one));
+    }),
+    stepsOf(path(''), removing, undefined, (document) => {
+      const before = held(document);
+      keep(
+        document,
+        before,
+        before.filter((element) => !isOfType(type)(element)),
+      );
+    }),
+    stepsOf(path('.display'), removing, undefined, (document) => {
+      const without = (element: Shown) => {
+        const { display: _, ...rest } = element;
+        return rest;
+      };
+      const before = held(document);
+      keep(
+        document,
+        before,
+        before.map((element) => (isOfType(type)(element) ? without(element) : element)),
+      );
+    }),
+  );
+});
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    single(written('title'), [], 'title'),
+    single(written('nickName'), [], 'nickName'),
+    single(written('name.givenName'), ['name'], 'givenName'),
+    single(anyOf(`${enterpriseUrn}:department`), [enterpriseUrn], 'department'),
+    single(anyOf(`${enterpriseUrn}:manager.value`), [enterpriseUrn, 'manager'], 'value'),
+    active,
+    manager,
+    name,
+    { weight: 4, arbitrary: lists },
+    { weight: 5, arbitrary: filteredLists },
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
+const paths = anyOf<unknown>(
+  undefined,
+  null,
+  '',
+  ' ',
+  1,
+  {},
+  'userName',
+  'active',
+  'title',
+  'name',
+  'name.givenName',
+  'emails',
+  'emails.value',
+  'emails[type eq "work"]',
+  'emails[type eq "work"].value',
+  'emails[primary eq true].type',
+  'emails[not (type pr)]',
+  'emails[value eq null]',
+  'emails[type eq "a" or type eq "b"].value',
+  'emails[]',
+  'addresses[type eq "home"].country',
+  'x509Certificates[value gt "A"]',
+  'photos',
+  'roles[primary eq "True"]',
+  enterpriseUrn,
+  coreUrn,
+  `${enterpriseUrn}:manager`,
+  `${enterpriseUrn}:manager.value`,
+  `${enterpriseUrn}:`,
+  'groups',
+  'id',
+  'externalId',
+  'schemas',
+  'meta',
+  'meta.version',
+  'password',
+  'emails[',
+  'nothing',
+  'urn:x',
+  '__proto__',
+  '__proto__.x',
+  'constructor.prototype',
+  'name.__proto__',
+  'emails[__proto__ pr].value',
+  `emails[${'('.repeat(20)}type pr${')'.repeat(20)}]`,
+  `emails[value eq "${'x'.repeat(3000)}"]`,
+  'emails[value eq "\\u0000"].type',
+  'emails[value eq "\\ud800"].type',
+  'title\u0000',
+  'é',
+);
+
+/** Keys that would reach a prototype if they were copied. */
+const poisoned: unknown = JSON.parse(
+  '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"G"},"emails":[{"__proto__":{"polluted":1},"value":"p"}]}',
+);
+
+const values = fc.oneof(
+  anyOf<unknown>(
+    undefined,
+    null,
+    '',
+    'x',
+    'True',
+    true,
+    1,
+    -0,
+    1e308,
+    [],
+    {},
+    [[]],
+    [null],
+    [{}],
+    'é\u0000',
+    '\ud800',
+    [{ value: 'a', primary: true }],
+    [{ value: 'b', type: 'work', primary: 'True' }],
+    { value: 'c' },
+    { givenName: 'G' },
+    { 'name.familyName': 'F' },
+    { active: 'False' },
+    { '__proto__.x': 1 },
+    poisoned,
+    { [enterpriseUrn]: { manager: ['m'] } },
+    { 'emails[type eq "work"].value': 'w' },
+    { 'emails[': 1 },
+    'x'.repeat(100_000),
+    Array.from({ length: 1001 }, (_, n) => ({ value: `v${n}` })),
+    [
+      { value: 'a', primary: true },
+      { value: 'b', primary: true },
+    ],
+    { userName: '' },
+    { userName: 'n' },
+  ),
+  fc.jsonValue({ maxDepth: 4 }),
+);
+const hostileOperation = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      op: anyOf<unknown>('add', 'Replace', 'remove', 'move', 1, null),
+      path: paths,
+      value: values,
+    }),
+  },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+);
+
+/** Bodies that a client should not send, most of them. */
+export const hostileOperations: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 30, arbitrary: fc.array(hostileOperation, { maxLength: 5 }) },
+  { weight: 2, arbitrary: fc.jsonValue() },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(hostileOperation, anyOf(999, 1000, 1001, 5000)).map(([one, n]) => Array(n).fill(one)),
+  },
+);
