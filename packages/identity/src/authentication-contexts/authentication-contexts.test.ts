@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
-import { made, makePrincipal, makeTenant } from '../testing/objects.ts';
+import { made, makeAudience, makePrincipal, makeTenant } from '../testing/objects.ts';
 import { auditOf, journalTypes, storeCounts } from '../testing/records.ts';
 
 describe('POST …/authentication-contexts', () => {
@@ -49,6 +49,25 @@ describe('POST …/authentication-contexts', () => {
       [audited?.action, audited?.resource_id, audited?.reason],
       ['authentication_contexts.record', body.id, `principal:${principalId} acr:urn:mfa`],
     );
+  });
+
+  test('counts in its own tenant only', async () => {
+    const [tenantId, elsewhere] = [await makeTenant(identity), await makeTenant(identity)];
+    const principalId = await makePrincipal(identity, tenantId, 'human');
+    await identity.pool.run(
+      sql`insert into memberships (tenant_id, principal_id) values (${elsewhere}, ${principalId})`,
+    );
+    await made(record(tenantId, principalId));
+    for (const [tenant, status] of [
+      [elsewhere, 403],
+      [tenantId, 201],
+    ] as const) {
+      await makeAudience(identity, tenant);
+      const path = `/tenants/${tenant}/principals/${principalId}/platform-access-tokens`;
+      const wanted = { name: 'x', audiences: ['control-plane'] };
+      const answer = await identity.post(path, wanted, { 'idempotency-key': tenant });
+      assert.equal(answer.status, status, JSON.stringify(answer.body));
+    }
   });
 
   test('null is as absent in what may be left out', async () => {
