@@ -7,8 +7,11 @@ export interface KeyNote {
   needed_seconds: number;
 }
 
-/** Notes which key signs under a name, and until when the tokens that it signs now may be live. */
-export function noteSigningKey(kid: string, thumbprint: string, neededSeconds: number) {
+/**
+ * Notes which key has a name, and until when tokens of it may be live. A key that signs is needed from now on; of one that
+ * signs no more, what is known stands, and one that is seen for the first time may just have signed.
+ */
+export function noteKey(kid: string, thumbprint: string, neededSeconds: number, isSigning: boolean) {
   return sql<KeyNote>`
     with former as (
       select thumbprint from signing_keys where kid = ${kid}
@@ -18,25 +21,9 @@ export function noteSigningKey(kid: string, thumbprint: string, neededSeconds: n
       on conflict (kid) do update set thumbprint = excluded.thumbprint,
         first_seen_at =
           case when signing_keys.thumbprint = excluded.thumbprint then signing_keys.first_seen_at else now() end,
-        needed_until = greatest(signing_keys.needed_until, excluded.needed_until)
-      returning needed_until
-    )
-    select former.thumbprint as former_thumbprint,
-      extract(epoch from noted.needed_until - now())::float8 as needed_seconds
-    from noted left join former on true`;
-}
-
-/** The same of a key that signs no more: what is known of it stands, and one that is seen for the first time may just have signed. */
-export function notePreviousKey(kid: string, thumbprint: string, neededSeconds: number) {
-  return sql<KeyNote>`
-    with former as (
-      select thumbprint from signing_keys where kid = ${kid}
-    ), noted as (
-      insert into signing_keys (kid, thumbprint, needed_until)
-      values (${kid}, ${thumbprint}, now() + make_interval(secs => ${neededSeconds}))
-      on conflict (kid) do update set thumbprint = excluded.thumbprint,
-        needed_until = case when signing_keys.thumbprint = excluded.thumbprint
-          then coalesce(signing_keys.needed_until, excluded.needed_until) else excluded.needed_until end
+        needed_until = case when ${isSigning} or signing_keys.thumbprint <> excluded.thumbprint
+          then greatest(signing_keys.needed_until, excluded.needed_until)
+          else coalesce(signing_keys.needed_until, excluded.needed_until) end
       returning needed_until
     )
     select former.thumbprint as former_thumbprint,

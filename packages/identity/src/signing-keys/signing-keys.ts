@@ -12,7 +12,7 @@ import {
   type SigningKey,
   SigningKeyError,
 } from './signing-key.ts';
-import { type KeyNote, noteKeyUse, notePreviousKey, noteSigningKey } from './signing-keys.sql.ts';
+import { type KeyNote, noteKey, noteKeyUse } from './signing-keys.sql.ts';
 
 /**
  * How long a key is published after its last token has ended. It covers the clocks of consumers, and that a use is noted
@@ -81,8 +81,8 @@ export class SigningKeys {
     // The key that signs until now may become the previous one: its last use is now.
     await this.noteUse(pool);
     const [note, previousNote] = await pool.transaction(async (tx) => [
-      await tx.row(noteSigningKey(signing.kid, signing.thumbprint, neededSeconds)),
-      previous && (await tx.row(notePreviousKey(previous.kid, previous.thumbprint, neededSeconds))),
+      await tx.row(noteKey(signing.kid, signing.thumbprint, neededSeconds, true)),
+      previous && (await tx.row(noteKey(previous.kid, previous.thumbprint, neededSeconds, false))),
     ]);
     const lasting = [signing, ...(next === undefined ? [] : [next])];
     this.#keys = {
