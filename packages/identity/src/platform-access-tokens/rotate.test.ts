@@ -189,6 +189,27 @@ describe('rivals', () => {
     }
   });
 
+  test('of an issue and a rotation with one key, one makes a token and the other is told that the key is used', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { tenantId, principalId, credential } = await makeBearer(identity);
+      const key = randomUUID();
+      const path = `/tenants/${tenantId}/principals/${principalId}/platform-access-tokens`;
+      const wanted = { name: 'x', audiences: ['control-plane'] };
+      const requests = [
+        () => identity.post(path, wanted, { 'idempotency-key': key }),
+        () => rotate(tenantId, credential.id, key),
+      ];
+      const first = round % 2;
+      const started = [requests[first]?.(), requests[1 - first]?.()];
+      const answers = await Promise.all(first === 0 ? started : started.reverse());
+      const outcomes = answers.map((answer) => (answer?.status === 201 ? 'made' : answer?.body.detail));
+      assert.deepEqual([...outcomes].sort(), ['idempotency_key_reused', 'made']);
+      // A rotation that lost leaves its token as it is.
+      const live = (await readAll(tenantId)).filter((one: { revokedAt: unknown }) => one.revokedAt === null);
+      assert.equal(live.length, outcomes[0] === 'made' ? 2 : 1);
+    }
+  });
+
   test('a revocation and a rotation at the same moment: one of them is first, and nothing is left between', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { tenantId, credential } = await makeBearer(identity);
