@@ -54,17 +54,25 @@ const commonTypes = ['platform_access_token', 'service_account'];
 
 /** Only what is asked for stands in the text, so that each search is planned for itself and finds its index. */
 export function searchAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
-  let query = build.selectFrom('audit_records').selectAll().orderBy('sequence', order).limit(rowsMax);
-  const { tenant_id: tenantId } = match;
-  if (tenantId === undefined || hasOwnIndex(match))
-    query = query.where('sequence', '>', above).where('sequence', '<', below);
-  // As pairs, which only the tenant's index can compare: a walk along the primary key looks cheap for a tenant that
-  // has most of the records, and is not when they are all at the other end.
-  else
-    query = query
-      .where(({ eb, refTuple, tuple }) => eb(refTuple('tenant_id', 'sequence'), '>', tuple(tenantId, above)))
-      .where(({ eb, refTuple, tuple }) => eb(refTuple('tenant_id', 'sequence'), '<', tuple(tenantId, below)));
-  for (const [column, value] of Object.entries(match) as [keyof AuditMatch, string | undefined][])
+  let query = build.selectFrom('audit_records').selectAll().limit(rowsMax);
+  const { tenant_id: tenantId, ...others } = match;
+  const hasEnd = (order === 'asc' ? to : from) !== undefined;
+  const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
+  // As pairs, which only the tenant's index can compare: a walk along the primary key looks cheap for a tenant that has
+  // most of the records, and is not when they are all at the other end. A walk by pairs ends with the tenant's records,
+  // not at the second pair, so it is not for a search that ends earlier.
+  query = isByTenant
+    ? query
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('tenant_id', 'sequence'), '>', tuple(tenantId, above)),
+        )
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('tenant_id', 'sequence'), '<', tuple(tenantId, below)),
+        )
+        .orderBy('tenant_id', order)
+        .orderBy('sequence', order)
+    : query.where('sequence', '>', above).where('sequence', '<', below).orderBy('sequence', order);
+  for (const [column, value] of Object.entries(isByTenant ? others : match) as [keyof AuditMatch, string?][])
     if (value !== undefined) query = query.where(column, '=', value);
   if (from !== undefined) query = query.where('occurred_at', '>=', from);
   if (to !== undefined) query = query.where('occurred_at', '<=', to);

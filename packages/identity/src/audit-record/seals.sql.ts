@@ -79,8 +79,8 @@ export interface ContentRow {
 
 /**
  * What the records of each range say, in the order of the ranges: all that a seal protects. Tenant and number are
- * compared as pairs, which only the tenant's own index can do: by the primary key a range of a quiet tenant would be a
- * walk through everybody's records.
+ * compared as a pair, which only the tenant's own index can do: by the primary key a range of a quiet tenant would be a
+ * walk through everybody's records. Such a walk does not stop at the end of a range by itself, so the limit stops it.
  */
 export function contentOf(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
@@ -95,10 +95,10 @@ export function contentOf(ranges: readonly Range[]) {
             a.outcome, a.reason, a.request_id, (extract(epoch from a.occurred_at) * 1000)::bigint)::text,
           e'\n' order by a.sequence) as content
       from (
-        select * from audit_records
-        where (tenant_id, sequence) > (r.tenant_id, r.after) and (tenant_id, sequence) <= (r.tenant_id, r.through)
+        select * from audit_records where (tenant_id, sequence) > (r.tenant_id, r.after)
         order by tenant_id, sequence limit r.records + 1
       ) a
+      where a.tenant_id = r.tenant_id and a.sequence <= r.through
     ) found
     order by r.n`;
 }
