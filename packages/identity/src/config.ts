@@ -23,7 +23,7 @@ export const settingTable = {
   }),
   IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with further admin secrets, one `name:secret` a line, read at the start; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either.',
+    doc: 'A file with further admin secrets, one `name:secret` a line, read at the start and again at SIGHUP; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either.',
   }),
   IAM_SIGNING_KEY_FILE: text<string | undefined>({
     default: undefined,

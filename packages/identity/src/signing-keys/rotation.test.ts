@@ -265,6 +265,18 @@ describe('what the files may hold', () => {
   });
 });
 
+test('a key that was announced does not come to sign under another name: the reload is refused', async () => {
+  const files = await makeFiles();
+  await writeFile(files.current, testSigningKey());
+  await writeFile(files.next, otherKey);
+  const identity = await store.another({ ...files.settings, IAM_SIGNING_KEY_ID: 'fixed' });
+  const former = await documentOf(identity);
+  await moveKeys(files);
+  await identity.service.reload();
+  assert.deepEqual(await documentOf(identity), former);
+  assert.ok(identity.logged.some((line) => line.includes('would sign as fixed')));
+});
+
 test('a reload reads the named admin secrets too, or takes nothing', async () => {
   const files = await makeFiles();
   const secrets = join(folder, 'secrets');

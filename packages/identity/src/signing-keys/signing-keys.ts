@@ -77,6 +77,7 @@ export class SigningKeys {
       return;
     }
     const { signing, next, previous } = configured;
+    refuseOtherName(this.#keys?.configured.next, signing);
     const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
     // The key that signs until now may become the previous one: its last use is now.
     await this.noteUse(pool);
@@ -181,6 +182,14 @@ export class SigningKeys {
 
 function base64urlOf(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+/** A key that was announced must sign under the name that consumers know. */
+function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
+  if (announced?.thumbprint === thumbprint && announced.kid !== kid)
+    throw new SigningKeyError(
+      `The signing key was published as ${announced.kid} and would sign as ${kid}: set IAM_SIGNING_KEY_ID to thumbprint, or to that name, and start again.`,
+    );
 }
 
 function documentOf(published: readonly PublishedKey[]): KeyDocument {
