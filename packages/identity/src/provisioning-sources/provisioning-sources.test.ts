@@ -212,6 +212,15 @@ describe('provisioning tokens', () => {
     await made(identity.post(path, { name: 'third' }));
   });
 
+  test('a token that has expired makes room for another', async () => {
+    const { tenantId, sourceId, tokenId } = await makeProvisioning(identity);
+    const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
+    await made(identity.post(path, { name: 'second' }));
+    assert.equal((await identity.post(path, { name: 'third' })).status, 409);
+    await identity.pool.run(sql`update provisioning_tokens set expires_at = now() where id = ${tokenId}`);
+    await made(identity.post(path, { name: 'third' }));
+  });
+
   test('rivals never make more than two', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
