@@ -26,7 +26,8 @@ export function pagesByCreation(name: string) {
       after: z
         .string()
         .optional()
-        .transform((cursor, check) => positionOf(name, cursor, check)),
+        .transform((cursor, check) => positionOf(name, cursor, check))
+        .describe('The cursor that the page before gave; absent for the first page.'),
     },
     /** The page out of `limit + 1` rows that were read, and the cursor after it; null when no more exist. */
     cut<Row extends { created_at: string; id: string }>(
