@@ -56,6 +56,20 @@ export function startIdentityProcess(
   return startProcess(program, profileDirectory);
 }
 
+/** The package `oidc-provider` beside identity, with its client-credentials grant. */
+export function startOidcProviderProcess(
+  settings: Readonly<Record<string, string>>,
+): Promise<ServiceProcess> {
+  const program = {
+    name: 'oidc-provider',
+    main: '../packages/identity/src/testing/oidc-provider.main.ts',
+    portSetting: 'PORT',
+    readyPath: '/.well-known/openid-configuration',
+    settings,
+  };
+  return startProcess(program, undefined);
+}
+
 async function startProcess(
   { name, main, portSetting, readyPath, settings }: Program,
   profileDirectory: string | undefined,

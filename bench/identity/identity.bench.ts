@@ -1,17 +1,21 @@
 import { parseArgs } from 'node:util';
 import { BenchError } from '../bench-error.ts';
 import { openStore } from '../store.ts';
-import { bareSignatures, type Contender, exchanges } from './contenders.ts';
+import { bareSignatures, type Contender, requestsOf } from './contenders.ts';
 import { makeExchangeFixture } from './fixture.ts';
-import { type Line, Measurement, printTable, ratiosOf } from './measurement.ts';
+import { Measurement, type MeasuredGroup, printTable, reportOf } from './measurement.ts';
 
-const connectionCounts = [16, 64] as const;
-/** Of one contender at one number of connections; four of them and the start stay within a minute. */
-const measuredSecondsMax = 10;
+/** The first group warms up code, statements and caches for the second. */
+const groups = [
+  { connections: 16, warmUpMs: 2000 },
+  { connections: 64, warmUpMs: 500 },
+] as const;
+/** Of one contender at one number of connections; ten of them, warming up and the start stay within 90 s. */
+const measuredSecondsMax = 6;
 
 /**
- * Exchanges per second over HTTP beside bare RSA-3072 signatures per second, in rounds that take turns: the machine's
- * mood of the minute meets both alike.
+ * What clients ask of identity most, per second over HTTP, beside bare RSA-3072 signatures and the client-credentials
+ * grant of oidc-provider, in rounds that take turns: the machine's mood of the minute meets all alike.
  */
 export async function benchIdentity(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
@@ -32,59 +36,57 @@ export async function benchIdentity(args: string[], stopping: AbortSignal): Prom
   // Ended in the opposite order of their start, also when one of them fails to start.
   await using ends = new AsyncDisposableStack();
   const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
-  const agents = Math.max(...connectionCounts);
-  const fixture = await makeExchangeFixture(store.url, agents, values['cpu-prof']);
-  ends.defer(() => fixture.service.stop());
-  const lines: Line[] = [];
-  for (const connections of connectionCounts) {
-    const contenders = [await exchanges(fixture, connections), bareSignatures(fixture)];
-    const turns = { rounds, roundMs: seconds * 1000, stopping };
-    const measurements = await takeTurns(contenders, turns, fixture.service.cpuSeconds);
-    for (const [index, { name }] of contenders.entries())
-      lines.push({ name, connections, ...(measurements[index] as Measurement).figures() });
-    for (const contender of contenders) contender.close();
+  const agents = Math.max(...groups.map(({ connections }) => connections));
+  const fixture = await makeExchangeFixture(store.url, agents, values['cpu-prof'], ends);
+  const measured: MeasuredGroup[] = [];
+  for (const { connections, warmUpMs } of groups) {
+    const contenders = [...requestsOf(fixture, connections), bareSignatures(fixture)];
+    const turns = { rounds, roundMs: seconds * 1000, warmUpMs, stopping };
+    measured.push({ connections, measurements: await takeTurns(contenders, turns) });
   }
-  if (values.json)
-    console.log(JSON.stringify({ store: store.version, measurements: lines, ratios: ratiosOf(lines) }));
-  else printTable(store.version, lines);
+  const report = reportOf(store.version, measured);
+  if (values.json) console.log(JSON.stringify(report));
+  else printTable(report);
 }
 
 interface Turns {
   readonly rounds: number;
   readonly roundMs: number;
+  readonly warmUpMs: number;
   readonly stopping: AbortSignal;
 }
 
 async function takeTurns(
   contenders: readonly Contender[],
-  { rounds, roundMs, stopping }: Turns,
-  serviceCpuSeconds: () => number,
-): Promise<Measurement[]> {
-  const measurements = contenders.map(() => new Measurement());
-  for (const contender of contenders) await runRound(contender, roundMs / 2, stopping);
+  { rounds, roundMs, warmUpMs, stopping }: Turns,
+): Promise<MeasuredGroup['measurements']> {
+  const named = contenders.map(({ name }) => [name, new Measurement()] as const);
+  const measurements = Object.fromEntries(named) as MeasuredGroup['measurements'];
+  for (const contender of contenders) await runRound(contender, warmUpMs, stopping);
   for (let round = 1; round <= rounds; round += 1)
-    for (const [index, contender] of contenders.entries()) {
-      const cpuBefore = serviceCpuSeconds();
-      const { latenciesMs, seconds } = await runRound(contender, roundMs, stopping);
-      measurements[index]?.add(latenciesMs, seconds, serviceCpuSeconds() - cpuBefore);
-    }
+    for (const contender of contenders)
+      measurements[contender.name].add(await runRound(contender, roundMs, stopping));
   return measurements;
 }
 
-/** All lanes for `ms`; the first round of a contender only warms up code, statements and caches. */
-async function runRound(contender: Contender, ms: number, stopping: AbortSignal) {
+/** All lanes for `ms`. */
+async function runRound({ service, open }: Contender, ms: number, stopping: AbortSignal) {
   const latenciesMs: number[] = [];
+  const round = await open();
+  const cpuBefore = service?.cpuSeconds() ?? 0;
   const startedMs = performance.now();
   await Promise.all(
-    Array.from({ length: contender.lanes }, async (_, lane) => {
+    Array.from({ length: round.lanes }, async (_, lane) => {
       for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
         if (stopping.aborted) throw new BenchError('Stopped.');
-        await contender.act(lane);
+        await round.act(lane);
         const nowMs = performance.now();
         latenciesMs.push(nowMs - beganMs);
         beganMs = nowMs;
       }
     }),
   );
-  return { latenciesMs, seconds: (performance.now() - startedMs) / 1000 };
+  const seconds = (performance.now() - startedMs) / 1000;
+  round.close();
+  return { latenciesMs, seconds, serviceCpuSeconds: (service?.cpuSeconds() ?? 0) - cpuBefore };
 }
