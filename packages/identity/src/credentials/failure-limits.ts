@@ -13,21 +13,29 @@ class FailureWindows {
   readonly #failuresMax: number;
   readonly #windowMs: number;
 
-  /** @param failuresMax 0: without a limit, and nothing is kept */
-  constructor(failuresMax: number, windowSeconds: number) {
+  readonly #keyOf: (name: string) => string;
+
+  /**
+   * @param failuresMax 0: without a limit, and nothing is kept
+   * @param keyOf whom the failures of a name are counted for
+   */
+  constructor(failuresMax: number, windowSeconds: number, keyOf: (name: string) => string) {
     this.#failuresMax = failuresMax;
+    this.#keyOf = keyOf;
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** How long until the key may fail again; 0 when it may now. */
-  waitSeconds(key: string): number {
-    const window = this.#windows.get(key);
+  /** How long until it may fail again; 0 when it may now. */
+  waitSeconds(name: string): number {
+    if (this.#failuresMax === 0) return 0;
+    const window = this.#windows.get(this.#keyOf(name));
     const remainingMs = (window?.endsMs ?? 0) - performance.now();
     return (window?.failures ?? 0) < this.#failuresMax ? 0 : Math.max(0, Math.ceil(remainingMs / 1000));
   }
 
-  add(key: string): void {
+  add(name: string): void {
     if (this.#failuresMax === 0) return;
+    const key = this.#keyOf(name);
     const nowMs = performance.now();
     for (const [oldest, { endsMs }] of this.#windows) {
       if (endsMs > nowMs && this.#windows.size < windowsMax) break;
@@ -46,13 +54,17 @@ export class FailureLimits {
 
   constructor(settings: Settings) {
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    this.#ofCredentials = new FailureWindows(settings.IAM_FAILURES_PER_CREDENTIAL_MAX, windowSeconds);
-    this.#ofAddresses = new FailureWindows(settings.IAM_FAILURES_PER_ADDRESS_MAX, windowSeconds);
+    this.#ofCredentials = new FailureWindows(settings.IAM_FAILURES_PER_CREDENTIAL_MAX, windowSeconds, String);
+    this.#ofAddresses = new FailureWindows(
+      settings.IAM_FAILURES_PER_ADDRESS_MAX,
+      windowSeconds,
+      clientOfAddress,
+    );
   }
 
   /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
   refuseAddress(address: string): void {
-    refuseUntil(this.#ofAddresses.waitSeconds(clientOfAddress(address)), 'address');
+    refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
   }
 
   /**
@@ -60,7 +72,7 @@ export class FailureLimits {
    * @throws Refusal `rate_limited` instead of the failure's own code when the credential failed too often before
    */
   count(address: string, credential: string | undefined): void {
-    this.#ofAddresses.add(clientOfAddress(address));
+    this.#ofAddresses.add(address);
     if (credential === undefined) return;
     const waitSeconds = this.#ofCredentials.waitSeconds(credential);
     this.#ofCredentials.add(credential);
@@ -72,9 +84,8 @@ export class FailureLimits {
    * @throws Refusal `rate_limited` when secrets from the address failed too often before
    */
   countAdmin(address: string): void {
-    const client = clientOfAddress(address);
-    const waitSeconds = this.#ofAddresses.waitSeconds(client);
-    this.#ofAddresses.add(client);
+    const waitSeconds = this.#ofAddresses.waitSeconds(address);
+    this.#ofAddresses.add(address);
     refuseUntil(waitSeconds, 'address');
   }
 }
