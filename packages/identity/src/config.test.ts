@@ -3,23 +3,60 @@ import { describe, test } from 'node:test';
 import { readIdentitySettings } from './config.ts';
 
 describe('the settings', () => {
-  test('have the defaults of the contract', () => {
-    const settings = readIdentitySettings({});
-    assert.equal(settings.issuer, 'http://localhost:8010/iam');
-    assert.deepEqual(
-      [
-        settings.IAM_BOOTSTRAP_TOKEN,
-        settings.IAM_SIGNING_KEY_ID,
-        settings.IAM_TOKEN_TTL_SECONDS,
-        settings.IAM_PAT_DEFAULT_TTL_SECONDS,
-        settings.IAM_PAT_MAX_TTL_SECONDS,
-        settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS,
-        settings.IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS,
-        settings.IAM_CREATE_SCHEMA_ON_STARTUP,
-        settings.IAM_PORT,
-      ],
-      ['', 'local-dev', 300, 2_592_000, 31_536_000, 300, 7_776_000, false, 8010],
-    );
+  /** Contract, section 15. */
+  const defaults = {
+    IAM_BOOTSTRAP_TOKEN: '',
+    IAM_SIGNING_KEY_FILE: undefined,
+    IAM_SIGNING_PRIVATE_KEY: undefined,
+    IAM_SIGNING_KEY_ID: 'local-dev',
+    IAM_ISSUER: undefined,
+    IAM_PUBLIC_URL: 'http://localhost:8010',
+    IAM_DATABASE_URL: 'postgresql://iam:iam@localhost:5435/iam',
+    IAM_CREATE_SCHEMA_ON_STARTUP: false,
+    IAM_TOKEN_TTL_SECONDS: 300,
+    IAM_PAT_DEFAULT_TTL_SECONDS: 2_592_000,
+    IAM_PAT_MAX_TTL_SECONDS: 31_536_000,
+    IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS: 300,
+    IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS: 7_776_000,
+    IAM_SCIM_AUDIENCE: 'iam-scim',
+    IAM_SCIM_SCOPE: 'scim:write',
+    IAM_SCIM_MAX_PAGE_SIZE: 200,
+    IAM_PRIVILEGED_SCOPES: {},
+    IAM_PEOPLE_SCOPE: 'iam:people',
+    IAM_PEOPLE_ADMIN_GROUP: 'people-admins',
+    IAM_PORT: 8010,
+  };
+  const names = Object.keys(defaults) as (keyof typeof defaults)[];
+
+  test('have the defaults of the contract, also where a value is empty', () => {
+    for (const env of [{}, Object.fromEntries(names.map((name) => [name, '']))]) {
+      const settings = readIdentitySettings(env);
+      assert.deepEqual(Object.fromEntries(names.map((name) => [name, settings[name]])), defaults);
+      assert.equal(settings.issuer, 'http://localhost:8010/iam');
+    }
+  });
+
+  test('each is read under its name in any case', () => {
+    for (const name of names) {
+      const former: unknown = defaults[name];
+      const [text, value] =
+        typeof former === 'number'
+          ? ['77', 77]
+          : typeof former === 'boolean'
+            ? ['true', true]
+            : typeof former === 'object'
+              ? ['{"a":"b"}', { a: 'b' }]
+              : ['https://given.example', 'https://given.example'];
+      for (const written of [name, name.toLowerCase(), name.replace('IAM', 'Iam')])
+        assert.deepEqual(readIdentitySettings({ [written]: text })[name], value, written);
+    }
+  });
+
+  test('the file of the signing key has a second name, which yields to the first', () => {
+    const second = { IAM_SIGNING_PRIVATE_KEY_FILE: '/second.pem' };
+    assert.equal(readIdentitySettings(second).IAM_SIGNING_KEY_FILE, '/second.pem');
+    const both = { ...second, IAM_SIGNING_KEY_FILE: '/first.pem' };
+    assert.equal(readIdentitySettings(both).IAM_SIGNING_KEY_FILE, '/first.pem');
   });
 
   test('the issuer is the public address with /iam, or what is given, as it stands', () => {
