@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { adminSecret, startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
+import { keepSecret } from '@baton/kernel/testing/leaks';
+import { startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from './testing/objects.ts';
 import { makeProvisioning } from './testing/provisioning.ts';
 
@@ -17,7 +18,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const open = (path: string, body: unknown) => identity.request('POST', `/api/v1${path}`, { body });
 
 /** Makes secrets of every kind, uses them rightly and wrongly, and returns them. */
-async function makeSecrets(): Promise<{ secrets: string[]; hashes: string[]; subject: string }> {
+async function makeSecrets(): Promise<string[]> {
   const { tenantId, principalId, token, credential } = await makeBearer(identity);
   const rotatePath = `/tenants/${tenantId}/platform-access-tokens/${credential.id}:rotate`;
   const successor = await made(identity.post(rotatePath, {}, { 'idempotency-key': randomUUID() }));
@@ -26,6 +27,7 @@ async function makeSecrets(): Promise<{ secrets: string[]; hashes: string[]; sub
   const { clientSecret } = await made(identity.patch(accountPath, { rotateSecret: true }));
   const keyPrefix = randomUUID().slice(-12);
   const legacyKey = `cp_${keyPrefix}_${randomUUID()}`;
+  keepSecret('legacy key', legacyKey);
   const legacy = {
     principalId,
     name: 'old',
@@ -61,7 +63,7 @@ async function makeSecrets(): Promise<{ secrets: string[]; hashes: string[]; sub
 
   await misuse(secrets, client.clientId);
   await failInside(successor.token, client.clientId, clientSecret);
-  return { secrets, hashes: secrets.map(sha256), subject };
+  return secrets;
 }
 
 /** Presents each secret where it does not belong: refusals must not repeat it. */
@@ -99,39 +101,8 @@ async function failInside(token: string, clientId: string, clientSecret: string)
   await identity.pool.run({ text: 'drop trigger refuse on audit_records', values: [] });
 }
 
-/** Every row of a table as text. */
-async function textOf(table: string): Promise<string> {
-  const rows = await identity.pool.rows<{ row: string }>({
-    text: `select t::text as row from ${table} t`,
-    values: [],
-  });
-  return rows.map(({ row }) => row).join('\n');
-}
-
-test('no secret is found in the database, the journal, the audit record or the log; hashes stay where they belong', async () => {
-  const { secrets, hashes, subject } = await makeSecrets();
-  const keyLines = testSigningKey()
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('-----'));
-  const tables = await identity.pool.rows<{ name: string }>({
-    text: "select table_name as name from information_schema.tables where table_schema = 'public'",
-    values: [],
-  });
-  assert.ok(tables.length >= 14);
-  const texts = new Map<string, string>([['the log', identity.logged.join('')]]);
-  for (const { name } of tables) texts.set(name, await textOf(name));
-  const journal = await identity.request('GET', '/api/v1/events?limit=500', {
-    headers: { 'x-iam-bootstrap-token': adminSecret },
-  });
-  texts.set('GET /events', JSON.stringify(journal.body));
-  assert.ok((texts.get('audit_records')?.length ?? 0) > 1000 && (texts.get('the log')?.length ?? 0) > 1000);
-
-  const credentialTables = ['platform_access_tokens', 'service_accounts', 'provisioning_tokens'];
-  for (const [name, text] of texts) {
-    for (const secret of [...secrets, adminSecret, ...keyLines])
-      assert.ok(!text.includes(secret), `${name} holds a secret that starts ${secret.slice(0, 8)}`);
-    if (!credentialTables.includes(name))
-      for (const hash of hashes) assert.ok(!text.includes(hash), `${name} holds the hash of a secret`);
-    if (name !== 'external_identities') assert.ok(!text.includes(subject), `${name} holds a subject`);
-  }
+test('secrets of every kind, used rightly and wrongly and in a failure of ours, are repeated in no answer', async () => {
+  assert.ok((await makeSecrets()).length >= 10);
+  assert.ok(identity.logged.join('').includes('request failed'));
+  // Where they must not be stored or logged is searched at the end of every run (scripts/leaks.ts).
 });

@@ -1,6 +1,7 @@
 import type { RequestHead } from '@baton/kernel/http';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
 import { type JWTPayload, jwtVerify } from 'jose';
 import type { Caller } from '../caller.ts';
 import type { Settings } from '../config.ts';
@@ -153,6 +154,10 @@ async function verified(token: string, keys: SigningKeys, settings: Settings): P
       requiredClaims: ['iss', 'sub', 'tenant_id', 'aud', 'iat', 'nbf', 'exp', 'jti', 'credential_id'],
     });
     if (typeof payload.aud !== 'string') return refuse('several audiences');
+    if (![payload.exp, payload.iat, payload.nbf].every(Number.isSafeInteger))
+      return refuse('access token: times of another form');
+    const ids = [payload.sub, payload['tenant_id'], payload['credential_id']];
+    if (!ids.every((id) => Uuid.safeParse(id).success)) return refuse('access token: ids of another form');
     return payload;
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -37,10 +37,10 @@ export function modulusOf(key: KeyObject): bigint {
 export const restBehindHash = 'the padding short and the rest behind the hash';
 
 /**
- * The padded hash of a text (RFC 8017, section 9.2) and what a lenient verifier might take for it, in blocks of 256
- * bytes.
+ * The padded hash of a text (RFC 8017, section 9.2) and what a lenient verifier might take for it, in blocks
+ * of as many bytes as the modulus has.
  */
-export function blocksOf(text: string): { right: Buffer; wrong: Record<string, Buffer> } {
+export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Record<string, Buffer> } {
   const hash = createHash('sha256').update(text).digest();
   const oid = (last: number) =>
     Buffer.from([0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, last]);
@@ -60,7 +60,7 @@ export function blocksOf(text: string): { right: Buffer; wrong: Record<string, B
   const filled = (info: Buffer, behind = Buffer.alloc(0), type = 1, fill = 0xff) =>
     Buffer.concat([
       Buffer.from([0, type]),
-      Buffer.alloc(253 - info.length - behind.length, fill),
+      Buffer.alloc(size - 3 - info.length - behind.length, fill),
       Buffer.alloc(1),
       info,
       behind,
@@ -84,8 +84,8 @@ export function blocksOf(text: string): { right: Buffer; wrong: Record<string, B
     ),
     'more inside than the hash': filled(tlv(0x30, algorithm, octets, nothing)),
     'a byte behind the hash': filled(right, Buffer.alloc(1)),
-    [restBehindHash]: filled(right, Buffer.alloc(253 - right.length - 8, 0xaa)),
-    'no padding and the rest behind the hash': filled(right, Buffer.alloc(253 - right.length, 0xaa)),
+    [restBehindHash]: filled(right, Buffer.alloc(size - 3 - right.length - 8, 0xaa)),
+    'no padding and the rest behind the hash': filled(right, Buffer.alloc(size - 3 - right.length, 0xaa)),
     'the bare hash': filled(hash),
     'the hash as an octet string': filled(octets),
     'a shorter hash': filled(tlv(0x30, algorithm, tlv(0x04, hash.subarray(1)))),
@@ -95,7 +95,7 @@ export function blocksOf(text: string): { right: Buffer; wrong: Record<string, B
     'zeros as padding': filled(right, undefined, 1, 0),
     'one other byte in the padding': changed(100, 0xfe),
     'a zero in the padding': changed(100, 0),
-    'no zero behind the padding': changed(255 - right.length, 0xff),
+    'no zero behind the padding': changed(size - 1 - right.length, 0xff),
     'a first byte that is not zero': changed(0, 1),
   };
   return { right: filled(right), wrong };
