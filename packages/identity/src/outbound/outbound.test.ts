@@ -175,6 +175,32 @@ describe('an outgoing request', () => {
     await assert.rejects(nobody.readJson('http://idp.test:1/'), fails('unreachable'));
   });
 
+  test('can change something: what is sent arrives, and any status is told, with where it points', async () => {
+    let received = '';
+    answer = async (req, res) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of req) chunks.push(chunk);
+      received = `${req.method} ${req.headers['content-type']} ${Buffer.concat(chunks)}`;
+      res.writeHead(201, { location: '/users/1' }).end();
+    };
+    const request = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'Adé' } as const;
+    const send = (allowedHosts = [`idp.test:${port}`]) =>
+      clientOf({ allowedHosts }).send(address(), request, AbortSignal.timeout(5000));
+    assert.deepEqual(await send(), { status: 201, location: '/users/1', json: undefined });
+    assert.equal(received, 'POST text/plain Adé');
+    answer = (_req, res) => res.end('{"id":"1"}');
+    assert.deepEqual((await send()).json, { id: '1' });
+    for (const status of [302, 401, 500]) {
+      answer = (_req, res) => res.writeHead(status, { location: '/elsewhere' }).end('<html>');
+      assert.deepEqual(await send(), { status, location: '/elsewhere', json: undefined });
+      assert.equal(hits, 1);
+    }
+    answer = (_req, res) => res.end('x'.repeat(262_145));
+    await assert.rejects(send(), fails('too_large'));
+    await assert.rejects(send([]), fails('not_https'));
+    assert.equal(hits, 0);
+  });
+
   test('carries no credentials and speaks http only', async () => {
     for (const wrong of [
       'no address',

@@ -45,6 +45,20 @@ export interface OutboundOptions {
   readonly bytesMax?: number;
 }
 
+/** A request that may change something where it goes. */
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly location: string | undefined;
+  /** Of an answer of success that has a body; that of any other is not read. */
+  readonly json: unknown;
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export class OutboundClient {
@@ -71,15 +85,66 @@ export class OutboundClient {
     signal: AbortSignal = AbortSignal.timeout(this.timeoutMs),
   ): Promise<unknown> {
     const url = parseAddress(address);
+    const { status, text } = await this.#ask(url, { method: 'GET' }, (code) => code === 200, signal);
+    if (status !== 200) throw new OutboundError('bad_status', url.host);
+    return parseJson(text, url.host);
+  }
+
+  /**
+   * Sends a request under the same rules and returns whatever status comes back, also a redirect, which is not followed.
+   * @throws OutboundError
+   */
+  async send(address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer> {
+    const url = parseAddress(address);
+    const isSuccess = (code: number) => code >= 200 && code < 300;
+    const { status, location, text } = await this.#ask(url, request, isSuccess, signal);
+    return { status, location, json: text === '' ? undefined : parseJson(text, url.host) };
+  }
+
+  async #ask(
+    url: URL,
+    request: OutboundRequest,
+    isRead: (status: number) => boolean,
+    signal: AbortSignal,
+  ): Promise<{ status: number; location: string | undefined; text: string }> {
     const isAllowed = this.#isAllowedByName(url);
     if (url.protocol !== 'https:' && !isAllowed) throw new OutboundError('not_https', url.host);
     const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
-    const text = await this.#read(url, targets, signal);
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new OutboundError('not_json', url.host);
-    }
+    const options: RequestOptions = {
+      method: request.method,
+      // A connection of its own: a shared one could lead to an address that was checked for somebody else.
+      agent: false,
+      lookup: answerWith(targets),
+      signal,
+      maxHeaderSize: 16_384,
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': 'baton-identity',
+        ...request.headers,
+        ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
+      },
+    };
+    return new Promise((resolve, reject) => {
+      const open = url.protocol === 'https:' ? https.request : http.request;
+      const sent = open(url, options, (response) => {
+        const { statusCode: status = 0 } = response;
+        const { location } = response.headers;
+        if (!isRead(status)) {
+          sent.destroy();
+          return resolve({ status, location, text: '' });
+        }
+        this.#readBody(url, response).then(
+          (text) => resolve({ status, location, text }),
+          (error: unknown) => {
+            sent.destroy();
+            reject(failureOf(error, signal, url.host));
+          },
+        );
+      });
+      sent.on('error', (error) => reject(failureOf(error, signal, url.host)));
+      sent.end(request.body);
+    });
   }
 
   #isAllowedByName(url: URL): boolean {
@@ -104,30 +169,8 @@ export class OutboundClient {
     return found;
   }
 
-  #read(url: URL, targets: readonly ResolvedAddress[], signal: AbortSignal): Promise<string> {
-    const options: RequestOptions = {
-      // A connection of its own: a shared one could lead to an address that was checked for somebody else.
-      agent: false,
-      lookup: answerWith(targets),
-      signal,
-      maxHeaderSize: 16_384,
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'baton-identity' },
-    };
-    return new Promise((resolve, reject) => {
-      const { get } = url.protocol === 'https:' ? https : http;
-      const request = get(url, options, (response) => {
-        this.#readBody(url, response).then(resolve, (error: unknown) => {
-          request.destroy();
-          reject(failureOf(error, signal, url.host));
-        });
-      });
-      request.on('error', (error) => reject(failureOf(error, signal, url.host)));
-    });
-  }
-
   async #readBody(url: URL, response: IncomingMessage): Promise<string> {
     const encoding = response.headers['content-encoding'] ?? 'identity';
-    if (response.statusCode !== 200) throw new OutboundError('bad_status', url.host);
     if (encoding !== 'identity') throw new OutboundError('bad_encoding', url.host);
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -156,6 +199,14 @@ function parseAddress(address: string): URL {
   return url;
 }
 
+function parseJson(text: string, host: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OutboundError('not_json', host);
+  }
+}
+
 /** The resolver of a connection: it knows the checked addresses only. */
 function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   return (_host, options, answer) => {
@@ -165,7 +216,8 @@ function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
+/** @throws OutboundError `too_late` when the deadline comes first; the work itself goes on */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new OutboundError('too_late', host));
     if (signal.aborted) abort();
