@@ -6,7 +6,14 @@ import { readIdentitySettings } from '../config.ts';
 import { poolOf } from '../database.ts';
 import { readAuditKey } from './audit-key.ts';
 import { overallHead } from './seals.sql.ts';
-import { type ChainProblem, type ChainReport, type Heads, type Keys, verifyChains } from './verification.ts';
+import {
+  type ChainProblem,
+  type ChainReport,
+  type Heads,
+  type Keys,
+  type SavedHead,
+  verifyChains,
+} from './verification.ts';
 
 export const auditUsage = `Usage: baton identity audit verify [options]
 
@@ -119,13 +126,13 @@ async function verify(
   { say }: Output,
 ): Promise<boolean> {
   const sums = { tenants: 0, links: 0, records: 0, broken: 0 };
-  const heads: Record<string, ChainReport['head']> = {};
+  const heads: Record<string, SavedHead> = {};
   for await (const report of verifyChains(pool, keys, wanted)) {
     sums.tenants += 1;
     sums.links += report.links;
     sums.records += report.records;
     sums.broken += report.problems.length === 0 ? 0 : 1;
-    if (report.links > 0) heads[report.tenantId] = report.head;
+    if (report.head !== undefined) heads[report.tenantId] = savedOf(report.head);
     say(lineOf(report));
     for (const problem of report.problems) say(`  ${problemLine(problem)}`);
     if (report.more > 0) say(`  and ${report.more} problems more`);
@@ -160,7 +167,7 @@ function lineOf({ tenantId, links, records, removed, unsealed, head, problems }:
     counted(records, 'record'),
     ...(removed === 0 ? [] : [`${removed} removed by retention`]),
     ...(unsealed === 0 ? [] : [`${unsealed} not sealed yet`]),
-    ...(links === 0 ? [] : [`head ${head.position} ${head.hmac}`]),
+    ...(head === undefined ? [] : [`head ${head.position} ${head.hmac}`]),
   ].join(', ');
 }
 
@@ -185,10 +192,20 @@ async function readHeads(file: string): Promise<Heads> {
   return parsed;
 }
 
+/** Without what else stands in the link. */
+function savedOf(head: SavedHead): SavedHead {
+  const { position, hmac, first_sequence, last_sequence, occurred_from, occurred_to } = head;
+  return { position, hmac, first_sequence, last_sequence, occurred_from, occurred_to };
+}
+
 function isHeads(value: unknown): value is Heads {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.entries(value).every(
     ([tenantId, head]) =>
-      tenantForm.test(tenantId) && Number.isSafeInteger(head?.position) && typeof head?.hmac === 'string',
+      tenantForm.test(tenantId) &&
+      Number.isSafeInteger(head?.position) &&
+      Number.isSafeInteger(head.first_sequence) &&
+      Number.isSafeInteger(head.last_sequence) &&
+      [head.hmac, head.occurred_from, head.occurred_to].every((text) => typeof text === 'string'),
   );
 }

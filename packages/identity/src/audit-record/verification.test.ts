@@ -28,12 +28,13 @@ interface Chain {
   sequences: number[];
 }
 
-/** Three links: 256, 256 and 88 records; a number is missing in the middle of the second. */
+/** Three links: 256, 256 and 88 records; a number is missing before the second, and one in the middle of it. */
 async function makeChain(): Promise<Chain> {
   const tenantId = randomUUID();
-  await addRecords(identity.pool, tenantId, 300);
-  await identity.pool.row(sql`select nextval('audit_records_sequence_seq')`);
-  await addRecords(identity.pool, tenantId, 300);
+  for (const records of [256, 44, 300]) {
+    await addRecords(identity.pool, tenantId, records);
+    await identity.pool.row(sql`select nextval('audit_records_sequence_seq')`);
+  }
   await seal();
   const rows = await identity.pool.rows<{ sequence: number }>(
     sql`select sequence from audit_records where tenant_id = ${tenantId} order by sequence`,
@@ -79,7 +80,7 @@ describe('baton identity audit verify', () => {
     assert.equal(sum, 'The audit record is whole: 1 tenant, 3 links, 600 records.');
   });
 
-  const second = 'link 2, sequences 257 to 513';
+  const second = 'link 2, sequences 258 to 514';
   for (const [manipulation, statement, problems] of [
     [
       'a changed reason',
@@ -90,7 +91,7 @@ describe('baton identity audit verify', () => {
       'a time that is changed by a millisecond',
       ({ sequences }) =>
         sql`update audit_records set occurred_at = occurred_at - interval '1 millisecond' where sequence = ${sequences[600 - 1]}`,
-      ['link 3, sequences 514 to 601: a record is changed'],
+      ['link 3, sequences 515 to 602: a record is changed'],
     ],
     [
       'an outcome',
@@ -123,6 +124,14 @@ describe('baton identity audit verify', () => {
       [`${second}: a record is added to its 256`],
     ],
     [
+      'a record that is inserted between two links',
+      ({ tenantId, sequences }) => sql`
+        insert into audit_records (sequence, tenant_id, action, actor_ref, resource_type, resource_id, outcome, request_id)
+        overriding system value
+        values (${(sequences[255] ?? 0) + 1}, ${tenantId}, 'a', 'a', 'a', gen_random_uuid(), 'allowed', 'r')`,
+      [`${second}: a record is added to its 256`],
+    ],
+    [
       'swapped records',
       ({ sequences }) => sql`
         update audit_records a set (id, action, resource_id, reason, occurred_at)
@@ -134,12 +143,12 @@ describe('baton identity audit verify', () => {
     [
       'a removed first link',
       ({ tenantId }) => sql`delete from audit_seals where tenant_id = ${tenantId} and position = 1`,
-      ['link 1, sequences 1 to 256: the link is removed'],
+      ['link 1, sequences 1 to 257: the link is removed'],
     ],
     [
       'a removed link in the middle',
       ({ tenantId }) => sql`delete from audit_seals where tenant_id = ${tenantId} and position = 2`,
-      [`${second}: the link is removed`],
+      ['link 2, sequences 257 to 514: the link is removed'],
     ],
     [
       'a changed link',
@@ -166,7 +175,7 @@ describe('baton identity audit verify', () => {
       sql`delete from audit_seals where tenant_id = ${chain.tenantId} and position = 3`,
     );
     assert.deepEqual(await problemsOf(chain), [
-      'link 3, sequences 514 to 601: 88 records are added behind the chain, or the links of them are removed',
+      'link 3, sequences 515 to 602: 88 records are added behind the chain, or the links of them are removed',
     ]);
   });
 
@@ -246,7 +255,7 @@ describe('baton identity audit verify', () => {
 
     await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId} and position >= 3`);
     assert.deepEqual(await problemsOf(chain), []);
-    const removed = ['link 3, sequences 257 to 513: the link is removed since its head was saved'];
+    const removed = ['link 3, sequences 515 to 602: the link is removed since its head was saved'];
     assert.deepEqual(await problemsOf(chain, '--heads', heads), removed);
     const anchored = await verify('--tenant', tenantId, '--anchor', anchor);
     assert.equal(anchored.code, 1);
@@ -265,14 +274,15 @@ describe('baton identity audit verify', () => {
 
   test('heads of a chain that is gone as a whole are missed', async () => {
     const { tenantId } = await makeChain();
-    const heads = makeFile(JSON.stringify({ [tenantId]: { position: 3, hmac: 'ab' } }));
+    const heads = makeFile();
+    assert.equal((await verify('--tenant', tenantId, '--save-heads', heads)).code, 0);
     await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId}`);
     await tamper(identity.pool, sql`delete from audit_records where tenant_id = ${tenantId}`);
     const { code, out } = await verify('--heads', heads);
     assert.equal(code, 1);
     assert.match(
       out,
-      new RegExp(`^${tenantId}: BROKEN, 0 links, 0 records\n  link 3: the link is removed since`, 'm'),
+      new RegExp(`^${tenantId}: BROKEN, 0 links, 0 records\n  link 3, .* is removed since`, 'm'),
     );
   });
 

@@ -14,6 +14,7 @@ import {
   tenantAfter,
 } from './seals.sql.ts';
 
+/** Where in the record. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
 /** What is wrong at one place of a chain. */
@@ -32,13 +33,17 @@ export interface ChainReport {
   readonly removed: number;
   /** After the last link. */
   readonly unsealed: number;
-  readonly head: Head;
+  /** The last link; undefined when there is none. */
+  readonly head: SavedHead | undefined;
   readonly problems: readonly ChainProblem[];
   /** Problems that were found beyond those listed. */
   readonly more: number;
 }
 
-export type Heads = Readonly<Record<string, Head>>;
+/** What is kept of the last link of a chain, to be looked for later. */
+export type SavedHead = Head & Place;
+/** By tenant. */
+export type Heads = Readonly<Record<string, SavedHead>>;
 export type Keys = ReadonlyMap<string, AuditKey>;
 
 /** Links read at a time, with their records. */
@@ -76,7 +81,7 @@ async function verifyChain(
   pool: Pool,
   keys: Keys,
   tenantId: string,
-  saved: Head | undefined,
+  saved: SavedHead | undefined,
 ): Promise<ChainReport> {
   return pool.transaction(async (tx) => {
     await tx.run(readOneMoment());
@@ -89,7 +94,7 @@ async function verifyChain(
     }
     if (saved !== undefined) {
       const found = await tx.row(findSeal(tenantId, saved.position));
-      if (found?.hmac !== saved.hmac) walk.missSaved(saved, found);
+      if (found?.hmac !== saved.hmac) walk.missSaved(saved, found !== undefined);
     }
     const behind = await tx.row(recordsBehind(tenantId, walk.last?.last_sequence ?? 0));
     return walk.report(tenantId, behind as BehindRow);
@@ -148,11 +153,9 @@ class ChainWalk {
     this.last = link;
   }
 
-  missSaved(saved: Head, found: SealRow | undefined): void {
-    const place = found ?? this.last;
-    const what =
-      found === undefined ? 'is removed since its head was saved' : 'is not the one whose head was saved';
-    this.#find(saved.position, place, `the link ${what}`);
+  missSaved(saved: SavedHead, isReplaced: boolean): void {
+    const what = isReplaced ? 'is not the one whose head was saved' : 'is removed since its head was saved';
+    this.#find(saved.position, saved, `the link ${what}`);
   }
 
   report(tenantId: string, behind: BehindRow): ChainReport {
@@ -167,10 +170,7 @@ class ChainWalk {
       records: this.#records,
       removed: this.#removed,
       unsealed: behind.unsealed,
-      head: {
-        position: this.last?.position ?? chainStart.position,
-        hmac: this.last?.hmac ?? chainStart.hmac,
-      },
+      head: this.last,
       problems: this.#problems,
       more: this.#more,
     };

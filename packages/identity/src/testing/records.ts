@@ -13,7 +13,7 @@ export interface AuditLine {
   request_id: string;
 }
 
-/** The audit rows of a tenant, oldest first; no endpoint shows them. */
+/** The audit rows of a tenant, oldest first. */
 export function auditOf({ pool }: TestIdentity, tenantId: string): Promise<AuditLine[]> {
   return pool.rows(sql<AuditLine>`
     select action, actor_ref, resource_type, resource_id, outcome, reason, request_id

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { type Statement, sql } from '@baton/kernel/sql';
+import { keepSecret } from '@baton/kernel/testing/leaks';
 import { runAuditCommand } from '../audit-command.ts';
 import { type AuditKey, readAuditKey } from '../audit-key.ts';
 import { Sealer } from '../sealer.ts';
@@ -21,7 +22,9 @@ export function makeFile(text = ''): string {
 }
 
 export async function makeKey(): Promise<{ file: string; key: AuditKey }> {
-  const file = makeFile(`${randomBytes(32).toString('base64url')}\n`);
+  const secret = randomBytes(32).toString('base64url');
+  keepSecret('audit key', secret);
+  const file = makeFile(`${secret}\n`);
   return { file, key: await readAuditKey(file) };
 }
 
