@@ -36,3 +36,6 @@ end $$;
 drop trigger events_append_only on events;
 create trigger events_append_only before update or delete on events
   for each row execute function refuse_event_change();
+
+-- For who follows one type of event, revocations above all.
+create index events_by_type on events (type, sequence);

@@ -10,6 +10,7 @@ export interface Tables {
   group_members: GroupMembersTable;
   groups: GroupsTable;
   identity_providers: IdentityProvidersTable;
+  journal_floor: JournalFloorTable;
   memberships: MembershipsTable;
   platform_access_tokens: PlatformAccessTokensTable;
   principals: PrincipalsTable;
@@ -124,6 +125,11 @@ interface IdentityProvidersTable {
   status: Generated<string>;
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
+}
+
+interface JournalFloorTable {
+  only_row: Generated<boolean>;
+  floor: Generated<number>;
 }
 
 interface MembershipsTable {

@@ -1,6 +1,8 @@
-import { sql } from '@baton/kernel/sql';
+import { queryBuilder } from '@baton/kernel/db';
+import { compiled, sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { AuditDraft } from '../audit.ts';
+import type { Tables } from '../schema.ts';
 import type { EventDraft } from './journal.ts';
 
 export interface EventRow {
@@ -56,32 +58,40 @@ export interface EventQuery {
 /** An event, or none; with the sequence of the last one that was removed. */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number };
 
-/** As the journal is now: with the floor at the same moment, also where no event is found. */
+const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
+
+/**
+ * As the journal is now: with the floor at the same moment, also where no event is found. Only the filters that are
+ * given stand in the text, so that who follows one tenant or one type finds its index and doesn't read all others again.
+ */
 export function eventsAfter({ after, tenantId, type }: EventQuery, settled: number, rowsMax: number) {
-  return tenantId === undefined
-    ? sql<FoundRow>`
-        select found.*, journal_floor.floor
-        from journal_floor left join lateral (
-          select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at
-          from events
-          where sequence > ${after} and sequence <= ${settled}
-            and (${type ?? null}::text is null or type = ${type ?? null}::text)
-          order by sequence
-          limit ${rowsMax}
-        ) found on true
-        order by sequence`
-    : // By the tenant's own index: who follows one quiet tenant must not read all others' events again each time.
-      sql<FoundRow>`
-        select found.*, journal_floor.floor
-        from journal_floor left join lateral (
-          select sequence, id, tenant_id, type, aggregate_type, aggregate_id, payload, occurred_at
-          from events
-          where tenant_id = ${tenantId} and sequence > ${after} and sequence <= ${settled}
-            and (${type ?? null}::text is null or type = ${type ?? null}::text)
-          order by sequence
-          limit ${rowsMax}
-        ) found on true
-        order by sequence`;
+  let wanted = build
+    .selectFrom('events')
+    .select([
+      'sequence',
+      'id',
+      'tenant_id',
+      'type',
+      'aggregate_type',
+      'aggregate_id',
+      'payload',
+      'occurred_at',
+    ])
+    .where('sequence', '>', after)
+    .where('sequence', '<=', settled)
+    .orderBy('sequence')
+    .limit(rowsMax);
+  if (tenantId !== undefined) wanted = wanted.where('tenant_id', '=', tenantId);
+  if (type !== undefined) wanted = wanted.where('type', '=', type);
+  return compiled(
+    build
+      .selectFrom('journal_floor')
+      .leftJoinLateral(wanted.as('found'), (join) => join.onTrue())
+      .selectAll('found')
+      .select('floor')
+      .orderBy('sequence')
+      .$castTo<FoundRow>(),
+  );
 }
 
 /** What of an event says for whom it is. */
