@@ -61,6 +61,12 @@ function idsOf(filter: Filter): string[] | undefined {
   return isId(filter.value) ? [filter.value.toLowerCase()] : [];
 }
 
+/** Holds the users who come: none of them can end before this transaction does. */
+export async function holdComing(context: Context, changes: readonly MemberChange[]): Promise<void> {
+  const coming = new Set(changes.flatMap(({ kind, userIds }) => (kind === 'remove' ? [] : userIds)));
+  if (coming.size > 0) await context.db.rows(holdUsers(sourceOf(context).id, [...coming]));
+}
+
 /**
  * Carries out changes in their order.
  * @returns whether anybody came or went

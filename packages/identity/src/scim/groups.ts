@@ -9,7 +9,7 @@ import { emit } from '../journal/journal.ts';
 import { noteContact } from '../provisioning-sources/provisioning-sources.ts';
 import { fail } from '../service.ts';
 import { isSelected, readDocument, type Selection, selectAttributes } from './documents.ts';
-import { changeMembers, memberChange, type MemberChange, memberIds } from './group-members.ts';
+import { changeMembers, holdComing, memberChange, type MemberChange, memberIds } from './group-members.ts';
 import {
   deleteGroup,
   findGroup,
@@ -88,10 +88,12 @@ export async function replaceGroup(
   body: JsonObject,
   selection: Selection,
 ): Answer {
-  const row = await lockForChange(context, id);
+  await expectVersion(context, id);
   const document = readDocument(groupKind, body);
+  const content = contentOf(document);
   const members: MemberChange = { kind: 'keep only', userIds: memberIds(document['members']) };
-  const changed = await changeGroup(context, row, contentOf(document), [members]);
+  const row = await lockForChange(context, id, [members]);
+  const changed = await changeGroup(context, row, content, [members]);
   await recordWrite(context, 'scim.groups.replace', changed);
   const shown = await showOne(context, changed, selection);
   return scimReply(200, shown, { etag: versionTag(changed.version) });
@@ -104,10 +106,11 @@ export async function patchGroup(
   body: JsonObject,
   selection: Selection,
 ): Answer<JsonObject | undefined> {
-  const row = await lockForChange(context, id);
+  await expectVersion(context, id);
   const operations = readOperations(groupKind, body);
   const others = operations.filter(({ target }) => target.attribute.name !== 'members');
   const members = operations.filter((operation) => !others.includes(operation)).map(memberChange);
+  const row = await lockForChange(context, id, members);
   const document: JsonObject = {
     displayName: row.display_name,
     ...(row.external_id === null ? {} : { externalId: row.external_id }),
@@ -165,7 +168,22 @@ async function showOne(context: Context, row: GroupRow, selection: Selection): P
   return (await showGroups(context, [row], selection))[0] as JsonObject;
 }
 
-async function lockForChange(context: Context, id: string): Promise<GroupRow> {
+/** @throws Refusal `scim_not_found`, `scim_version_mismatch`, before anything in the body is looked at */
+async function expectVersion(context: Context, id: string): Promise<void> {
+  const row = (await context.db.row(findGroup(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
+  requireMatch(context.headers, row.version);
+}
+
+/**
+ * Locks a group for a change of its members. The users before it, as at the end of a user, who leaves its groups: two
+ * that lock in another order wait for each other.
+ */
+async function lockForChange(
+  context: Context,
+  id: string,
+  members: readonly MemberChange[] = [],
+): Promise<GroupRow> {
+  await holdComing(context, members);
   const row = (await context.db.row(lockGroup(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
   return row;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
 import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../external-identities/external-identities.events.ts';
 import { emit } from '../journal/journal.ts';
@@ -7,6 +8,8 @@ import { addPrincipal, disableLocked, disableNew, lockPerson, makeActive } from 
 import { fail } from '../service.ts';
 import type { ScimSource } from './scim-access.ts';
 import {
+  deleteUnlinkedPerson,
+  findIdentity,
   insertIdentity,
   lockIdentity,
   renamePrincipal,
@@ -26,7 +29,7 @@ type Person = Pick<UserRow, 'principal_id' | 'external_identity_id'>;
 
 /**
  * A new person, or the one whose identity has this external id already: who was deleted comes back as the same
- * principal, and who signed in before is taken over.
+ * principal, and who signed in before, or signs in for the first time at this moment, is taken over.
  * @throws Refusal `scim_uniqueness` when that person is another user
  */
 export async function createPerson(
@@ -36,34 +39,27 @@ export async function createPerson(
   content: UserContent,
 ): Promise<{ principalId: string; identityId: string }> {
   const { db } = context;
-  const { externalId } = content;
-  const known = externalId === null ? undefined : await db.row(lockIdentity(source.providerId, externalId));
-  if (known !== undefined) {
-    if (known.is_taken) fail('scim_uniqueness');
-    const person = { principal_id: known.principal_id, external_identity_id: known.id };
-    await db.run(restoreMembership(source.tenantId, known.principal_id));
-    await (content.active ? restorePerson : suspendPerson)(context, source, person);
-    await db.run(renamePrincipal(known.principal_id, nameOf(source, content)));
-    return { principalId: known.principal_id, identityId: known.id };
-  }
+  const known = await takePersonOver(context, source, content);
+  if (known !== undefined) return known;
   const { tenantId, key } = source;
-  const principal = (await addPrincipal(db, {
-    tenantId,
-    kind: 'human',
-    displayName: nameOf(source, content),
-  })) as { id: string };
+  const displayName = nameOf(source, content);
+  const principal = (await addPrincipal(db, { tenantId, kind: 'human', displayName })) as { id: string };
   const identityId = randomUUID();
-  await db.run(
+  const linkedNow = await db.run(
     insertIdentity({
       id: identityId,
       tenantId,
       principalId: principal.id,
       issuer: source.providerIssuer,
-      subject: placeholderOf(source, externalId ?? scimId),
+      subject: placeholderOf(source, content.externalId ?? scimId),
       providerId: source.providerId,
-      externalId: externalId ?? '',
+      externalId: content.externalId ?? '',
     }),
   );
+  if (linkedNow === 0) {
+    await db.run(deleteUnlinkedPerson(principal.id));
+    return (await takePersonOver(context, source, content)) ?? fail('scim_uniqueness');
+  }
   const created = { principalId: principal.id, kind: 'human' as const, provisioningSource: key };
   emit(context, principalCreated, { tenantId, aggregateId: principal.id }, created);
   const linked = { externalIdentityId: identityId, principalId: principal.id, provisioningSource: key };
@@ -75,6 +71,32 @@ export async function createPerson(
   return { principalId: principal.id, identityId };
 }
 
+/** @throws Refusal `scim_uniqueness` when the person is a user already */
+async function takePersonOver(
+  context: Context,
+  source: ScimSource,
+  content: UserContent,
+): Promise<{ principalId: string; identityId: string } | undefined> {
+  const { db } = context;
+  if (content.externalId === null) return undefined;
+  const known = await db.row(findIdentity(source.providerId, content.externalId));
+  if (known === undefined) return undefined;
+  const person = { principal_id: known.principal_id, external_identity_id: known.id };
+  await holdPerson(db, person);
+  // Only now nobody else can take the person.
+  const held = await db.row(lockIdentity(known.id, content.externalId));
+  if (held === undefined || held.is_taken) fail('scim_uniqueness');
+  await db.run(restoreMembership(source.tenantId, known.principal_id));
+  await (content.active ? restorePerson : suspendPerson)(context, source, person);
+  await db.run(renamePrincipal(known.principal_id, nameOf(source, content)));
+  return { principalId: known.principal_id, identityId: known.id };
+}
+
+/** The principal before its identity, as in a sign-in: two that lock in another order wait for each other. */
+async function holdPerson(db: Db, person: Pick<Person, 'principal_id'>) {
+  return (await lockPerson(db, person.principal_id)) ?? fail('scim_not_found');
+}
+
 /** Lets name and external id follow the directory. */
 export async function followPerson(
   { db }: Context,
@@ -82,6 +104,7 @@ export async function followPerson(
   row: UserRow,
   content: UserContent,
 ): Promise<void> {
+  await holdPerson(db, row);
   if (row.external_id !== content.externalId) {
     const placeholder = placeholderOf(source, content.externalId ?? row.id);
     await db.run(updateIdentity(row.external_identity_id, content.externalId ?? '', placeholder));
@@ -93,7 +116,7 @@ export async function followPerson(
 export async function suspendPerson(context: Context, source: ScimSource, person: Person): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  const principal = (await lockPerson(db, principalId)) ?? fail('scim_not_found');
+  const principal = await holdPerson(db, person);
   await disableLocked(context, principal, {
     tenantId: source.tenantId,
     principalId,
@@ -107,6 +130,7 @@ export async function suspendPerson(context: Context, source: ScimSource, person
 export async function restorePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
+  await holdPerson(db, person);
   await db.run(setIdentityStatus(person.external_identity_id, 'active'));
   await makeActive(context, { tenantId: source.tenantId, principalId, provisioningSource: source.key });
 }

@@ -84,9 +84,15 @@ export function findGroupsOf(sourceId: string, principalIds: readonly string[]) 
 /** Takes a principal out of every group that the source keeps. */
 export function deleteMembershipsOf(sourceId: string, principalId: string) {
   return sql<{ group_id: string }>`
-    with gone as (
-      delete from group_members m using scim_groups g
-      where g.group_id = m.group_id and g.provisioning_source_id = ${sourceId} and m.principal_id = ${principalId}
+    with held as materialized (
+      select g.group_id
+      from group_members m join scim_groups g on g.group_id = m.group_id
+      where m.principal_id = ${principalId} and g.provisioning_source_id = ${sourceId}
+      order by g.id
+      for update of g
+    ), gone as (
+      delete from group_members m using held
+      where m.group_id = held.group_id and m.principal_id = ${principalId}
       returning m.group_id
     ), touched as (
       update scim_groups g set version = version + 1, modified_at = now() from gone where g.group_id = gone.group_id
@@ -94,22 +100,22 @@ export function deleteMembershipsOf(sourceId: string, principalId: string) {
     select group_id from gone order by group_id`;
 }
 
-export interface IdentityRow {
-  id: string;
-  principal_id: string;
-  is_taken: boolean;
+/** An identity of the provider that has this external id already: from a sign-in, or from a user that was deleted. */
+export function findIdentity(providerId: string, externalId: string) {
+  return sql<{ id: string; principal_id: string }>`
+    select id, principal_id from external_identities
+    where identity_provider_id = ${providerId} and external_id = ${externalId}`;
 }
 
-/** An identity of the provider that has this external id already: from a sign-in, or from a user that was deleted. */
-export function lockIdentity(providerId: string, externalId: string) {
-  return sql<IdentityRow>`
-    select e.id, e.principal_id,
-      exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
-    from external_identities e
-    where e.identity_provider_id = ${providerId} and e.external_id = ${externalId}
+/** The same once its person is held; no row when it has got another external id meanwhile. */
+export function lockIdentity(identityId: string, externalId: string) {
+  return sql<{ is_taken: boolean }>`
+    select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
+    from external_identities e where e.id = ${identityId} and e.external_id = ${externalId}
     for no key update of e`;
 }
 
+/** No row when somebody else links this person first: it waits until that is decided. */
 export function insertIdentity(identity: {
   id: string;
   tenantId: string;
@@ -123,7 +129,15 @@ export function insertIdentity(identity: {
     insert into external_identities (id, tenant_id, principal_id, issuer, subject, source, identity_provider_id,
       external_id)
     values (${identity.id}, ${identity.tenantId}, ${identity.principalId}, ${identity.issuer}, ${identity.subject},
-      'provisioned', ${identity.providerId}, ${identity.externalId})`;
+      'provisioned', ${identity.providerId}, ${identity.externalId})
+    on conflict do nothing`;
+}
+
+/** A principal that was made in this transaction and got no identity. */
+export function deleteUnlinkedPerson(principalId: string) {
+  return sql`
+    with gone as (delete from memberships where principal_id = ${principalId})
+    delete from principals where id = ${principalId}`;
 }
 
 /** The external id, and with it the subject as long as no sign-in has brought the real one. */

@@ -136,9 +136,8 @@ async function changeUser(
   let current = row;
   if (!isDeepStrictEqual(contentOf(documentOf(row)), content)) {
     current = await refuseDuplicates(async () => {
-      const updated = (await context.db.row(updateUser(row.id, content))) as UserRow;
       await followPerson(context, source, row, content);
-      return updated;
+      return (await context.db.row(updateUser(row.id, content))) as UserRow;
     });
     if (row.active && !content.active) await suspendPerson(context, source, row);
     if (!row.active && content.active) await restorePerson(context, source, row);

@@ -31,15 +31,21 @@ export interface Provisioning {
 /** A tenant with a SCIM source and a token for it. */
 export async function makeProvisioning(identity: TestIdentity, key = 'entra'): Promise<Provisioning> {
   const tenantId = await makeTenant(identity);
-  await makeAudience(identity, tenantId, 'iam-scim', ['scim:write', 'scim:other']);
+  const providerId = await makeProvider(identity, tenantId, key);
+  return { tenantId, providerId, ...(await makeSource(identity, tenantId, key)) };
+}
+
+/** A SCIM source for a provider that there is, and a token for it. */
+export async function makeSource(identity: TestIdentity, tenantId: string, key: string) {
+  const scopes = ['scim:write', 'scim:other'];
+  await makeAudience(identity, tenantId, 'iam-scim', scopes);
   const account = await makeServiceAccount(identity, tenantId, {
     audiences: ['iam-scim'],
-    scopeCeiling: ['scim:write', 'scim:other'],
+    scopeCeiling: scopes,
   });
-  const providerId = await makeProvider(identity, tenantId, key);
   const path = `/tenants/${tenantId}/provisioning-sources`;
   const wanted = { key, identityProvider: key, servicePrincipalId: account.principalId };
-  const sourceId = (await made(identity.post(path, wanted))).id;
+  const sourceId: string = (await made(identity.post(path, wanted))).id;
   const { token, id } = await made(identity.post(`${path}/${sourceId}/tokens`, { name: 'directory' }));
-  return { tenantId, sourceId, providerId, account, token, tokenId: id };
+  return { sourceId, account, token: token as string, tokenId: id as string };
 }
