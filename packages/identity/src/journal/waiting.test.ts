@@ -12,7 +12,7 @@ import { adminHeader, startIdentity, type TestIdentity } from '../testing/identi
 import { made, makePrincipal, makeTenant } from '../testing/objects.ts';
 
 /** What a look and its statement may take on a busy machine. */
-const promptMs = 2000;
+const promptMs = 5000;
 
 let identity: TestIdentity;
 let elsewhere: TestIdentity;
@@ -34,12 +34,9 @@ async function headOfJournal(): Promise<number> {
 async function waitFor(reader: TestIdentity, query: string) {
   const path = `/events?after=${await headOfJournal()}&${query}`;
   const began = performance.now();
-  return reader.get(path).then(({ status, body }) => ({
-    status,
-    body,
-    types: body.items?.map(({ type }: { type: string }) => type) as string[],
-    tookMs: performance.now() - began,
-  }));
+  const { body } = await reader.get(path);
+  const types: string[] = body.items.map(({ type }: { type: string }) => type);
+  return { body, types, tookMs: performance.now() - began };
 }
 
 /** Until every reader of the process has been answered nothing and waits. */
@@ -47,12 +44,12 @@ const settleMs = 400;
 
 test('without wait an empty page is answered at once; what is there already is not waited for', async () => {
   const empty = await waitFor(identity, '');
-  assert.deepEqual([empty.body, empty.tookMs < 500], [{ items: [], next_after: null }, true]);
+  assert.deepEqual([empty.body, empty.tookMs < promptMs], [{ items: [], next_after: null }, true]);
   await makeTenant(identity);
   const began = performance.now();
   const { body } = await identity.get('/events?wait=30&limit=1');
   assert.equal(body.items.length, 1);
-  assert.ok(performance.now() - began < 500);
+  assert.ok(performance.now() - began < promptMs);
 });
 
 test('an event of another process ends the wait, and is in the answer', async () => {
@@ -69,7 +66,7 @@ test('an event of another process ends the wait, and is in the answer', async ()
 test('an event that the filter leaves out does not end the wait; without one the page is empty', async () => {
   const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
   const [tenant, type, both] = [`tenantId=${tenantId}`, 'type=tenant.created', `tenantId=${tenantId}&type=x`];
-  const readings = [tenant, type, both].map((filter) => waitFor(identity, `wait=2&${filter}`));
+  const readings = [tenant, type, both].map((filter) => waitFor(identity, `wait=4&${filter}`));
   await sleep(settleMs);
   await makePrincipal(elsewhere, otherId);
   await sleep(2 * settleMs);
@@ -79,7 +76,7 @@ test('an event that the filter leaves out does not end the wait; without one the
   assert.ok((ofTenant?.tookMs ?? 0) >= 3 * settleMs);
   for (const unanswered of [ofType, ofBoth]) {
     assert.deepEqual(unanswered?.body, { items: [], next_after: null });
-    assert.ok((unanswered?.tookMs ?? 0) >= 2000);
+    assert.ok((unanswered?.tookMs ?? 0) >= 4000);
   }
 });
 
@@ -140,16 +137,20 @@ test('a reader whose client has left is forgotten', async () => {
   const requests = Array.from({ length: 3 }, () =>
     fetch(url, { headers: adminHeader, signal: leaving.signal }).catch((error: Error) => error.name),
   );
-  await sleep(settleMs);
-  assert.equal(await waiting(), 3);
+  const becomes = async (readers: number) => {
+    for (let look = 0; (await waiting()) !== readers; look += 1) {
+      assert.ok(look < 100, `${await waiting()} readers`);
+      await sleep(50);
+    }
+  };
+  await becomes(3);
   leaving.abort();
   assert.deepEqual(await Promise.all(requests), ['AbortError', 'AbortError', 'AbortError']);
-  await sleep(100);
-  assert.equal(await waiting(), 0);
+  await becomes(0);
   assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
 });
 
-test('while the database is away, who waits is told so', async () => {
+test('who waits is told when the journal can not be looked at', async () => {
   const reading = identity.get('/events?type=x&wait=10');
   await sleep(settleMs);
   await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });
