@@ -21,7 +21,7 @@ export function spellingsOf(secret: string): Needle[] {
   const whole = parts === null ? [secret] : parts.slice(1).map((part) => part.slice(-partLength));
   const needles = whole.flatMap((text) => [
     { text, spelling: 'as it is' },
-    { text: encodeURIComponent(text), spelling: 'URL-encoded' },
+    { text: encodeURIComponent(text.toWellFormed()), spelling: 'URL-encoded' },
     { text: JSON.stringify(text).slice(1, -1), spelling: 'escaped as in JSON' },
     { text: Buffer.from(text).toString('hex'), spelling: 'in hexadecimal' },
     ...base64Of(text).map((inside) => ({ text: inside, spelling: 'in base64' })),

@@ -110,6 +110,14 @@ test('what has the form of a secret is found without anybody having told of it',
   }
 });
 
+test('a secret that holds half of a character can be looked for too', async () => {
+  const odd: Kept = { kind: 'credential in a header', text: `${random()}\ud800`, isName: false };
+  kept.push(odd);
+  const { findings } = await search({ log: JSON.stringify({ token: odd.text }) });
+  kept.pop();
+  assert.equal(findings.length, 1);
+});
+
 test('nothing is found in what is only like a secret; it says how much it searched', async () => {
   const halves = `${clientSecret.slice(0, 40)} ${clientSecret.slice(3)} ${hashOf('another')} iam_pat_0123456789ab`;
   const { findings, secrets, bytes } = await search({ log: halves, tables: { events: halves } });
