@@ -123,7 +123,7 @@ test('16 writers, some slow, some rolled back, while two processes seal: readers
   );
 });
 
-test('a record with a low number that is committed late is sealed in its place, and so is what came after it', async () => {
+test('a record with a low number that is committed late is served and sealed in its place, and what came after it waits', async () => {
   const tenantId = randomUUID();
   const sealer = sealerOf(identity.pool, keys.key);
   await sealer.seal();
@@ -131,13 +131,16 @@ test('a record with a low number that is committed late is sealed in its place, 
     identity.pool.rows<{ records: number }>(
       sql`select records from audit_seals where tenant_id = ${tenantId} order by position`,
     );
+  const served = async () => (await identity.get(`/audit?tenantId=${tenantId}`)).body.items;
   await identity.pool.transaction(async (late) => {
     await writeRecord(late, tenantId);
     await writeRecord(other.pool, tenantId);
     await sealer.seal();
     assert.deepEqual(await linksOf(), []);
+    assert.deepEqual(await served(), []);
   });
   await sealer.seal();
+  assert.equal((await served()).length, 2);
   assert.deepEqual(await linksOf(), [{ records: 2 }]);
   assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 2 records, head`));
 });

@@ -224,6 +224,27 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
+  test('finds that a link was exchanged for another genuine one', async () => {
+    const chain = await makeChain();
+    const { tenantId, sequences } = chain;
+    await addRecords(identity.pool, tenantId, 1);
+    await seal();
+    const change = (text: string) => tamper(identity.pool, { text, values: [] });
+    const fourth = `from audit_seals where tenant_id = '${tenantId}' and position = 4`;
+    const newest = `from audit_records where tenant_id = '${tenantId}' and sequence > ${sequences.at(-1)}`;
+    await change(`create table kept_seal as select * ${fourth}`);
+    await change(`create table kept_record as select * ${newest}`);
+    // The third link is made anew without its last record, and the fourth one put back behind it.
+    await change(`delete ${newest.replace('>', '>=')}`);
+    await change(`delete ${fourth.replace('= 4', '>= 3')}`);
+    await seal();
+    await change('insert into audit_records overriding system value select * from kept_record');
+    await change('insert into audit_seals select * from kept_seal');
+    assert.deepEqual(await problemsOf(chain), [
+      'link 4, sequences 604 to 604: the link does not continue the one before it',
+    ]);
+  });
+
   test('a wrong key is unknown to every link, and several keys may be given', async () => {
     const { tenantId } = await makeChain();
     const newer = await makeKey();
