@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { journalTypes } from '../testing/records.ts';
 import { makeRealm, newSubject, signInBy } from './testing/sign-in.ts';
@@ -20,35 +19,6 @@ before(async () => {
 after(async () => {
   await identity.close();
   await upstream.close();
-});
-
-test('simultaneous first sign-ins through two processes make one person, and all of them succeed', async () => {
-  for (let round = 0; round < 10; round += 1) {
-    const realm = await makeRealm(identity, upstream, {
-      groupMappings: { a: 'alpha', b: 'beta', c: 'gamma' },
-    });
-    const token = await upstream.sign({ sub: newSubject(), groups: ['a', 'b', 'c'] });
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, n) =>
-        signInBy(n % 2 === 0 ? identity : other, realm, token, n % 3 === 0 ? 'exchange' : 'authenticate'),
-      ),
-    );
-    assert.deepEqual(
-      [...new Set(answers.map(({ status, body }) => `${status} ${body.detail ?? ''}`))],
-      ['200 '],
-    );
-    assert.equal(new Set(answers.map(({ body }) => body.principalId)).size, 1);
-    const types = await journalTypes(identity, realm.tenantId);
-    const made = ['principal.created', 'external_identity.linked', 'group.created', 'group_membership.added'];
-    assert.deepEqual(
-      made.map((type) => types.filter((written) => written === type).length),
-      [1, 1, 3, 3],
-    );
-    const { count } = (await identity.pool.row<{ count: number }>(sql`
-      select count(*) from memberships m join principals p on p.id = m.principal_id
-      where m.tenant_id = ${realm.tenantId} and p.kind = 'human'`)) ?? { count: 0 };
-    assert.equal(count, 1);
-  }
 });
 
 test('first sign-ins of many people into the same new groups make each group once', async () => {

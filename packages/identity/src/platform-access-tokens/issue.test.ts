@@ -275,24 +275,6 @@ describe('a key that is used again', () => {
     const elsewhere = await makeOwner();
     assert.equal((await issue(elsewhere.tenantId, elsewhere.principalId, wanted, key)).status, 201);
   });
-
-  test('of parallel requests with one key to two processes, one makes the credential and the others repeat it', async () => {
-    const processes = [identity, await identity.another()];
-    for (let round = 0; round < 5; round += 1) {
-      const { tenantId, principalId } = await makeOwner();
-      const key = randomUUID();
-      const answers = await Promise.all(
-        Array.from({ length: 16 }, (_, n) => issue(tenantId, principalId, wanted, key, processes[n % 2])),
-      );
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
-      assert.equal(new Set(answers.map(({ body }) => body.credential.id)).size, 1);
-      assert.equal(answers.filter(({ body }) => body.token !== null).length, 1);
-      const { body: list } = await identity.get(`/tenants/${tenantId}/platform-access-tokens`);
-      assert.equal(list.length, 1);
-      const events = (await journalOf(identity, tenantId)).filter(({ type }) => type.endsWith('.issued'));
-      assert.equal(events.length, 1);
-    }
-  });
 });
 
 test('a clash with another token is 409 credential_conflict, and a new try with the same key succeeds', async () => {

@@ -165,30 +165,6 @@ describe('a key that is used again', () => {
 });
 
 describe('rivals', () => {
-  test('of parallel rotations with keys of their own, one makes the successor', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const { tenantId, credential } = await makeBearer(identity);
-      const answers = await Promise.all(Array.from({ length: 12 }, () => rotate(tenantId, credential.id)));
-      const outcomes = answers.map(({ status, body }) => (status === 201 ? 'rotated' : body.detail)).sort();
-      assert.deepEqual(outcomes, [...Array(11).fill('credential_not_active'), 'rotated']);
-      assert.equal((await readAll(tenantId)).length, 2);
-    }
-  });
-
-  test('of parallel rotations with one key, one shows the secret and the others repeat it', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const { tenantId, credential } = await makeBearer(identity);
-      const key = randomUUID();
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, () => rotate(tenantId, credential.id, key)),
-      );
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
-      assert.equal(answers.filter(({ body }) => body.token !== null).length, 1);
-      assert.equal(new Set(answers.map(({ body }) => body.credential.id)).size, 1);
-      assert.equal((await readAll(tenantId)).length, 2);
-    }
-  });
-
   test('of an issue and a rotation with one key, one makes a token and the other is told that the key is used', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { tenantId, principalId, credential } = await makeBearer(identity);

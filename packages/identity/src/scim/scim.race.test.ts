@@ -66,20 +66,6 @@ async function census({ tenantId, sourceId }: { tenantId: string; sourceId: stri
     from provisioning_sources where id = ${sourceId}`)) as Census;
 }
 
-test('of simultaneous creates of one name or external id, one makes one person', async () => {
-  for (let round = 0; round < rounds; round += 1) {
-    const before = await census(ground);
-    const user = newUser();
-    const same = round % 2 === 0 ? 'userName' : 'externalId';
-    const answers = await race(8, (client) => client.post('/Users', { ...newUser(), [same]: user[same] }));
-    assert.deepEqual(statusesOf(answers), [201, ...Array(7).fill(409)]);
-    for (const { status, body } of answers) if (status === 409) assert.equal(body.scimType, 'uniqueness');
-    const after = await census(ground);
-    for (const name of Object.keys(before) as (keyof Census)[])
-      assert.equal(after[name], before[name] + 1, name);
-  }
-});
-
 async function makeDirectoryOfRealm() {
   const [identity] = processes;
   const realm = await makeRealm(identity, upstream, {
@@ -144,7 +130,7 @@ test('whatever a directory does beside sign-ins of the same person, nobody waits
     ]);
     assert.equal(back.status, 201, JSON.stringify(back.body));
     for (const { status, body } of signedIn)
-      assert.ok(status === 200 || /_disabled$/.test(body.detail), JSON.stringify(body));
+      assert.ok(status === 200 || String(body.detail).endsWith('_disabled'), JSON.stringify(body));
   }
 });
 
