@@ -160,6 +160,7 @@ orderTests(
     {
       endpoint: 'POST /tenants/{tenantId}/federation:exchange',
       prepare: () => prepare({ audience: 'control-plane', scopes: [readScope] }),
+      proven: common,
       faults: [
         ...common,
         fault('human_principal_required', ofKind('agent')),

@@ -75,6 +75,8 @@ const access: readonly Fault<ScimAttempt>[] = [
   fault('scim_unauthorized', without('authorization'), 'no token'),
   fault('scim_unauthorized', (attempt) => (attempt.isForged = true), 'signature'),
   fault('scim_unauthorized', claiming({ aud: 'control-plane' }), 'audience'),
+  fault('scim_unauthorized', claiming({ iss: 'https://login.example.com' }), 'issuer'),
+  fault('scim_unauthorized', claiming({ exp: 1 }), 'expired'),
   fault('scim_unauthorized', claiming({ jti: undefined }), 'claims'),
   fault('scim_service_identity_required', claiming({ principal_type: 'human' })),
   fault('scim_scope_required', claiming({ scope: ['scim:other'] })),
@@ -150,6 +152,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       fault('scim_uniqueness', takenName(noun)),
     ],
     besides: outside,
+    proven: noun === 'Users' ? [] : accessWithBody,
     finish,
   },
   {
@@ -157,6 +160,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     prepare: () => withResource(noun),
     faults: [...access, fault('scim_not_found', absent('id'))],
     besides: outside,
+    proven: accessWithBody,
     finish,
   },
   {
@@ -169,6 +173,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       fault('scim_uniqueness', takenName(noun)),
     ],
     besides: outside,
+    proven: accessWithBody,
     finish,
   },
   {
@@ -182,6 +187,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     ],
     // What is wrong with an operation is found operation by operation.
     besides: [...outside, 'scim_invalid_value', 'scim_invalid_path', 'scim_mutability', 'scim_no_target'],
+    proven: accessWithBody,
     finish,
   },
   {
@@ -189,6 +195,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     prepare: () => withResource(noun),
     faults: [...access, ...existing],
     besides: outside,
+    proven: accessWithBody,
     finish,
   },
 ];
