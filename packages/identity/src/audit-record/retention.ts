@@ -1,6 +1,7 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { AuditKey } from './audit-key.ts';
+import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import {
   allowRemoving,
@@ -11,13 +12,12 @@ import {
   instantBefore,
   lockRemoving,
 } from './retention.sql.ts';
-import { contentOf, findSeal, lastRemoval, sealsAfter, tenantAfter } from './seals.sql.ts';
+import { contentOf, findSeal, lastRemoval, sealsAfter } from './seals.sql.ts';
 
 /** Removed in one transaction: 16 links have up to 4,096 records. */
 const linksPerBatchMax = 16;
 const recordsPerBatchMax = 4096;
 const intervalMs = 600_000;
-const firstTenant = '00000000-0000-0000-0000-000000000000';
 
 /** What is removed, and by whose key. */
 interface Removing {
@@ -44,11 +44,11 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
     return 0;
   }
   let removed = 0;
-  for (let tenantId: string | undefined = firstTenant; ; ) {
-    tenantId = (await pool.row(tenantAfter(tenantId)))?.tenant_id;
-    if (tenantId === undefined || signal?.aborted === true) return removed;
+  for await (const tenantId of auditedTenants(pool)) {
+    if (signal?.aborted === true) break;
     removed += await removeFromChain({ ...removing, key }, tenantId, keptSince);
   }
+  return removed;
 }
 
 async function removeByAge({ pool, signal }: Removing, keptSince: string): Promise<number> {

@@ -134,7 +134,18 @@ export function readOneMoment() {
   return sql`set transaction isolation level repeatable read, read only`;
 }
 
-/** The next tenant, in the order of ids, that has records or links. */
+/** The tenant with the lowest id that has records or links. */
+export function firstTenant() {
+  return sql<{ tenant_id: string }>`
+    select tenant_id from (
+      (select tenant_id from audit_seals order by tenant_id limit 1)
+      union all
+      (select tenant_id from audit_records order by tenant_id, sequence limit 1)
+    ) found
+    order by tenant_id limit 1`;
+}
+
+/** The next one. */
 export function tenantAfter(tenantId: string) {
   return sql<{ tenant_id: string }>`
     select tenant_id from (

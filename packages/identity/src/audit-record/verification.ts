@@ -1,5 +1,6 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { AuditKey } from './audit-key.ts';
+import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, type Head, linkHmac, recordsPerLinkMax, recordsProblem, removalHmac } from './chain.ts';
 import {
   type BehindRow,
@@ -11,7 +12,6 @@ import {
   recordsBehind,
   type SealRow,
   sealsAfter,
-  tenantAfter,
 } from './seals.sql.ts';
 
 /** Where in the record. */
@@ -49,7 +49,6 @@ export type Keys = ReadonlyMap<string, AuditKey>;
 /** Links read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
-const firstTenant = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Walks the chain of every tenant that has one, or records, in the order of their ids, each as it is at one moment.
@@ -65,13 +64,9 @@ export async function* verifyChains(
     return;
   }
   const unseen = new Map(Object.entries(saved));
-  let last = firstTenant;
-  for (;;) {
-    const next = (await pool.row(tenantAfter(last)))?.tenant_id;
-    if (next === undefined) break;
-    yield await verifyChain(pool, keys, next, unseen.get(next));
-    unseen.delete(next);
-    last = next;
+  for await (const found of auditedTenants(pool)) {
+    yield await verifyChain(pool, keys, found, unseen.get(found));
+    unseen.delete(found);
   }
   for (const [gone, head] of unseen) yield await verifyChain(pool, keys, gone, head);
 }
