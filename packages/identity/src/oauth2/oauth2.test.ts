@@ -3,12 +3,14 @@ import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { makeAudience, makeServiceAccount, makeTenant, readScope, writeScope } from '../testing/objects.ts';
+import { type AuditLine, auditOf } from '../testing/records.ts';
 
 let identity: TestIdentity;
+let tenantId: string;
 let client: { clientId: string; clientSecret: string; principalId: string };
 before(async () => {
   identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
-  const tenantId = await makeTenant(identity);
+  tenantId = await makeTenant(identity);
   await makeAudience(identity, tenantId);
   client = await makeServiceAccount(identity, tenantId, { scopeCeiling: [readScope, writeScope] });
 });
@@ -68,5 +70,23 @@ test('refusals have the form and the codes of RFC 6749', async () => {
     assert.deepEqual([answer.status, answer.body], [status, { error }], JSON.stringify([form, headers]));
     const challenge = status === 401 ? 'Basic realm="iam"' : null;
     assert.equal(answer.headers.get('www-authenticate'), challenge);
+  }
+});
+
+test('an audience that nobody could have registered is cut in the audit record, whoever asks for it', async () => {
+  for (const [secret, status, why] of [
+    [client.clientSecret, 400, 'audience_not_allowed'],
+    ['wrong', 401, 'wrong_secret'],
+  ] as const) {
+    const rows = (await auditOf(identity, tenantId)).length;
+    const answer = await ask({ ...grant, audience: 'a'.repeat(500_000) }, basic(client.clientId, secret));
+    assert.equal(answer.status, status);
+    let left: AuditLine[] = [];
+    // The answer to a wrong secret does not wait for the record.
+    while (left.length === 0) left = (await auditOf(identity, tenantId)).slice(rows);
+    assert.deepEqual(
+      left.map(({ reason }) => reason),
+      [`audience:${'a'.repeat(120)} ${why}`],
+    );
   }
 });

@@ -26,7 +26,8 @@ async function exchangeUnlimited(context: Context, request: ClientExchangeReques
     why: string,
   ) => {
     counters.presented('client', why);
-    await ledger.record({ audit: auditOf(context, client, 'denied', `audience:${audience} ${why}`) });
+    const reason = `audience:${nameable(audience)} ${why}`;
+    await ledger.record({ audit: auditOf(context, client, 'denied', reason) });
     return fail(code, {}, { reason: `service_account:${client.id} ${why}` });
   };
   if (client.refusal !== null) return refuse('invalid_client', client.refusal);
@@ -67,13 +68,16 @@ async function identifyClient(
   if (client !== undefined && isGenuine) return client;
   counters.presented('client', 'unknown');
   if (client === undefined) return fail('invalid_client', {}, { reason: 'unknown client' });
-  // Who has no secret must not fill the record: no audience has a longer key.
-  const named = audience.slice(0, audienceLengthMax).toWellFormed();
   // Not awaited: the answer must not take longer than the one to a client that nobody knows.
   ledger
-    .record({ audit: auditOf(context, client, 'denied', `audience:${named} wrong_secret`) })
+    .record({ audit: auditOf(context, client, 'denied', `audience:${nameable(audience)} wrong_secret`) })
     .catch((error: unknown) => log.error({ err: error }, 'a refused client was not audited'));
   return fail('invalid_client', {}, { reason: `service_account:${client.id} wrong_secret` });
+}
+
+/** What was asked for must not fill the record: no audience has a longer key. */
+function nameable(audience: string): string {
+  return audience.slice(0, audienceLengthMax).toWellFormed();
 }
 
 function auditOf(context: Context, client: ClientRow, outcome: 'allowed' | 'denied', reason: string) {
