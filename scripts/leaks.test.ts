@@ -175,3 +175,9 @@ test('what a service under test leaks into its store, its records and its log is
     await rm(run, { recursive: true });
   }
 });
+
+test('what was too long to be kept in full is said, with the test that made it', async () => {
+  await writeFile(join(directory, 'src!door.test.ts~1.notes'), 'the first 20000 rows of a table doors\n');
+  const { notes } = await search({});
+  assert.deepEqual(notes, ['the first 20000 rows of a table doors (src/door.test.ts)']);
+});

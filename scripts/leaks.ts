@@ -66,9 +66,12 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
   const linesOf = (end: string) =>
     files
       .filter((file) => file.endsWith(end))
-      .flatMap((file) => readFileSync(join(directory, file), 'utf8').trimEnd().split('\n'));
+      .flatMap((file) => {
+        const lines = readFileSync(join(directory, file), 'utf8').trimEnd().split('\n');
+        return lines.map((line) => ({ line, test: testOf(file) }));
+      });
   const kept = new Map<string, Kept>();
-  for (const line of linesOf('.secrets')) {
+  for (const { line } of linesOf('.secrets')) {
     const one = JSON.parse(line) as Kept;
     // Who made it knows best what it is.
     if (!kept.has(one.text) || !/^(presented|credential)/.test(one.kind)) kept.set(one.text, one);
@@ -79,7 +82,7 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
   for (const file of files.filter((name) => /\.(log|tables)$/.test(name))) {
     const text = readFileSync(join(directory, file));
     bytes += text.length;
-    const test = (file.split('~')[0] as string).replaceAll('!', '/');
+    const test = testOf(file);
     const note = (at: number, kind: string, secret: string, spelling: string) => {
       const place = placeAt(text, at, file);
       const key = `${test}: ${place}`;
@@ -104,7 +107,13 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
     for (const place of places.filter((name) => !found.has(name)))
       findings.push(`${place}: hooray, delete this exception`);
   }
-  return { findings, notes: [...new Set(linesOf('.notes'))], secrets: kept.size, bytes };
+  const notes = new Set(linesOf('.notes').map(({ line, test }) => `${line} (${test})`));
+  return { findings, notes: [...notes], secrets: kept.size, bytes };
+}
+
+/** The path of the test whose process wrote a file. */
+function testOf(file: string): string {
+  return (file.split('~')[0] as string).replaceAll('!', '/');
 }
 
 function* needlesOf(kept: ReadonlyMap<string, Kept>): Iterable<Needle> {

@@ -43,7 +43,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   }
 }
 
-/** One cluster for the run, unless BATON_TEST_POSTGRES already names one, and the folders of the truth test and the leak test. */
+/** One cluster for the run, unless BATON_TEST_POSTGRES already names one; the folders of the truth and the leak test. */
 async function setStage() {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
   const truthDirectory = join(directory, 'truth');

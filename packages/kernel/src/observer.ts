@@ -1,6 +1,7 @@
 /**
- * What the tests see of the inside: which codes were raised, which events were written, which secrets were
- * made, and whether an answer has its declared form. In production there is no observer and none of this costs anything.
+ * What the tests see of the inside: which codes were raised, which events were written, which secrets were made, what
+ * was logged, and whether an answer has its declared form. In production there is no observer and none of this costs
+ * anything.
  */
 export interface Observer {
   refused(service: string, endpoint: string, code: string): void;

@@ -217,7 +217,6 @@ test('a secret of another kind opens nothing', async () => {
   await refused({
     'a platform access token': token,
     'a client secret': ground.account.clientSecret,
-    'a client id': ground.account.clientId,
   });
 });
 
