@@ -230,17 +230,24 @@ export interface Located {
   readonly sub: Attribute | undefined;
 }
 
-/** Finds what a path names, in any case; undefined for what the kind does not have. */
+/**
+ * Finds what a path names, in any case; undefined for what the kind does not have. Entra ID writes attributes of an
+ * extension without its URN too (`manager`): what the core does not have is looked for there.
+ */
 export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {
   const owner = path.urn === undefined ? undefined : schemaOf(kind, path.urn);
   if (path.urn !== undefined && owner === undefined) return undefined;
-  const extension = owner === undefined || owner === kind.core ? undefined : owner;
-  const attributes = extension?.attributes ?? [...commonAttributes, ...kind.core.attributes];
-  const attribute = named(attributes, path.name);
-  if (attribute === undefined) return undefined;
-  if (path.sub === undefined) return { extension, attribute, sub: undefined };
-  const sub = named(attribute.subAttributes ?? [], path.sub);
-  return sub && { extension, attribute, sub };
+  const owners = owner === undefined ? [kind.core, ...kind.extensions] : [owner];
+  for (const schema of owners) {
+    const extension = schema === kind.core ? undefined : schema;
+    const attributes = extension?.attributes ?? [...commonAttributes, ...schema.attributes];
+    const attribute = named(attributes, path.name);
+    if (attribute === undefined) continue;
+    if (path.sub === undefined) return { extension, attribute, sub: undefined };
+    const sub = named(attribute.subAttributes ?? [], path.sub);
+    return sub && { extension, attribute, sub };
+  }
+  return undefined;
 }
 
 export function schemaOf(kind: ResourceKind, urn: string): Schema | undefined {
