@@ -121,4 +121,25 @@ describe('lists of users', () => {
     });
     assert.equal((await theirs.get('/Users')).status, 200);
   });
+
+  test('a user with more texts than its search index holds is found all the same', async () => {
+    const theirs = scimClient(identity, (await makeProvisioning(identity)).token);
+    const { id } = await made(theirs.post('/Users', { userName: 'much', title: 'Much' }));
+    const lists = ['emails', 'phoneNumbers', 'ims', 'roles'];
+    for (const path of lists) {
+      const value = Array.from({ length: 1000 }, (_, n) => {
+        const part = (name: string) => `${name}${n}-`.padEnd(60, 'x');
+        return { value: part(path), display: part('display'), type: part('type') };
+      });
+      const { status } = await theirs.patch(`/Users/${id}`, [{ op: 'replace', path, value }]);
+      assert.equal(status, 200);
+    }
+    for (const filter of ['title eq "much"', 'roles.value sw "ROLES999-"', 'emails[type sw "type0-"]'])
+      assert.equal(
+        (await theirs.get(`/Users${filtered(filter)}&attributes=id`)).body.totalResults,
+        1,
+        filter,
+      );
+    assert.equal((await theirs.get(`/Users${filtered('title eq "more"')}`)).body.totalResults, 0);
+  });
 });
