@@ -25,6 +25,8 @@ import { startKeyUseNotes } from './signing-keys/key-use-notes.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import { createClientLookup } from './tokens/client-lookup.ts';
+import { readUpstreamCredentials } from './upstream-directory/credentials.ts';
+import { UpstreamDirectory } from './upstream-directory/upstream-directory.ts';
 
 /** How long requests under way may take while the service stops. */
 const drainMsMax = 20_000;
@@ -38,13 +40,13 @@ export interface IdentityOptions {
 
 export interface Identity extends RunningService {
   readonly unreadable: UnreadableHandler;
-  /** Reads the keys and the named admin secrets again: all of them, or on a failure none; then the log says why. */
+  /** Reads the keys, the named admin secrets and the upstream credentials again: all of them, or on a failure none; then the log says why. */
   reload(): Promise<void>;
 }
 
 /**
  * Makes the identity service from its settings (IAM_*); whoever owns the port passes requests to its handler. SIGHUP
- * reads the signing keys and the named admin secrets again.
+ * reads the signing keys, the named admin secrets and the upstream credentials again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */
 export async function createIdentity({ env, log: given }: IdentityOptions): Promise<RunningService> {
@@ -66,6 +68,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
   const adminSecrets = { named: await readAdminSecrets(settings) };
+  const upstreamCredentials = await readUpstreamCredentials(settings);
   const auditKey = await openAuditKey(settings, log);
   const pool = poolOf(settings, log);
   const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
@@ -87,6 +90,8 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   measureWatch(journalWatch, registry);
   const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
   const providerKeys = new ProviderKeys(outbound, log);
+  const upstream = new UpstreamDirectory(outbound, log);
+  upstream.use(upstreamCredentials);
   measureService(registry, { signingKeys, ledger, pool, providerKeys });
   const app = buildHttp(
     identityRuntime({
@@ -100,6 +105,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       presentedTokens: createPresentedLookup(pool, settings, signingKeys),
       clients: createClientLookup(pool, settings, signingKeys),
       providerKeys,
+      upstream,
       ledger,
       journalWatch,
     }),
@@ -142,13 +148,15 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   async function reloadFiles(): Promise<void> {
     try {
       const named = await readAdminSecrets(settings);
+      const credentials = await readUpstreamCredentials(settings);
       await signingKeys.load(settings, pool, log);
       adminSecrets.named = named;
+      upstream.use(credentials);
       log.info('the signing key was read again');
     } catch (error) {
       log.error(
         { err: error },
-        'the signing key and the admin secrets could not be read again: the former ones stay in use',
+        'the signing key, the admin secrets and the upstream credentials could not be read again: the former ones stay in use',
       );
     }
   }

@@ -161,7 +161,11 @@ export const settingTable = {
   }),
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
-    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider names them; all others are asked over https on public addresses only.',
+    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider or a provisioning source names them; all others are asked over https on public addresses only.',
+  }),
+  IAM_UPSTREAM_CREDENTIALS_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file with what opens the directories that provisioning sources write to first, one line for each source, read at the start and on SIGHUP: `<source id> <upstreamBaseUrl> <client id>:<client secret>` for a client of the realm (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. They are sent to that address only; without its line the writes of a source with an upstreamMode are answered 502.',
   }),
   IAM_AUDIT_KEY_FILE: text<string | undefined>({
     default: undefined,

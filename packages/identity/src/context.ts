@@ -12,6 +12,7 @@ import type { PresentedLookup } from './platform-access-tokens/presented-lookup.
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import type { ClientLookup } from './tokens/client-lookup.ts';
+import type { UpstreamDirectory } from './upstream-directory/upstream-directory.ts';
 
 /** What a handler works with: who asks, the store (in the command's transaction), and what is to be recorded. */
 export interface Context {
@@ -23,6 +24,7 @@ export interface Context {
   readonly settings: Settings;
   readonly signingKeys: SigningKeys;
   readonly providerKeys: ProviderKeys;
+  readonly upstream: UpstreamDirectory;
   readonly presentedTokens: PresentedLookup;
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;

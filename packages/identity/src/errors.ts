@@ -162,8 +162,8 @@ export const errors = {
   scim_version_mismatch: row(412, 'Read the resource again.')('If-Match names another version.'),
   scim_upstream_refused: row(
     502,
-    'Set upstreamMode to off.',
-  )('The source writes to its directory first, which is not possible.'),
+    'Retry; the log and the audit record say what the directory answered.',
+  )('The source writes to its directory first, which did not take the write: nothing is stored.'),
 
   rate_limited: row(
     429,

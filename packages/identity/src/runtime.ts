@@ -22,13 +22,14 @@ import { scimError } from './scim/scim-errors.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 import type { ClientLookup } from './tokens/client-lookup.ts';
+import type { UpstreamDirectory } from './upstream-directory/upstream-directory.ts';
 
 export const bodyBytesMax = 1_048_576;
 
 /** What every SCIM endpoint may answer before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
-  'scim_unauthorized',
   'rate_limited',
+  'scim_unauthorized',
   'scim_service_identity_required',
   'scim_scope_required',
   'scim_source_required',
@@ -74,6 +75,7 @@ export interface RuntimeParts {
   presentedTokens: PresentedLookup;
   clients: ClientLookup;
   providerKeys: ProviderKeys;
+  upstream: UpstreamDirectory;
   ledger: ExchangeLedger;
   journalWatch: JournalWatch;
 }
@@ -89,6 +91,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     counters,
     signingKeys,
     providerKeys,
+    upstream,
     presentedTokens,
     clients,
     ledger,
@@ -122,6 +125,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
       pool,
       signingKeys,
       providerKeys,
+      upstream,
       presentedTokens,
       clients,
       ledger,

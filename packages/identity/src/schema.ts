@@ -230,6 +230,7 @@ interface ScimUsersTable {
   version: Generated<number>;
   created_at: Generated<string>;
   modified_at: Generated<string>;
+  upstream_id: string | null;
 }
 
 interface ServiceAccountsTable {

@@ -67,9 +67,14 @@ export async function execute<Caller, Context extends object>(
       if (!(error instanceof NeedsTransaction || isRepeatable(error))) throw error;
     }
   }
+  return repeated(() => inTransaction(runtime, endpoint, call, input, keyed));
+}
+
+/** Runs a transaction again, a few times, that a deadlock or a failed serialisation rolled back. */
+export async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await inTransaction(runtime, endpoint, call, input, keyed);
+      return await transaction();
     } catch (error) {
       if (!isRepeatable(error) || attempt === attemptsMax) throw error;
       // Two that met head on would meet again: each waits another while.

@@ -18,7 +18,7 @@ const UpstreamMode = z.enum(['off', 'scim', 'admin', 'auto']);
 /** What may be chosen at the registration and changed later. */
 const choices = {
   upstreamMode: UpstreamMode.describe(
-    'Other than `off`: writes would go to the directory first, which fails.',
+    'How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings.',
   ),
   upstreamBaseUrl: characters(0, 500),
   upstreamRealm: characters(0, 120),

@@ -34,6 +34,7 @@ interface ScimAttempt extends Attempt {
   /** A provisioning token of the same source, for what the test makes itself. */
   readonly directory: string;
   isForged: boolean;
+  writesUpstream: boolean;
 }
 
 async function prepare(body?: object): Promise<ScimAttempt> {
@@ -59,10 +60,16 @@ async function prepare(body?: object): Promise<ScimAttempt> {
   };
   const headers = { authorization: 'to come', ...(body && { 'content-type': 'application/scim+json' }) };
   const attempt = attemptOf({ tenantId, sourceId, providerId, principalId }, body, headers);
-  return { ...attempt, claims, directory: token, isForged: false };
+  return { ...attempt, claims, directory: token, isForged: false, writesUpstream: false };
 }
 
-async function finish({ headers, claims, isForged }: ScimAttempt): Promise<void> {
+async function finish({ headers, claims, ids, isForged, writesUpstream }: ScimAttempt): Promise<void> {
+  if (writesUpstream) {
+    await store`
+      update provisioning_sources set upstream_mode = 'scim', upstream_base_url = 'https://login.example.com'
+      where id = ${ids['sourceId']}`;
+    await store`update scim_users set upstream_id = id where provisioning_source_id = ${ids['sourceId']}`;
+  }
   const token = await new SignJWT(claims)
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'local-dev' })
     .sign(keyOf(isForged ? foreignKey : testSigningKey()));
@@ -136,6 +143,20 @@ const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
   else operation.value = Object.values(wanted)[0];
 };
 
+/** The source writes to a directory first that it has no credentials for, and the request is one to write there. */
+const upstream = (noun: Noun) =>
+  noun === 'Users'
+    ? [
+        fault('scim_upstream_refused', (attempt: ScimAttempt) => {
+          attempt.writesUpstream = true;
+          const { body } = attempt;
+          if (body?.Operations !== undefined)
+            body.Operations.push({ op: 'replace', path: 'active', value: false });
+          else if (body !== undefined) body.active = false;
+        }),
+      ]
+    : [];
+
 const renaming = (noun: Noun) => ({
   schemas: [patchUrn],
   Operations: [{ op: 'replace', path: nameOf(noun), value: randomUUID() }],
@@ -148,8 +169,8 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     faults: [
       ...accessWithBody,
       fault('scim_invalid_value', ({ body }) => (body[nameOf(noun)] = '')),
-      ...(noun === 'Users' ? [fault('scim_upstream_refused', writesUpstream)] : []),
       fault('scim_uniqueness', takenName(noun)),
+      ...upstream(noun),
     ],
     besides: outside,
     proven: noun === 'Users' ? [] : accessWithBody,
@@ -171,6 +192,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       ...existing,
       fault('scim_invalid_value', ({ body }) => (body[nameOf(noun)] = '')),
       fault('scim_uniqueness', takenName(noun)),
+      ...upstream(noun),
     ],
     besides: outside,
     proven: accessWithBody,
@@ -184,6 +206,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       ...existing,
       fault('scim_invalid_syntax', ({ body }) => (body.Operations[0].op = 'increase')),
       fault('scim_uniqueness', takenName(noun)),
+      ...upstream(noun),
     ],
     // What is wrong with an operation is found operation by operation.
     besides: [...outside, 'scim_invalid_value', 'scim_invalid_path', 'scim_mutability', 'scim_no_target'],
@@ -193,17 +216,11 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
   {
     endpoint: `DELETE /scim/v2/${noun}/{id}`,
     prepare: () => withResource(noun),
-    faults: [...access, ...existing],
+    faults: [...access, ...existing, ...upstream(noun)],
     besides: outside,
     proven: accessWithBody,
     finish,
   },
 ];
-
-async function writesUpstream({ ids }: ScimAttempt): Promise<void> {
-  await store`
-    update provisioning_sources set upstream_mode = 'scim', upstream_base_url = 'https://login.example.com'
-    where id = ${ids['sourceId']}`;
-}
 
 orderTests(() => identity, [...ordersOf('Users'), ...ordersOf('Groups')]);

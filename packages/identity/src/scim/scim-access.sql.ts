@@ -5,8 +5,9 @@ export interface ScimSourceRow {
   source_id: string | null;
   key: string;
   tenant_id: string;
-  upstream_mode: string;
+  upstream_mode: 'off' | 'scim' | 'admin' | 'auto';
   upstream_base_url: string;
+  upstream_realm: string;
   provider_id: string;
   provider_issuer: string;
   provider_status: string;
@@ -17,8 +18,8 @@ export interface ScimSourceRow {
 /** By the service account of an access token; its source, if it has one. */
 export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
   return sql<ScimSourceRow>`
-    select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, i.id as provider_id,
-      i.issuer as provider_issuer, i.status as provider_status,
+    select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, s.upstream_realm,
+      i.id as provider_id, i.issuer as provider_issuer, i.status as provider_status,
       a.revoked_at is null and p.status = 'active' and m.status = 'active' and t.status = 'active' as is_live
     from service_accounts a
     join principals p on p.id = a.principal_id
@@ -34,7 +35,7 @@ export function findSourceOfAccount(accountId: string, principalId: string, tena
 export function findSourceOfToken(publicPrefix: string) {
   return sql<ScimSourceRow & { secret_hash: string }>`
     select k.secret_hash, s.id as source_id, s.key, s.tenant_id, s.upstream_mode, s.upstream_base_url,
-      i.id as provider_id, i.issuer as provider_issuer, i.status as provider_status,
+      s.upstream_realm, i.id as provider_id, i.issuer as provider_issuer, i.status as provider_status,
       k.revoked_at is null and k.expires_at > now() and s.status = 'active' and s.kind = 'scim'
         and p.status = 'active' and m.status = 'active' and t.status = 'active'
         and not exists (

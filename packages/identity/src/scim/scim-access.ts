@@ -12,6 +12,7 @@ import { parseProvisioningToken } from '../provisioning-sources/provisioning-tok
 import { isSecretOf } from '../secrets.ts';
 import { fail } from '../service.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { UpstreamSource } from '../upstream-directory/upstream-directory.ts';
 import { type ScimDenial, ScimDenials } from './scim-denials.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
 
@@ -22,8 +23,8 @@ export interface ScimSource {
   readonly tenantId: string;
   readonly providerId: string;
   readonly providerIssuer: string;
-  /** Whether writes would have to go to the directory first. */
-  readonly writesUpstream: boolean;
+  /** The directory that hears of its users first, if it has one. */
+  readonly upstream: UpstreamSource | undefined;
 }
 
 /** The source of a request whose endpoint admits nobody else. */
@@ -79,7 +80,7 @@ export function createScimAdmission(parts: Parts) {
         tenantId: row.tenant_id,
         providerId: row.provider_id,
         providerIssuer: row.provider_issuer,
-        writesUpstream: row.upstream_mode !== 'off' && row.upstream_base_url !== '',
+        upstream: upstreamOf(row),
       },
     };
   };
@@ -130,6 +131,11 @@ async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<F
   if (row === undefined || !row.is_live) return deny('scim_unauthorized', 'account_not_active', bearer);
   if (row.source_id === null) deny('scim_source_required', 'source_required', bearer);
   return row as FoundSource;
+}
+
+function upstreamOf(row: FoundSource): UpstreamSource | undefined {
+  const { source_id: sourceId, upstream_mode: mode, upstream_base_url: baseUrl, upstream_realm: realm } = row;
+  return mode === 'off' || baseUrl === '' ? undefined : { sourceId, mode, baseUrl, realm };
 }
 
 function ofSource({ tenant_id, source_id, key }: FoundSource, credential: string): Denied {

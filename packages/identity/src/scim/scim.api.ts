@@ -33,6 +33,8 @@ import { createUser, endUser, patchUser, readUser, replaceUser } from './users.t
 import { userColumns, type UserRow } from './users.sql.ts';
 
 const scim = { root: true, auth: 'provisioning' } as const;
+/** A write of a user opens its transaction itself: the directory of its source may have to be asked first. */
+const ownTransaction = { transaction: 'none' } as const;
 const idParam = { id: z.string() };
 const found = { 200: ScimDocument, 304: null };
 const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
@@ -84,13 +86,14 @@ export const searchUsers = endpoint({
 
 export const postUser = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'POST',
   path: '/scim/v2/Users',
   summary: 'Create a user and its person; one that was deleted comes back as the same person.',
   query: selectionQuery,
   body: ScimDocument,
   returns: { 201: ScimDocument },
-  errors: ['scim_invalid_value', 'scim_upstream_refused', 'scim_uniqueness'],
+  errors: ['scim_invalid_value', 'scim_uniqueness', 'scim_upstream_refused'],
   emits: [
     principalCreated,
     externalIdentityLinked,
@@ -119,6 +122,7 @@ const userEvents = [scimUserUpdated, credentialRevoked, principalDisabled, princ
 
 export const putUser = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'PUT',
   path: '/scim/v2/Users/{id}',
   summary: 'Replace a user. Without `active` it stays as active as it is.',
@@ -126,7 +130,13 @@ export const putUser = endpoint({
   query: selectionQuery,
   body: ScimDocument,
   returns: { 200: ScimDocument },
-  errors: ['scim_not_found', 'scim_version_mismatch', 'scim_invalid_value', 'scim_uniqueness'],
+  errors: [
+    'scim_not_found',
+    'scim_version_mismatch',
+    'scim_invalid_value',
+    'scim_uniqueness',
+    'scim_upstream_refused',
+  ],
   emits: userEvents,
   example: userExample,
   handle: ({ params, query, body }, context) => replaceUser(context, params.id, body, readSelection(query)),
@@ -134,6 +144,7 @@ export const putUser = endpoint({
 
 export const changeUser = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'PATCH',
   path: '/scim/v2/Users/{id}',
   summary: 'Change a user. Switching `active` off disables the person and revokes its tokens.',
@@ -141,7 +152,7 @@ export const changeUser = endpoint({
   query: selectionQuery,
   body: ScimDocument,
   returns: { 200: ScimDocument },
-  errors: patchErrors,
+  errors: [...patchErrors, 'scim_upstream_refused'],
   emits: userEvents,
   example: { schemas: [patchUrn], Operations: [{ op: 'replace', path: 'active', value: false }] },
   handle: ({ params, query, body }, context) => patchUser(context, params.id, body, readSelection(query)),
@@ -149,12 +160,13 @@ export const changeUser = endpoint({
 
 export const deleteUser = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'DELETE',
   path: '/scim/v2/Users/{id}',
   summary: 'End a user: its person is disabled and leaves the groups of this source.',
   params: idParam,
   returns: { 204: null },
-  errors: ['scim_not_found', 'scim_version_mismatch'],
+  errors: ['scim_not_found', 'scim_version_mismatch', 'scim_upstream_refused'],
   emits: [credentialRevoked, principalDisabled, groupMembershipRemoved, scimUserDeprovisioned],
   handle: ({ params }, context) => endUser(context, params.id),
 });

@@ -68,7 +68,7 @@ export function lockUser(sourceId: string, id: string) {
 }
 
 export function deleteUser(id: string) {
-  return sql`delete from scim_users where id = ${id}`;
+  return sql<{ upstream_id: string | null }>`delete from scim_users where id = ${id} returning upstream_id`;
 }
 
 /** The groups of many users at once. */

@@ -9,20 +9,21 @@ import { groupMembershipRemoved } from '../groups/groups.events.ts';
 import { emit } from '../journal/journal.ts';
 import { noteContact } from '../provisioning-sources/provisioning-sources.ts';
 import { fail } from '../service.ts';
+import { leaveAccount } from '../upstream-directory/accounts.ts';
 import { readDocument, type Selection } from './documents.ts';
 import { createPerson, followPerson, restorePerson, suspendPerson } from './persons.ts';
 import { patchDocument, readOperations } from './patch.ts';
 import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './scim.events.ts';
 import { sourceOf } from './scim-access.ts';
-import { isUnchanged, readId, requireMatch, scimReply, versionTag } from './scim-answer.ts';
+import { isUnchanged, readId, scimReply, versionTag } from './scim-answer.ts';
 import { userKind } from './schemas.ts';
 import { contentOf, documentOf, locationOf, showUsers } from './user-view.ts';
+import { changing, creating } from './user-writes.ts';
 import {
   deleteMembershipsOf,
   deleteUser,
   findUser,
   insertUser,
-  lockUser,
   updateUser,
   type UserContent,
   type UserRow,
@@ -34,15 +35,25 @@ export async function createUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const source = sourceOf(context);
   const content = contentOf({ active: true, ...readDocument(userKind, body) });
-  if (source.writesUpstream) fail('scim_upstream_refused');
+  return creating(context, content, (inside, link) => addUser(inside, content, link, selection));
+}
+
+async function addUser(
+  context: Context,
+  content: UserContent,
+  link: (userId: string) => Promise<void>,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
+  const source = sourceOf(context);
   const id = randomUUID();
   const { tenantId } = source;
   const made = await refuseDuplicates(async () => {
     const { principalId, identityId } = await createPerson(context, source, id, content);
     const user = { id, sourceId: source.id, tenantId, principalId, identityId };
-    return (await context.db.row(insertUser(user, content))) as UserRow;
+    const row = (await context.db.row(insertUser(user, content))) as UserRow;
+    await link(id);
+    return row;
   });
   emit(context, scimUserProvisioned, { tenantId, aggregateId: id }, payloadOf(context, made));
   await recordWrite(context, 'scim.users.create', made);
@@ -72,9 +83,10 @@ export async function replaceUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const row = await lockForChange(context, id);
-  const content = contentOf({ active: row.active, ...readDocument(userKind, body) });
-  return changeUser(context, row, content, 'scim.users.replace', selection);
+  const contentAfter = (row: UserRow) => contentOf({ active: row.active, ...readDocument(userKind, body) });
+  return changing(context, id, 'scim.users.replace', contentAfter, (inside, row) =>
+    changeUser(inside, row, contentAfter(row), 'scim.users.replace', selection),
+  );
 }
 
 /** Applies the operations of a PATCH, all or none. */
@@ -84,19 +96,24 @@ export async function patchUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const row = await lockForChange(context, id);
-  const operations = readOperations(userKind, body);
-  const patched = patchDocument(documentOf(row), operations);
-  // To take `active` away is to switch it off.
-  const content = contentOf({ active: false, ...patched });
-  return changeUser(context, row, content, 'scim.users.patch', selection);
+  const contentAfter = (row: UserRow) => {
+    const patched = patchDocument(documentOf(row), readOperations(userKind, body));
+    // To take `active` away is to switch it off.
+    return contentOf({ active: false, ...patched });
+  };
+  return changing(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
+    changeUser(inside, row, contentAfter(row), 'scim.users.patch', selection),
+  );
 }
 
 /** Ends a user: its person loses everything that came from this source, and stays. */
 export async function endUser(context: Context, id: string): Promise<Reply<undefined>> {
+  return changing(context, id, 'scim.users.delete', undefined, removeUser);
+}
+
+async function removeUser(context: Context, row: UserRow): Promise<Reply<undefined>> {
   const { db } = context;
   const source = sourceOf(context);
-  const row = await lockForChange(context, id);
   await suspendPerson(context, source, row);
   const { tenantId } = source;
   const removed = await db.rows(deleteMembershipsOf(source.id, row.principal_id));
@@ -107,7 +124,9 @@ export async function endUser(context: Context, id: string): Promise<Reply<undef
       { tenantId, aggregateId: groupId },
       { groupId, principalId: row.principal_id, provisioningSource: source.key },
     );
-  await db.run(deleteUser(row.id));
+  const { upstream_id: account } = (await db.row(deleteUser(row.id))) ?? { upstream_id: null };
+  const name = { sourceId: source.id, tenantId, userName: row.user_name };
+  if (account !== null) await leaveAccount(db, name, account);
   const { active: _, ...about } = payloadOf(context, row);
   emit(
     context,
@@ -117,12 +136,6 @@ export async function endUser(context: Context, id: string): Promise<Reply<undef
   );
   await recordWrite(context, 'scim.users.delete', row);
   return scimReply(204, undefined);
-}
-
-async function lockForChange(context: Context, id: string): Promise<UserRow> {
-  const row = (await context.db.row(lockUser(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
-  requireMatch(context.headers, row.version);
-  return row;
 }
 
 async function changeUser(

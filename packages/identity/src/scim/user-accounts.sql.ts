@@ -1,0 +1,43 @@
+import { sql } from '@baton/kernel/sql';
+
+/** The account of a user in the directory that its source writes to first. */
+export function findAccountOf(userId: string) {
+  return sql<{ upstream_id: string | null }>`select upstream_id from scim_users where id = ${userId}`;
+}
+
+/** Whether the user is active, by the account; no row once it is deleted. */
+export function findActiveOf(sourceId: string, upstreamId: string) {
+  return sql<{ active: boolean }>`
+    select active from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
+}
+
+/**
+ * Gives a new user its account. The identity takes the account's id as its subject, unless a sign-in has brought the real
+ * one, or somebody else has it from before.
+ */
+export function linkAccount(userId: string, upstreamId: string) {
+  return sql`
+    with linked as (
+      update scim_users set upstream_id = ${upstreamId} where id = ${userId} returning external_identity_id
+    )
+    update external_identities e set subject = ${upstreamId}
+    from linked
+    where e.id = linked.external_identity_id and starts_with(e.subject, 'urn:iam:scim:')
+      and not exists (select 1 from external_identities o where o.issuer = e.issuer and o.subject = ${upstreamId})`;
+}
+
+/** Whether another user of the source has the name or the external id. */
+export function findTaken(
+  sourceId: string,
+  { userName, externalId }: { userName: string; externalId: string | null },
+  exceptId: string | null,
+) {
+  return sql<{ is_taken: boolean }>`
+    select exists (
+      select 1 from scim_users where provisioning_source_id = ${sourceId}
+        and lower(user_name) collate "C" = lower(${userName}) collate "C" and id is distinct from ${exceptId}
+    ) or exists (
+      select 1 from scim_users where provisioning_source_id = ${sourceId}
+        and external_id collate "C" = ${externalId} collate "C" and id is distinct from ${exceptId}
+    ) as is_taken`;
+}
