@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { readIdentitySettings } from '../config.ts';
-import { poolOf } from '../database.ts';
+import { poolOf, prepareDatabase } from '../database.ts';
 import { readAuditKey } from './audit-key.ts';
 import { overallHead } from './seals.sql.ts';
 import {
@@ -15,7 +15,7 @@ import {
   verifyChains,
 } from './verification.ts';
 
-export const auditUsage = `Usage: baton identity audit verify [options]
+const auditUsage = `Usage: baton identity audit verify [options]
 
 Checks the audit record in IAM_DATABASE_URL against its seals, tenant by tenant.
 
@@ -71,9 +71,15 @@ export async function runAuditCommand(
     const saved = wanted.headsFile === undefined ? {} : await readHeads(wanted.headsFile);
     const log = createLog({ name: 'identity', level: 'error', sync: true });
     // Nobody waits for the answers, and a long record may be cold.
-    const patient = { ...settings, IAM_DATABASE_CONNECTIONS_MAX: 2, IAM_STATEMENT_TIMEOUT_SECONDS: 600 };
+    const patient = {
+      ...settings,
+      IAM_CREATE_SCHEMA_ON_STARTUP: false,
+      IAM_DATABASE_CONNECTIONS_MAX: 2,
+      IAM_STATEMENT_TIMEOUT_SECONDS: 600,
+    };
     const pool = poolOf(patient, log);
     try {
+      await prepareDatabase(patient, pool);
       return (await verify(pool, keys, { ...wanted, saved }, output)) ? 0 : 1;
     } finally {
       await pool.close();

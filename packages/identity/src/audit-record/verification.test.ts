@@ -320,7 +320,11 @@ describe('baton identity audit verify', () => {
       [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* can not be read\.$/],
       [['verify', '--key', makeFile('short')], /^The audit key .* has less than 32 characters/],
       [['verify'], /^No key is given: /, { ...env, IAM_AUDIT_KEY_FILE: undefined }],
-      [['verify'], /ECONNREFUSED/, { ...env, IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' }],
+      [
+        ['verify'],
+        /^The database of identity \(IAM_DATABASE_URL\) can not be reached/,
+        { ...env, IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
+      ],
     ] as [string[], RegExp, Record<string, string | undefined>?][]) {
       const { code, out, err } = await auditCommand(args, given);
       assert.deepEqual([code, out], [2, ''], args.join(' '));
