@@ -7,7 +7,7 @@ import { Measurement, type MeasuredGroup, printTable, reportOf } from './measure
 
 /** The first group warms up code, statements and caches for the second. */
 const groups = [
-  { connections: 16, warmUpMs: 2000 },
+  { connections: 16, warmUpMs: 4000 },
   { connections: 64, warmUpMs: 500 },
 ] as const;
 /** Of one contender at one number of connections; ten of them, warming up and the start stay within 90 s. */
@@ -21,7 +21,7 @@ export async function benchIdentity(args: string[], stopping: AbortSignal): Prom
   const { values } = parseArgs({
     args,
     options: {
-      rounds: { type: 'string', default: '6' },
+      rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '1' },
       postgres: { type: 'string' },
       'cpu-prof': { type: 'string' },

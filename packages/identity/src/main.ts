@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { listenUntilStopped } from '@baton/kernel/listen';
 import { createLog } from '@baton/kernel/log';
 import { migrate, rehearseMigrations } from '@baton/kernel/migrate';
@@ -5,6 +6,9 @@ import { createIdentity } from './app.ts';
 import { runAuditCommand } from './audit-record/audit-command.ts';
 import { readIdentitySettings } from './config.ts';
 import { migrationsDirectory } from './database.ts';
+
+// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). It counts until the first use.
+process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
 const usage = `Usage: baton identity <command>
 

@@ -1,8 +1,12 @@
 // npm start: everything on one machine.
+import { availableParallelism } from 'node:os';
 import { SettingError } from '@baton/kernel/config';
 import { startBaton } from './baton.ts';
 import { sayReady } from './ready-page.ts';
 import { StartError } from './start-error.ts';
+
+// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). It counts until the first use.
+process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
 /** A terminal's Ctrl-C can arrive more than once within milliseconds; a second one on purpose comes later. */
 const sameSignalMs = 1000;

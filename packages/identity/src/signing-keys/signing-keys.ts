@@ -1,4 +1,5 @@
 import { createHash, sign } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { JWTPayload } from 'jose';
@@ -21,7 +22,7 @@ import { type KeyNote, noteKey, noteKeyUse } from './signing-keys.sql.ts';
 const overlapMarginSeconds = 60;
 
 /** With fewer under way or waiting, a core could soon be idle. */
-const signaturesAheadMin = 4;
+const signaturesAheadMin = 2 * availableParallelism();
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
 class NoSigningKeyError extends Error {
