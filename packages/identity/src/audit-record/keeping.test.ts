@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -7,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { made, makeBearer } from '../testing/objects.ts';
-import { makeFile, makeKey, tamper } from './testing/records.ts';
+import { addRecords, makeFile, makeKey, tamper } from './testing/records.ts';
 
 const waitMsMax = 15_000;
 
@@ -75,6 +76,21 @@ describe('a running identity', () => {
     const secret = keys.key.secret.toString();
     const seals = await identity.pool.rows({ text: 'select t::text as row from audit_seals t', values: [] });
     assert.ok(!JSON.stringify([identity.logged, seals]).includes(secret));
+  });
+
+  test('removes what is older than IAM_AUDIT_RETENTION_DAYS, and the command says so', async () => {
+    const tenantId = randomUUID();
+    await addRecords(identity.pool, tenantId, 3, 31);
+    await untilSealed(tenantId);
+    await addRecords(identity.pool, tenantId, 2, 29);
+    await untilSealed(tenantId);
+    await identity.another({ IAM_AUDIT_RETENTION_DAYS: '30' });
+    const countRecords = sql<{ records: number }>`
+      select count(*) as records from audit_records where tenant_id = ${tenantId}`;
+    for (const began = Date.now(); (await identity.pool.row(countRecords))?.records !== 2; await pause(50))
+      assert.ok(Date.now() - began < waitMsMax);
+    const { out } = await runVerify('--tenant', tenantId);
+    assert.match(out, new RegExp(`^${tenantId}: whole, \\d+ links, 2 records, 3 removed by retention, head`));
   });
 
   test('warns once when no key is given, and refuses one that is too short or not there', async () => {

@@ -3,6 +3,7 @@ import type { Logger } from '@baton/kernel/log';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, linkHmac, recordsProblem, removalHmac } from './chain.ts';
+import { repeat } from './repeat.ts';
 import {
   allowRemoving,
   anySeal,
@@ -17,7 +18,8 @@ import { contentOf, findSeal, lastRemoval, sealsAfter } from './seals.sql.ts';
 /** Removed in one transaction: 16 links have up to 4,096 records. */
 const linksPerBatchMax = 16;
 const recordsPerBatchMax = 4096;
-const intervalMs = 600_000;
+const firstMs = 5000;
+const intervalMs = 3_600_000;
 
 /** What is removed, and by whose key. */
 interface Removing {
@@ -121,27 +123,21 @@ async function removeLinks(
 }
 
 /**
- * Removes old records every ten minutes, where the settings want it.
+ * Removes old records once an hour, where the settings want it.
  * @returns what ends it, after the batch under way
  */
 export function startRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;
   const stopping = new AbortController();
-  let round = Promise.resolve<unknown>(undefined);
-  let isRunning = false;
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    round = removeOldAudits({ ...removing, signal: stopping.signal })
-      .catch((error: unknown) => removing.log.warn({ err: error }, 'old audit records could not be removed'))
-      .finally(() => {
-        isRunning = false;
-      });
-  }, intervalMs);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
+  const stop = repeat({ firstMs, intervalMs }, async () => {
+    try {
+      await removeOldAudits({ ...removing, signal: stopping.signal });
+    } catch (error) {
+      removing.log.warn({ err: error }, 'old audit records could not be removed');
+    }
+  });
+  return () => {
     stopping.abort();
-    await round;
+    return stop();
   };
 }

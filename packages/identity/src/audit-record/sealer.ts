@@ -2,6 +2,7 @@ import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { AuditKey } from './audit-key.ts';
 import { chainStart, type Head, makeLink, recordsPerLinkMax } from './chain.ts';
+import { repeat } from './repeat.ts';
 import {
   contentOf,
   headsOf,
@@ -132,30 +133,19 @@ export class Sealer {
  */
 export function startSealing(pool: Pool, key: AuditKey, log: Logger): () => Promise<void> {
   const sealer = new Sealer(pool, key, log);
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
   let headLoggedAt = 0;
-  let sealing = Promise.resolve();
-  const work = async () => {
-    await sealer.seal();
-    if (Date.now() - headLoggedAt < headLogIntervalMs) return;
-    headLoggedAt = Date.now();
-    await sealer.logHead();
-  };
-  const later = () => {
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      sealing = work()
-        .catch((error: unknown) => log.warn({ err: error }, 'the audit record could not be sealed'))
-        .then(later);
-    }, intervalMs);
-    timer.unref();
-  };
-  later();
-  return async () => {
-    isStopped = true;
-    clearTimeout(timer);
+  const stop = repeat({ firstMs: intervalMs, intervalMs }, async () => {
+    try {
+      await sealer.seal();
+      if (Date.now() - headLoggedAt < headLogIntervalMs) return;
+      headLoggedAt = Date.now();
+      await sealer.logHead();
+    } catch (error) {
+      log.warn({ err: error }, 'the audit record could not be sealed');
+    }
+  });
+  return () => {
     sealer.stop();
-    await sealing;
+    return stop();
   };
 }
