@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { baton, type BatonProcess, repository } from './testing/baton-process.ts';
+
+/** What a block that can't run here has: it starts Baton, goes on for ever, or is a demonstration tested elsewhere. */
+const notToRun = /npm start|baton demo|baton worker|--follow/;
+
+const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
+const skip = missing === undefined ? false : `${missing} is not installed`;
+
+let folder: string;
+let home: string;
+let running: BatonProcess;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'baton-documentation-'));
+  home = join(folder, 'home');
+  running = baton(['start'], { BATON_HOME: home, PORT: '0' });
+  await running.prints(/Baton is ready at http:\S+/);
+});
+
+after(async () => {
+  running.child.kill('SIGTERM');
+  await running.ended;
+  keepLog(running.output());
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** The shell lines of a page in their order, as somebody types them who follows it from the top. */
+function linesOf(page: string): string {
+  const blocks = readFileSync(join(repository, page), 'utf8').matchAll(/^( *)```sh\n(.*?)^ *```/gms);
+  return [...blocks]
+    .flatMap(([, , block = '']) => block.split('\n'))
+    .filter((line) => !notToRun.test(line))
+    .join('\n')
+    .replaceAll('.baton/', `${home}/`)
+    .replaceAll('heads.json', join(folder, 'heads.json'));
+}
+
+for (const page of ['README.md', 'docs/identity.md'])
+  test(`every command of ${page} works as it stands`, { skip }, async () => {
+    const lines = linesOf(page);
+    assert.ok(lines.includes('curl') && lines.includes('npx baton'));
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {
+      cwd: repository,
+      env: { ...process.env, BATON_HOME: home },
+    });
+    assert.ok(stdout.length > 100, stdout);
+    assert.doesNotMatch(stdout, /"(detail|error)":/);
+  });
