@@ -29,8 +29,48 @@ create table audit_records (
   constraint audit_records_pkey PRIMARY KEY (sequence),
   constraint audit_records_outcome_check CHECK ((outcome = ANY (ARRAY['allowed'::text, 'denied'::text])))
 );
-CREATE TRIGGER audit_records_append_only BEFORE DELETE OR UPDATE ON public.audit_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE INDEX audit_records_by_action ON public.audit_records USING btree (tenant_id, action, sequence) WHERE (action <> ALL (ARRAY['platform_access_tokens.exchange'::text, 'tokens.exchange'::text]));
+CREATE INDEX audit_records_by_actor ON public.audit_records USING btree (tenant_id, actor_ref, sequence);
+CREATE INDEX audit_records_by_request ON public.audit_records USING btree (request_id, sequence);
+CREATE INDEX audit_records_by_resource ON public.audit_records USING btree (resource_id, sequence);
+CREATE INDEX audit_records_by_resource_type ON public.audit_records USING btree (tenant_id, resource_type, sequence) WHERE (resource_type <> ALL (ARRAY['platform_access_token'::text, 'service_account'::text]));
+CREATE INDEX audit_records_denied ON public.audit_records USING btree (tenant_id, sequence) WHERE (outcome = 'denied'::text);
+CREATE INDEX audit_records_of_tenant ON public.audit_records USING btree (tenant_id, sequence);
+CREATE TRIGGER audit_records_append_only BEFORE DELETE OR UPDATE ON public.audit_records FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
+CREATE TRIGGER audit_records_mark_writer BEFORE INSERT ON public.audit_records FOR EACH STATEMENT EXECUTE FUNCTION mark_writer('19023', 'audit_records_sequence_seq');
 CREATE TRIGGER audit_records_never_truncated BEFORE TRUNCATE ON public.audit_records FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table audit_removals (
+  tenant_id uuid not null,
+  position bigint not null,
+  hmac bytea not null,
+  key_id text not null,
+  removed_at timestamp(3) with time zone default now() not null,
+  constraint audit_removals_pkey PRIMARY KEY (tenant_id, "position")
+);
+CREATE TRIGGER audit_removals_append_only BEFORE DELETE OR UPDATE ON public.audit_removals FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_removals_never_truncated BEFORE TRUNCATE ON public.audit_removals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table audit_seals (
+  tenant_id uuid not null,
+  position bigint not null,
+  first_sequence bigint not null,
+  last_sequence bigint not null,
+  records integer not null,
+  occurred_from timestamp(3) with time zone not null,
+  occurred_to timestamp(3) with time zone not null,
+  digest bytea not null,
+  previous_hmac bytea not null,
+  hmac bytea not null,
+  key_id text not null,
+  sealed_at timestamp(3) with time zone default now() not null,
+  constraint audit_seals_pkey PRIMARY KEY (tenant_id, "position"),
+  constraint audit_seals_position_check CHECK (("position" > 0)),
+  constraint audit_seals_records_check CHECK ((records > 0))
+);
+CREATE UNIQUE INDEX audit_seals_by_last_sequence ON public.audit_seals USING btree (last_sequence);
+CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE ON public.audit_seals FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_seals_never_truncated BEFORE TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table authentication_contexts (
   id uuid not null,
@@ -63,9 +103,10 @@ create table events (
   constraint events_pkey PRIMARY KEY (sequence),
   constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
-CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
+CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_writer('19022', 'events_sequence_seq');
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table external_identities (
@@ -108,6 +149,7 @@ create table group_members (
   constraint group_members_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX group_members_of_group ON public.group_members USING btree (group_id, created_at, principal_id);
 CREATE INDEX group_members_of_principal ON public.group_members USING btree (principal_id);
 
 create table groups (
@@ -124,6 +166,7 @@ create table groups (
   constraint groups_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX groups_of_tenant ON public.groups USING btree (tenant_id, created_at, id);
 
 create table identity_providers (
   id uuid not null,
@@ -144,12 +187,20 @@ create table identity_providers (
   jwks_stale_grace_seconds integer default 900 not null,
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
+  display_name_claim text default ''::text not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),
   constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
   constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table journal_floor (
+  only_row boolean default true not null,
+  floor bigint default 0 not null,
+  constraint journal_floor_pkey PRIMARY KEY (only_row),
+  constraint journal_floor_only_row_check CHECK (only_row)
 );
 
 create table memberships (
@@ -163,6 +214,7 @@ create table memberships (
   constraint memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX memberships_of_principal ON public.memberships USING btree (principal_id);
+CREATE INDEX memberships_of_tenant ON public.memberships USING btree (tenant_id, created_at, principal_id) WHERE (status = 'active'::text);
 
 create table platform_access_tokens (
   id uuid not null,
@@ -228,6 +280,8 @@ create table provisioning_sources (
   last_sync_at timestamp(3) with time zone,
   stale_detected_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
+  users_count bigint default 0 not null,
+  active_users_count bigint default 0 not null,
   constraint provisioning_sources_pkey PRIMARY KEY (id),
   constraint provisioning_sources_key UNIQUE (tenant_id, key),
   constraint provisioning_sources_principal UNIQUE (service_principal_id),
@@ -279,6 +333,7 @@ create table scim_groups (
 CREATE INDEX scim_groups_created ON public.scim_groups USING btree (provisioning_source_id, created_at, id);
 CREATE UNIQUE INDEX scim_groups_display_name ON public.scim_groups USING btree (provisioning_source_id, lower(display_name) COLLATE "C");
 CREATE UNIQUE INDEX scim_groups_external_id ON public.scim_groups USING btree (provisioning_source_id, external_id COLLATE "C");
+CREATE INDEX scim_groups_modified ON public.scim_groups USING btree (provisioning_source_id, modified_at, id);
 
 create table scim_users (
   id uuid not null,
@@ -294,6 +349,8 @@ create table scim_users (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   modified_at timestamp(3) with time zone default now() not null,
+  search tsvector generated always as (scim_search(provisioning_source_id, document)) stored,
+  upstream_id text,
   constraint scim_users_pkey PRIMARY KEY (id),
   constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
   constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
@@ -305,7 +362,15 @@ CREATE INDEX scim_users_created ON public.scim_users USING btree (provisioning_s
 CREATE INDEX scim_users_display_name ON public.scim_users USING btree (provisioning_source_id, lower(display_name) COLLATE "C");
 CREATE UNIQUE INDEX scim_users_external_id ON public.scim_users USING btree (provisioning_source_id, external_id COLLATE "C");
 CREATE INDEX scim_users_identity ON public.scim_users USING btree (external_identity_id);
+CREATE INDEX scim_users_inactive ON public.scim_users USING btree (provisioning_source_id, created_at, id) WHERE (NOT active);
+CREATE INDEX scim_users_modified ON public.scim_users USING btree (provisioning_source_id, modified_at, id);
+CREATE INDEX scim_users_of_principal ON public.scim_users USING btree (principal_id);
+CREATE INDEX scim_users_search ON public.scim_users USING gin (search) WITH (fastupdate=off);
+CREATE UNIQUE INDEX scim_users_upstream ON public.scim_users USING btree (provisioning_source_id, upstream_id);
 CREATE UNIQUE INDEX scim_users_user_name ON public.scim_users USING btree (provisioning_source_id, lower(user_name) COLLATE "C");
+CREATE TRIGGER scim_users_counted_in AFTER INSERT ON public.scim_users REFERENCING NEW TABLE AS new_users FOR EACH STATEMENT EXECUTE FUNCTION count_scim_users();
+CREATE TRIGGER scim_users_counted_out AFTER DELETE ON public.scim_users REFERENCING OLD TABLE AS old_users FOR EACH STATEMENT EXECUTE FUNCTION count_scim_users();
+CREATE TRIGGER scim_users_recounted AFTER UPDATE ON public.scim_users REFERENCING OLD TABLE AS old_users NEW TABLE AS new_users FOR EACH STATEMENT EXECUTE FUNCTION count_scim_users();
 
 create table service_accounts (
   id uuid not null,
@@ -324,12 +389,13 @@ create table service_accounts (
   constraint service_accounts_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint service_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
-CREATE INDEX service_accounts_of_tenant ON public.service_accounts USING btree (tenant_id, created_at);
+CREATE INDEX service_accounts_of_tenant ON public.service_accounts USING btree (tenant_id, created_at, id);
 
 create table signing_keys (
   kid text not null,
   thumbprint text not null,
   first_seen_at timestamp(3) with time zone default now() not null,
+  needed_until timestamp(3) with time zone,
   constraint signing_keys_pkey PRIMARY KEY (kid)
 );
 
@@ -343,30 +409,122 @@ create table tenants (
   constraint tenants_slug_key UNIQUE (slug),
   constraint tenants_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
 );
+CREATE INDEX tenants_created ON public.tenants USING btree (created_at, id);
+
+create table upstream_accounts (
+  provisioning_source_id uuid not null,
+  name_hash text not null,
+  tenant_id uuid not null,
+  upstream_id text,
+  is_tried boolean default false not null,
+  tried_at timestamp(3) with time zone default now() not null,
+  held_by uuid,
+  held_until timestamp(3) with time zone not null,
+  constraint upstream_accounts_pkey PRIMARY KEY (provisioning_source_id, name_hash),
+  constraint upstream_accounts_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
+  constraint upstream_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+CREATE OR REPLACE FUNCTION public.audit_number_before(instant timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE STRICT
+AS $function$
+declare
+  low bigint := 0;
+  high bigint := coalesce((select max(sequence) from audit_records), 0);
+  middle bigint;
+  found_number bigint;
+  found_time timestamptz;
+begin
+  while low < high loop
+    middle := low + (high - low + 1) / 2;
+    select sequence, occurred_at into found_number, found_time
+    from audit_records where sequence >= middle order by sequence limit 1;
+    if found_time < instant then
+      low := found_number;
+    else
+      high := middle - 1;
+    end if;
+  end loop;
+  return low;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.audit_settled()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select settled_number(19023, 'audit_records_sequence_seq')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.count_scim_users()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    update provisioning_sources s
+    set users_count = users_count + d.users, active_users_count = active_users_count + d.active_users
+    from (
+      select provisioning_source_id, count(*) as users, count(*) filter (where active) as active_users
+      from new_users group by provisioning_source_id
+    ) d
+    where s.id = d.provisioning_source_id;
+  elsif tg_op = 'DELETE' then
+    update provisioning_sources s
+    set users_count = users_count - d.users, active_users_count = active_users_count - d.active_users
+    from (
+      select provisioning_source_id, count(*) as users, count(*) filter (where active) as active_users
+      from old_users group by provisioning_source_id
+    ) d
+    where s.id = d.provisioning_source_id;
+  else
+    update provisioning_sources s
+    set active_users_count = active_users_count + d.change
+    from (
+      select n.provisioning_source_id, sum(n.active::integer - o.active::integer) as change
+      from new_users n join old_users o on o.id = n.id
+      where n.active <> o.active
+      group by n.provisioning_source_id
+    ) d
+    where s.id = d.provisioning_source_id and d.change <> 0;
+  end if;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.journal_settled()
  RETURNS bigint
  LANGUAGE sql
 AS $function$
-  select least(head.number, (
-    select min((locks.classid::bigint & 65535) << 32 | locks.objid::bigint)
-    from pg_locks locks
-    where locks.locktype = 'advisory' and locks.objsubid = 1 and locks.classid::bigint >> 16 = 19022
-      and locks.database = (select oid from pg_database where datname = current_database())
-      and head.number >= 0))
-  from (select case when is_called then last_value else 0 end as number from events_sequence_seq) head
+  select settled_number(19022, 'events_sequence_seq')
 $function$;
 
-CREATE OR REPLACE FUNCTION public.mark_journal_writer()
+CREATE OR REPLACE FUNCTION public.mark_writer()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-declare
-  floor bigint;
 begin
-  select case when is_called then last_value else 0 end into floor from events_sequence_seq;
-  perform pg_advisory_xact_lock_shared((19022::bigint << 48) | floor);
+  perform pg_advisory_xact_lock_shared(
+    (tg_argv[0]::bigint << 48) | coalesce(pg_sequence_last_value(tg_argv[1]::regclass), 0));
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_audit_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE'
+    and old.occurred_at < nullif(current_setting('baton.audit_kept_since', true), '')::timestamptz
+    and old.occurred_at < now() - interval '1 day'
+    and (
+      old.sequence <= (
+        select last_sequence from audit_seals where tenant_id = old.tenant_id order by position desc limit 1)
+      or not exists (select from audit_seals))
+  then
+    return old;
+  end if;
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_change()
@@ -376,3 +534,78 @@ AS $function$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_event_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE'
+    and old.occurred_at < nullif(current_setting('baton.journal_kept_since', true), '')::timestamptz
+    and old.occurred_at < now() - interval '1 day'
+    and old.sequence <= (select floor from journal_floor)
+  then
+    return old;
+  end if;
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.scim_search(source uuid, document jsonb)
+ RETURNS tsvector
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+declare
+  tag constant text := left(source::text, 8) || ':';
+  keys text[];
+  bytes bigint;
+  -- a tsvector holds 1 MiB
+  bytes_max constant bigint := 900000;
+begin
+  -- Attributes of an extension count like those of the core: `User.department`.
+  with held (path, item) as (
+    select e.key, e.value from jsonb_each(document) e where position(':' in e.key) = 0
+    union all
+    select split_part(e.key, ':', -1) || '.' || x.key, x.value
+    from jsonb_each(document) e
+    cross join lateral jsonb_each(case jsonb_typeof(e.value) when 'object' then e.value else '{}' end) x
+    where position(':' in e.key) > 0
+  ), opened (path, item) as (
+    select h.path, i.item
+    from held h
+    cross join lateral jsonb_array_elements(
+      case jsonb_typeof(h.item) when 'array' then h.item else jsonb_build_array(h.item) end
+    ) i (item)
+  ), texts (path, item) as (
+    select o.path, o.item from opened o
+    union all
+    select o.path || '.' || p.key, p.value
+    from opened o cross join lateral jsonb_each(case jsonb_typeof(o.item) when 'object' then o.item else '{}' end) p
+  ), keyed as (
+    select distinct tag || path || '=' || left(lower(item #>> '{}'), 60) as key
+    from texts where jsonb_typeof(item) = 'string'
+  )
+  select array_agg(key), sum(octet_length(key)) into keys, bytes from keyed;
+  -- Whoever has more than that is a candidate of every filter.
+  if bytes > bytes_max then keys := array[tag || '*']; end if;
+  return array_to_tsvector(coalesce(keys, '{}'));
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.scim_search_for(source uuid, path text, value text, is_beginning boolean)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (((((((''''::text || replace(replace((((("left"((source)::text, 8) || ':'::text) || path) || '='::text) || "left"(lower(value), 60)), '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text) || CASE WHEN is_beginning THEN ':*'::text ELSE ''::text END) || ' | '''::text) || "left"((source)::text, 8)) || ':*'''::text))::tsquery;
+
+CREATE OR REPLACE FUNCTION public.settled_number(mark integer, numbers regclass)
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select least(head.number, (
+    select min((locks.classid::bigint & 65535) << 32 | locks.objid::bigint)
+    from pg_locks locks
+    where locks.locktype = 'advisory' and locks.objsubid = 1 and locks.classid::bigint >> 16 = mark
+      and locks.database = (select oid from pg_database where datname = current_database())
+      and head.number >= 0))
+  from (select coalesce(pg_sequence_last_value(numbers), 0) as number) head
+$function$;

@@ -4,6 +4,8 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 export interface Tables {
   audiences: AudiencesTable;
   audit_records: AuditRecordsTable;
+  audit_removals: AuditRemovalsTable;
+  audit_seals: AuditSealsTable;
   authentication_contexts: AuthenticationContextsTable;
   events: EventsTable;
   external_identities: ExternalIdentitiesTable;
@@ -21,6 +23,7 @@ export interface Tables {
   service_accounts: ServiceAccountsTable;
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
+  upstream_accounts: UpstreamAccountsTable;
 }
 
 interface AudiencesTable {
@@ -44,6 +47,29 @@ interface AuditRecordsTable {
   reason: Generated<string>;
   request_id: string;
   occurred_at: Generated<string>;
+}
+
+interface AuditRemovalsTable {
+  tenant_id: string;
+  position: number;
+  hmac: Buffer;
+  key_id: string;
+  removed_at: Generated<string>;
+}
+
+interface AuditSealsTable {
+  tenant_id: string;
+  position: number;
+  first_sequence: number;
+  last_sequence: number;
+  records: number;
+  occurred_from: string;
+  occurred_to: string;
+  digest: Buffer;
+  previous_hmac: Buffer;
+  hmac: Buffer;
+  key_id: string;
+  sealed_at: Generated<string>;
 }
 
 interface AuthenticationContextsTable {
@@ -188,6 +214,8 @@ interface ProvisioningSourcesTable {
   last_sync_at: string | null;
   stale_detected_at: string | null;
   created_at: Generated<string>;
+  users_count: Generated<number>;
+  active_users_count: Generated<number>;
 }
 
 interface ProvisioningTokensTable {
@@ -230,6 +258,7 @@ interface ScimUsersTable {
   version: Generated<number>;
   created_at: Generated<string>;
   modified_at: Generated<string>;
+  search: GeneratedAlways<string | null>;
   upstream_id: string | null;
 }
 
@@ -259,4 +288,15 @@ interface TenantsTable {
   name: string;
   status: Generated<string>;
   created_at: Generated<string>;
+}
+
+interface UpstreamAccountsTable {
+  provisioning_source_id: string;
+  name_hash: string;
+  tenant_id: string;
+  upstream_id: string | null;
+  is_tried: Generated<boolean>;
+  tried_at: Generated<string>;
+  held_by: string | null;
+  held_until: string;
 }
