@@ -21,8 +21,8 @@ import { type KeyNote, noteKey, noteKeyUse } from './signing-keys.sql.ts';
  */
 const overlapMarginSeconds = 60;
 
-/** With fewer under way or waiting, a core could soon be idle. */
-const signaturesAheadMin = 2 * availableParallelism();
+/** With fewer under way or waiting, a core could soon be idle; more at once only make smaller batches of what follows. */
+const signaturesAheadMin = availableParallelism() + 1;
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
 class NoSigningKeyError extends Error {
