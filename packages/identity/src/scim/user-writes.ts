@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '@baton/kernel/refusal';
 import { type AuditAction, auditDraft } from '../audit.ts';
 import type { Context } from '../context.ts';
 import { recordedTransaction } from '../journal/recorded-transaction.ts';
@@ -56,7 +57,7 @@ export async function creating<T>(
 
 /**
  * Runs the change or the end of a user: the directory hears of it when the user becomes active or ceases to be.
- * @param isActiveAfter of the user as it stands; with what the change makes of it where it is no end
+ * @param contentAfter what the change makes of a user; undefined for its end
  * @throws Refusal `scim_not_found`, `scim_version_mismatch`, `scim_uniqueness`, `scim_upstream_refused`, `unavailable`
  */
 export async function changing<T>(
@@ -148,7 +149,8 @@ async function accountFor(
     }
     return await context.upstream.create(upstream, accountOf(content), name.triedMs);
   } catch (error) {
-    await name.letGo(context.pool, leftId, !(error instanceof UpstreamError) || error.isSettled);
+    const isSettled = error instanceof UpstreamError ? error.isSettled : error instanceof Refusal;
+    await name.letGo(context.pool, leftId, isSettled);
     return refuse(context, 'scim.users.create', ['provisioning_source', source.id], error);
   }
 }
@@ -180,8 +182,12 @@ async function giveBack(
   account: string,
 ): Promise<void> {
   try {
-    // Not kept means that the commit came through although its answer did not.
-    if (await name.keep(context.pool, account)) await context.upstream.switchActive(upstream, account, false);
+    // Not ours any more: the commit came through although its answer did not, or another request has the name.
+    if (!(await name.note(context.pool, account))) return;
+    // Before the name is let go: whoever takes it next may switch the account on.
+    await context.upstream
+      .switchActive(upstream, account, false)
+      .finally(() => name.letGo(context.pool, account, true));
   } catch (error) {
     tellLeft(context, upstream, error);
   }
@@ -189,9 +195,17 @@ async function giveBack(
 
 /** Lets the account follow what is stored, after a change that was not. */
 async function setRight(context: Context, upstream: UpstreamSource, account: string): Promise<void> {
+  const isActive = async () =>
+    (await context.pool.row(findActiveOf(upstream.sourceId, account)))?.active ?? false;
   try {
-    const stored = await context.pool.row(findActiveOf(upstream.sourceId, account));
-    await context.upstream.switchActive(upstream, account, stored?.active ?? false);
+    let active = await isActive();
+    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+      await context.upstream.switchActive(upstream, account, active);
+      const sent = active;
+      active = await isActive();
+      // A rival may have stored another state while this one was sent.
+      if (active === sent) return;
+    }
   } catch (error) {
     tellLeft(context, upstream, error);
   }

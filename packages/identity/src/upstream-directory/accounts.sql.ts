@@ -30,6 +30,14 @@ export function holdName({ sourceId, tenantId, userName, holder }: NameHold, sec
     returning upstream_id, is_tried, extract(epoch from tried_at)::float8 * 1000 as first_tried_ms`;
 }
 
+/** No row when the hold has ended. */
+export function noteAccount({ sourceId, userName, holder }: NameHold, upstreamId: string) {
+  return sql`
+    update upstream_accounts set upstream_id = ${upstreamId}
+    where provisioning_source_id = ${sourceId} and held_by = ${holder}
+      and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
+}
+
 /** Of a creation that came to its end, or surely to nothing; no row when the hold was lost meanwhile. */
 export function dropName({ sourceId, userName, holder }: NameHold) {
   return sql`
@@ -38,7 +46,7 @@ export function dropName({ sourceId, userName, holder }: NameHold) {
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Lets go of a name and keeps what is known of its account; no row when the hold was lost meanwhile. */
+/** Lets go of a name and keeps what is known of its account. */
 export function keepName({ sourceId, userName, holder }: NameHold, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null

@@ -7,6 +7,7 @@ import {
   insertLeftAccount,
   keepName,
   type NameHold,
+  noteAccount,
 } from './accounts.sql.ts';
 
 /** Longer than any request can take: its roads, its waits for a connection, and its statements. */
@@ -31,17 +32,14 @@ export class HeldName {
     return (await db.run(dropName(this.#hold))) === 1;
   }
 
-  /**
-   * Lets go of the name and keeps its account, for whoever asks for the name next.
-   * @returns false when the user was stored after all, or another request has taken the name
-   */
-  async keep(db: Db, upstreamId: string): Promise<boolean> {
-    return (await db.run(keepName(this.#hold, upstreamId))) === 1;
+  /** Remembers an account that no user stands for; false when the hold has ended. */
+  async note(db: Db, upstreamId: string): Promise<boolean> {
+    return (await db.run(noteAccount(this.#hold, upstreamId))) === 1;
   }
 
   /**
    * Lets go of a name after a failure.
-   * @param leftId the account that is left from before, unless it proved to be gone
+   * @param leftId the account that whoever asks for the name next gets
    * @param isSettled whether it is sure that no account was made; otherwise the attempt is remembered
    */
   async letGo(db: Db, leftId: string | undefined, isSettled: boolean): Promise<void> {
