@@ -54,6 +54,8 @@ alter table scim_users add column search tsvector
 -- Without a list of pending entries, which every search would read from end to end.
 create index scim_users_search on scim_users using gin (search) with (fastupdate = off);
 
+-- Few of many: to find them by looking at everybody takes as long as there are users.
+create index scim_users_inactive on scim_users (provisioning_source_id, created_at, id) where not active;
 create index scim_users_modified on scim_users (provisioning_source_id, modified_at, id);
 create index scim_groups_modified on scim_groups (provisioning_source_id, modified_at, id);
 
@@ -86,13 +88,19 @@ begin
     ) d
     where s.id = d.provisioning_source_id;
   else
+    -- Added up, not joined: one statement may change every user.
     update provisioning_sources s
     set active_users_count = active_users_count + d.change
     from (
-      select n.provisioning_source_id, sum(n.active::integer - o.active::integer) as change
-      from new_users n join old_users o on o.id = n.id
-      where n.active <> o.active
-      group by n.provisioning_source_id
+      select provisioning_source_id, sum(active_users) as change
+      from (
+        select provisioning_source_id, count(*) filter (where active) as active_users
+        from new_users group by provisioning_source_id
+        union all
+        select provisioning_source_id, -count(*) filter (where active)
+        from old_users group by provisioning_source_id
+      ) counted
+      group by provisioning_source_id
     ) d
     where s.id = d.provisioning_source_id and d.change <> 0;
   end if;
