@@ -235,6 +235,45 @@ describe('changes of one user at the same time', () => {
     assert.equal(accountsOf(user.userName)[0]?.active, false);
   });
 
+  test('a switch that two others overtook is made again', async () => {
+    const { keycloak, source } = ground;
+    const { client } = await source('scim');
+    const user = newUser();
+    const { id } = await made(client.post('/Users', user));
+    const path = `/Users/${id}`;
+    keycloak.moods.scim = late(500);
+    const slow = client.patch(path, switching(false));
+    await sleep(150);
+    keycloak.moods = {};
+    await made(client.patch(path, switching(false)));
+    await made(client.patch(path, switching(true)));
+    assert.equal((await made(slow)).active, false);
+    assert.equal(accountsOf(user.userName)[0]?.active, false);
+  });
+
+  test('a switch that is taken back late does not undo the next one', async () => {
+    const { keycloak, source } = ground;
+    const { client } = await source('scim');
+    const user = newUser();
+    const { id } = await made(client.post('/Users', user));
+    const path = `/Users/${id}`;
+    keycloak.moods.scim = late(300);
+    const refused = client.patch(path, switching(false), { 'if-match': 'W/"1"' });
+    await sleep(100);
+    await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
+    const takenBack = Promise.withResolvers<void>();
+    keycloak.moods.scim = async (res, act) => {
+      takenBack.resolve();
+      await sleep(500);
+      send(res, act());
+    };
+    await takenBack.promise;
+    keycloak.moods = {};
+    await made(client.patch(path, switching(false)));
+    assert.equal((await refused).status, 412);
+    assert.equal(accountsOf(user.userName)[0]?.active, false);
+  });
+
   test('a user who is deleted while it is switched on stays off in the directory', async () => {
     const { keycloak, source } = ground;
     const { client } = await source('scim');
