@@ -114,10 +114,12 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   addDocs(app, 'Baton identity', describeApi());
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
-  const stopSweep = startStalenessSweep(pool, log);
-  const stopAudit = keepAuditRecord(pool, auditKey, settings, log);
-  const stopRetention = startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS });
-  const stopNotes = startKeyUseNotes(signingKeys, pool, log);
+  const jobs = [
+    startStalenessSweep(pool, log),
+    startKeyUseNotes(signingKeys, pool, log),
+    keepAuditRecord(pool, auditKey, settings, log),
+    startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
+  ];
   let reloading = Promise.resolve();
   const requests = drainable(app.routing);
   return {
@@ -133,14 +135,11 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       const watchClosed = journalWatch.close();
       await requests.drain(drainMsMax);
       await watchClosed;
-      await stopSweep();
       await reloading;
-      await stopNotes();
+      await Promise.all(jobs.map((stop) => stop()));
       await stopMetrics();
       await app.close();
       await ledger.idle();
-      await stopRetention();
-      await stopAudit();
       await pool.close();
     },
   };

@@ -1,9 +1,9 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { startJob } from '../background-job.ts';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, linkHmac, recordsProblem, removalHmac } from './chain.ts';
-import { repeat } from './repeat.ts';
 import {
   allowRemoving,
   anySeal,
@@ -28,7 +28,7 @@ interface Removing {
   readonly log: Logger;
   readonly days: number;
   /** Ends a round after its batch. */
-  readonly signal?: AbortSignal | undefined;
+  readonly stopping?: AbortSignal;
 }
 
 /**
@@ -38,7 +38,7 @@ interface Removing {
  * @returns how many records were removed
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
-  const { pool, key, log, days, signal } = removing;
+  const { pool, key, log, days, stopping } = removing;
   const keptSince = (await pool.row(instantBefore(days)))?.kept_since as string;
   if (key === undefined) {
     if ((await pool.row(anySeal()))?.any !== true) return removeByAge(removing, keptSince);
@@ -47,13 +47,13 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   }
   let removed = 0;
   for await (const tenantId of auditedTenants(pool)) {
-    if (signal?.aborted === true) break;
+    if (stopping?.aborted === true) break;
     removed += await removeFromChain({ ...removing, key }, tenantId, keptSince);
   }
   return removed;
 }
 
-async function removeByAge({ pool, signal }: Removing, keptSince: string): Promise<number> {
+async function removeByAge({ pool, stopping }: Removing, keptSince: string): Promise<number> {
   for (let removed = 0; ; ) {
     const batch = await pool.transaction(async (tx) => {
       if ((await tx.row(lockRemoving()))?.held !== true) return 0;
@@ -61,7 +61,7 @@ async function removeByAge({ pool, signal }: Removing, keptSince: string): Promi
       return tx.run(deleteUnsealed(keptSince, recordsPerBatchMax));
     });
     removed += batch;
-    if (batch < recordsPerBatchMax || signal?.aborted === true) return removed;
+    if (batch < recordsPerBatchMax || stopping?.aborted === true) return removed;
   }
 }
 
@@ -75,7 +75,7 @@ async function removeFromChain(
       removeLinks(tx, removing, tenantId, keptSince),
     );
     removed += records;
-    if (links < linksPerBatchMax || removing.signal?.aborted === true) return removed;
+    if (links < linksPerBatchMax || removing.stopping?.aborted === true) return removed;
   }
 }
 
@@ -128,16 +128,13 @@ async function removeLinks(
  */
 export function startRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;
-  const stopping = new AbortController();
-  const stop = repeat({ firstMs, intervalMs }, async () => {
-    try {
-      await removeOldAudits({ ...removing, signal: stopping.signal });
-    } catch (error) {
-      removing.log.warn({ err: error }, 'old audit records could not be removed');
-    }
+  return startJob({
+    firstMs,
+    intervalMs,
+    log: removing.log,
+    failure: 'old audit records could not be removed',
+    async work(stopping) {
+      await removeOldAudits({ ...removing, stopping });
+    },
   });
-  return () => {
-    stopping.abort();
-    return stop();
-  };
 }

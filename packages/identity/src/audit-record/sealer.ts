@@ -1,8 +1,8 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { startJob } from '../background-job.ts';
 import type { AuditKey } from './audit-key.ts';
 import { chainStart, type Head, makeLink, recordsPerLinkMax } from './chain.ts';
-import { repeat } from './repeat.ts';
 import {
   contentOf,
   headsOf,
@@ -34,7 +34,6 @@ export class Sealer {
   /** The highest number that was sealed when we looked last. */
   #sealedThrough = 0;
   #loggedThrough = 0;
-  #isStopped = false;
 
   constructor(pool: Pool, key: AuditKey, log: Logger) {
     this.#pool = pool;
@@ -43,8 +42,8 @@ export class Sealer {
   }
 
   /** Seals whatever is settled, in batches. While another process is at it, it is left to that one. */
-  async seal(): Promise<void> {
-    while (!this.#isStopped) {
+  async seal(stopping?: AbortSignal): Promise<void> {
+    while (stopping?.aborted !== true) {
       const settled = (await this.#pool.row(settledAudits()))?.settled ?? 0;
       if (settled === this.#done) return;
       const sealed = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
@@ -52,11 +51,6 @@ export class Sealer {
       this.#sealedThrough = sealed.through;
       if (sealed.records < recordsPerBatchMax) this.#done = settled;
     }
-  }
-
-  /** After the batch under way. */
-  stop(): void {
-    this.#isStopped = true;
   }
 
   /** One hash over the ends of all chains: where the log is kept elsewhere, a chain can't be cut unnoticed. */
@@ -134,18 +128,16 @@ export class Sealer {
 export function startSealing(pool: Pool, key: AuditKey, log: Logger): () => Promise<void> {
   const sealer = new Sealer(pool, key, log);
   let headLoggedAt = 0;
-  const stop = repeat({ firstMs: intervalMs, intervalMs }, async () => {
-    try {
-      await sealer.seal();
+  return startJob({
+    firstMs: intervalMs,
+    intervalMs,
+    log,
+    failure: 'the audit record could not be sealed',
+    async work(stopping) {
+      await sealer.seal(stopping);
       if (Date.now() - headLoggedAt < headLogIntervalMs) return;
       headLoggedAt = Date.now();
       await sealer.logHead();
-    } catch (error) {
-      log.warn({ err: error }, 'the audit record could not be sealed');
-    }
+    },
   });
-  return () => {
-    sealer.stop();
-    return stop();
-  };
 }

@@ -1,5 +1,6 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { startJob } from '../background-job.ts';
 import { settledSequence } from './journal.sql.ts';
 import { allowRemoving, deleteEvents, lastOldEvent, lockFloor, raiseFloor } from './retention.sql.ts';
 
@@ -19,11 +20,11 @@ interface Removing {
  * by 410. Any number of processes may do so at once: one of them removes, the others leave it to that one.
  * @returns how many events were removed
  */
-async function removeOldEvents({ pool, days }: Removing, signal: AbortSignal): Promise<number> {
+async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
   for (let removed = 0; ; ) {
     const batch = await pool.transaction((tx) => removeBatch(tx, days));
     removed += batch;
-    if (batch === 0 || signal.aborted) return removed;
+    if (batch === 0 || stopping.aborted) return removed;
   }
 }
 
@@ -45,22 +46,14 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 export function startJournalRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;
   const { log } = removing;
-  const stopping = new AbortController();
-  let rounds = Promise.resolve();
-  const removeNow = () => {
-    rounds = rounds
-      .then(() => removeOldEvents(removing, stopping.signal))
-      .then((removed) => {
-        if (removed > 0) log.info({ removed }, 'old events were removed from the journal');
-      })
-      .catch((error: unknown) => log.warn({ err: error }, 'old events could not be removed'));
-  };
-  removeNow();
-  const timer = setInterval(removeNow, intervalMs);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    stopping.abort();
-    await rounds;
-  };
+  return startJob({
+    firstMs: 0,
+    intervalMs,
+    log,
+    failure: 'old events could not be removed',
+    async work(stopping) {
+      const removed = await removeOldEvents(removing, stopping);
+      if (removed > 0) log.info({ removed }, 'old events were removed from the journal');
+    },
+  });
 }

@@ -1,6 +1,7 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { AuditDraft } from '../audit.ts';
+import { startJob } from '../background-job.ts';
 import { type EventDraft, flushRecords } from '../journal/journal.ts';
 import { detectStaleSources } from './provisioning-sources.ts';
 
@@ -9,20 +10,16 @@ const intervalMs = 60_000;
 /**
  * Looks every minute for sources that have fallen silent (contract, section 11), so that nobody has to list them for it.
  * Any number of processes may do so: each episode is recorded once.
- * @returns what ends it, and waits for a look that is under way
+ * @returns what ends it, after the look under way
  */
 export function startStalenessSweep(pool: Pool, log: Logger): () => Promise<void> {
-  let looking = Promise.resolve();
-  const timer = setInterval(() => {
-    looking = sweepStaleSources(pool).catch((error: unknown) =>
-      log.warn({ err: error }, 'silent provisioning sources could not be looked for'),
-    );
-  }, intervalMs);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await looking;
-  };
+  return startJob({
+    firstMs: intervalMs,
+    intervalMs,
+    log,
+    failure: 'silent provisioning sources could not be looked for',
+    work: () => sweepStaleSources(pool),
+  });
 }
 
 /** One look over all tenants. */

@@ -173,7 +173,7 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   const files = await makeFiles();
   await writeFile(files.current, testSigningKey());
   await writeFile(files.previous, otherKey);
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const identity = await store.another({ ...files.settings, IAM_TOKEN_TTL_SECONDS: '600' });
   const [kid, previous] = await kidsOf(identity);
   await endOverlap(-5);
@@ -185,6 +185,7 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
     )?.seconds ?? 0;
   assert.deepEqual(await kidsOf(identity), [kid, previous]);
   t.mock.timers.tick(30_000);
+  t.mock.timers.reset();
   while ((await until()) < 600) await new Promise((done) => setTimeout(done, 10));
   while ((await kidsOf(identity)).length > 1) await new Promise((done) => setTimeout(done, 10));
 });
