@@ -74,24 +74,25 @@ export async function changing<T>(
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const seen = (await context.pool.row(findUser(source.id, readId(id)))) ?? fail('scim_not_found');
     requireMatch(context.headers, seen.version);
-    const content = contentAfter?.(seen);
-    const active = content?.active ?? false;
     const account = (await context.pool.row(findAccountOf(seen.id)))?.upstream_id ?? undefined;
-    const isSwitched = account !== undefined && seen.active !== active;
-    if (isSwitched) {
-      if (content !== undefined) await refuseTaken(context, source, content, seen.id);
+    const activeAfter = (row: UserRow) => contentAfter?.(row).active ?? false;
+    const isSwitch = (row: UserRow) => account !== undefined && row.active !== activeAfter(row);
+    const isSwitched = isSwitch(seen);
+    if (isSwitched && account !== undefined) {
+      if (contentAfter !== undefined) await refuseTaken(context, source, contentAfter(seen), seen.id);
       await context.upstream
-        .switchActive(upstream, account, active)
+        .switchActive(upstream, account, activeAfter(seen))
         .catch((error: unknown) => refuse(context, action, ['scim_user', seen.id], error));
     }
     try {
       return await recordedTransaction(context, async (inside) => {
         const row = await lockForChange(inside, id);
-        if (row.version !== seen.version) throw new ChangedMeanwhile();
+        const isOvertaken = isSwitched ? row.version !== seen.version : isSwitch(row);
+        if (isOvertaken) throw new ChangedMeanwhile();
         return work(inside, row);
       });
     } catch (error) {
-      if (isSwitched) await setRight(context, upstream, account);
+      if (isSwitched && account !== undefined) await setRight(context, upstream, account);
       if (!(error instanceof ChangedMeanwhile)) throw error;
     }
   }
@@ -147,7 +148,8 @@ async function accountFor(
         leftId = undefined;
       }
     }
-    return await context.upstream.create(upstream, accountOf(content), name.triedMs);
+    const isFree = async (id: string) => (await context.pool.row(findActiveOf(source.id, id))) === undefined;
+    return await context.upstream.create(upstream, accountOf(content), { sinceMs: name.triedMs, isFree });
   } catch (error) {
     const isSettled = error instanceof UpstreamError ? error.isSettled : error instanceof Refusal;
     await name.letGo(context.pool, leftId, isSettled);

@@ -14,6 +14,14 @@ export interface UpstreamSource {
   readonly realm: string;
 }
 
+/** What may have made an account before. */
+export interface FormerAttempt {
+  /** When the first attempt began whose outcome is unknown, if there was one: milliseconds since 1970. */
+  readonly sinceMs: number | undefined;
+  /** Whether no user of the source has the account. */
+  isFree(id: string): Promise<boolean>;
+}
+
 /** One road of a source, and until when it may be walked. */
 interface Way {
   readonly source: UpstreamSource;
@@ -55,17 +63,16 @@ export class UpstreamDirectory {
 
   /**
    * Makes an account. One that is there already is taken only if an attempt of ours must have made it: the outcome of
-   * that one is unknown, and the account is not older.
-   * @param triedMs when the first attempt began whose outcome is unknown, if there was one
+   * that one is unknown, the account is not older, and it is nobody's here.
    * @returns the id of the account there
    * @throws UpstreamError; Refusal `unavailable` when too many calls are under way
    */
-  create(source: UpstreamSource, user: UpstreamUser, triedMs: number | undefined): Promise<string> {
-    let sinceMs = triedMs;
+  create(source: UpstreamSource, user: UpstreamUser, former: FormerAttempt): Promise<string> {
+    let { sinceMs } = former;
     return this.#byRoads(source, async (way) => {
       const beganMs = Date.now();
       try {
-        return await this.#createOn(way, user, sinceMs);
+        return await this.#createOn(way, user, { ...former, sinceMs });
       } catch (error) {
         const { why, isSettled, cause } = upstreamErrorOf(error);
         if (!isSettled) sinceMs ??= beganMs;
@@ -81,26 +88,32 @@ export class UpstreamDirectory {
     });
   }
 
-  async #createOn(way: Way, user: UpstreamUser, sinceMs: number | undefined): Promise<string> {
+  async #createOn(way: Way, user: UpstreamUser, former: FormerAttempt): Promise<string> {
     const { road, source } = way;
     try {
       return idOf(await this.#send(way, road.create(source.realm, user)));
     } catch (error) {
-      if (sinceMs === undefined || upstreamErrorOf(error).why !== 'status_409') throw error;
-      const id = await this.#findOwn(way, user.userName, sinceMs);
+      if (upstreamErrorOf(error).why !== 'status_409') throw error;
+      const id = await this.#findOwn(way, user.userName, former);
       if (id === undefined) throw error;
       await this.#send(way, road.switchActive(source.realm, id, user.active));
       return id;
     }
   }
 
-  async #findOwn(way: Way, userName: string, sinceMs: number): Promise<string | undefined> {
+  async #findOwn(
+    way: Way,
+    userName: string,
+    { sinceMs, isFree }: FormerAttempt,
+  ): Promise<string | undefined> {
+    if (sinceMs === undefined) return undefined;
     const { json } = await this.#send(way, way.road.find(way.source.realm, userName));
     const [account, ...others] = way.road
       .found(json)
       .filter(({ userName: name }) => String(name).toLowerCase() === userName.toLowerCase());
     if (account === undefined || others.length > 0 || typeof account.id !== 'string') return undefined;
-    return account.createdMs >= sinceMs - clockSkewMs && idForm.test(account.id) ? account.id : undefined;
+    const isOwn = account.createdMs >= sinceMs - clockSkewMs && idForm.test(account.id);
+    return isOwn && (await isFree(account.id)) ? account.id : undefined;
   }
 
   /** Takes the first road that leads to the end. */

@@ -163,6 +163,21 @@ describe('a creation whose answer is lost', () => {
     }
   });
 
+  test('takes no account that another user of the source has, and leaves it as it is', async () => {
+    const { keycloak, source } = ground;
+    const one = await source('scim');
+    const user = newUser();
+    const { id } = await made(one.client.post('/Users', user));
+    // Renamed here; the directory does not hear of it.
+    await made(one.client.put(`/Users/${id}`, { ...user, userName: randomUUID() }));
+    const namesake = newUser({ userName: user.userName, active: false });
+    keycloak.moods.scim = (res) => res.destroy();
+    assert.equal((await one.client.post('/Users', namesake)).status, 502);
+    keycloak.moods = {};
+    assert.equal((await one.client.post('/Users', namesake)).status, 502);
+    assert.equal(accountsOf(user.userName)[0]?.active, true);
+  });
+
   test('of a process that died is taken up by another one when its time is over', async () => {
     const { identity, keycloak, source } = ground;
     const one = await source('scim');
@@ -233,6 +248,18 @@ describe('changes of one user at the same time', () => {
     await made(client.post('/Users', { ...newUser(), active: true }));
     assert.equal((await switchOff).status, 200);
     assert.equal(accountsOf(user.userName)[0]?.active, false);
+  });
+
+  test('that are no switch wait for each other, however many they are', async () => {
+    const { keycloak, source } = ground;
+    const { client } = await source('scim');
+    const { id } = await made(client.post('/Users', newUser()));
+    keycloak.asked.splice(0);
+    const titles = Array.from({ length: 12 }, (_, at) => [{ op: 'replace', path: 'title', value: `${at}` }]);
+    const answers = await Promise.all(titles.map((title) => client.patch(`/Users/${id}`, title)));
+    assert.ok(answers.every(({ status }) => status === 200));
+    assert.equal((await client.get(`/Users/${id}`)).body.meta.version, 'W/"13"');
+    assert.deepEqual(keycloak.asked, []);
   });
 
   test('a switch that two others overtook is made again', async () => {
