@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { signInBy } from '../federation/testing/sign-in.ts';
+import { startUpstream } from '../federation/testing/upstream.ts';
 import { made } from '../testing/objects.ts';
+import { auditActions } from '../testing/records.ts';
 import { filtered } from '../testing/scim-client.ts';
 import { send } from './testing/keycloak.ts';
 import {
@@ -28,9 +32,14 @@ const person = {
   emails: [{ value: 'home@example.com' }, { value: 'ada@example.com', primary: true }],
 };
 
+async function expectStored(userId: string, accountId: string | undefined, status: string): Promise<void> {
+  const stored = await storedUser(ground.identity, userId);
+  assert.deepEqual([stored?.upstream_id, stored?.subject, stored?.status], [accountId, accountId, status]);
+}
+
 describe('a new user', () => {
   test('mode scim makes an account by SCIM, and its id is the subject of the identity', async () => {
-    const { identity, keycloak, source } = ground;
+    const { keycloak, source } = ground;
     const { client } = await source('scim');
     const user = newUser(person);
     const { id } = await made(client.post('/Users', user));
@@ -45,12 +54,11 @@ describe('a new user', () => {
       name: { givenName: 'Ada', familyName: 'Lovelace' },
       emails: [{ value: 'ada@example.com', type: 'work', primary: true }],
     });
-    const stored = { upstream_id: account?.id, subject: account?.id, status: 'active' };
-    assert.deepEqual(await storedUser(identity, id), stored);
+    await expectStored(id, account?.id, 'active');
   });
 
   test('mode admin makes an account by the admin API, and takes its id from Location', async () => {
-    const { identity, keycloak, source } = ground;
+    const { keycloak, source } = ground;
     const { client } = await source('admin');
     const user = newUser({ ...person, active: false });
     const { id } = await made(client.post('/Users', user));
@@ -59,8 +67,7 @@ describe('a new user', () => {
     const email = 'ada@example.com';
     const names = { firstName: 'Ada', lastName: 'Lovelace', email };
     assert.deepEqual(account?.sent, { username: user.userName, enabled: false, ...names });
-    const stored = { upstream_id: account?.id, subject: account?.id, status: 'disabled' };
-    assert.deepEqual(await storedUser(identity, id), stored);
+    await expectStored(id, account?.id, 'disabled');
   });
 
   test('mode admin takes the id from the body where there is one', async () => {
@@ -93,6 +100,36 @@ describe('a new user', () => {
       assert.match(stored?.subject ?? '', /^urn:iam:scim:/);
     }
     assert.deepEqual(keycloak.asked, []);
+  });
+
+  test('signs in with the id of the account as subject, and is the same person', async () => {
+    const { identity, source } = ground;
+    const upstream = await startUpstream();
+    try {
+      const one = await source('scim');
+      await identity.pool.run(sql`
+        update identity_providers set external_id_claim = 'external_id', jwks_uri = ${`${upstream.issuer}/keys`}
+        where id = ${one.providerId}`);
+      const provider = await identity.pool.row(sql<{ issuer: string }>`
+        select issuer from identity_providers where id = ${one.providerId}`);
+      const user = newUser();
+      const { id } = await made(one.client.post('/Users', user));
+      const stored = await storedUser(identity, id);
+      const claims = {
+        iss: provider?.issuer,
+        sub: stored?.subject,
+        external_id: user.externalId,
+        aud: 'baton',
+      };
+      const realm = { tenantId: one.tenantId, providerId: one.providerId, key: 'entra' };
+      const { principalId } = await made(signInBy(identity, realm, await upstream.sign(claims)));
+      assert.equal(principalId, stored?.principal_id);
+      assert.ok(!(await auditActions(identity, one.tenantId)).some((action) => action.includes('rotated')));
+      await made(one.client.patch(`/Users/${id}`, switching(false)));
+      assert.equal((await signInBy(identity, realm, await upstream.sign(claims))).status, 403);
+    } finally {
+      await upstream.close();
+    }
   });
 
   test('that the source has already is 409 before the directory is asked', async () => {
@@ -187,7 +224,7 @@ describe('a user', () => {
 
 describe('who comes back after the end', () => {
   test('gets the account and the person back', async () => {
-    const { identity, keycloak, source } = ground;
+    const { keycloak, source } = ground;
     const { client } = await source('scim');
     const user = newUser();
     const first = await made(client.post('/Users', user));
@@ -198,8 +235,7 @@ describe('who comes back after the end', () => {
     const again = await made(client.post('/Users', { ...user, userName: user.userName.toUpperCase() }));
     assert.deepEqual(keycloak.asked, ['PATCH scim']);
     assert.equal(account.active, true);
-    const stored = { upstream_id: account.id, subject: account.id, status: 'active' };
-    assert.deepEqual(await storedUser(identity, again.id), stored);
+    await expectStored(again.id, account.id, 'active');
     assert.equal((await client.get(`/Users${filtered('active eq true')}`)).body.totalResults, 1);
   });
 

@@ -29,7 +29,7 @@ export async function startUpstreamGround(settings: Record<string, string> = {})
   const file = join(folder, 'credentials');
   await writeFile(file, '# nobody yet\n');
   const identity = await startIdentity({
-    IAM_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([keycloak.host]),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
     IAM_UPSTREAM_CREDENTIALS_FILE: file,
     ...settings,
   });
@@ -64,12 +64,16 @@ export function newUser(more: object = {}) {
 
 export const switching = (value: boolean) => [{ op: 'replace', path: 'active', value }];
 
+export interface StoredUser {
+  upstream_id: string | null;
+  principal_id: string;
+  subject: string;
+  status: string;
+}
+
 /** What the store holds of a user: its account, and its identity. */
-export function storedUser(
-  { pool }: TestIdentity,
-  userId: string,
-): Promise<{ upstream_id: string | null; subject: string; status: string } | undefined> {
+export function storedUser({ pool }: TestIdentity, userId: string): Promise<StoredUser | undefined> {
   return pool.row(sql`
-    select u.upstream_id, e.subject, e.status from scim_users u
+    select u.upstream_id, u.principal_id, e.subject, e.status from scim_users u
     join external_identities e on e.id = u.external_identity_id where u.id = ${userId}`);
 }
