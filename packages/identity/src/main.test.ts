@@ -9,6 +9,7 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { migrationsDirectory } from './database.ts';
+import { freePort, until } from './testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 let database: TestDatabase;
@@ -66,15 +67,19 @@ describe('baton identity serve', () => {
     let answer = '';
     socket.on('data', (chunk) => (answer += chunk));
     socket.write(
-      `POST /api/v1/tenants HTTP/1.1\r\nhost: x\r\nx-iam-bootstrap-token: secret\r\ncontent-length: ${body.length}\r\n\r\n`,
+      `POST /api/v1/tenants HTTP/1.1\r\nhost: x\r\nx-iam-bootstrap-token: secret\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
-    await new Promise((done) => setTimeout(done, 200));
+    await until(() => answer.startsWith('HTTP/1.1 100 '), 'the request is under way');
     child.kill('SIGTERM');
-    await new Promise((done) => setTimeout(done, 200));
-    await assert.rejects(fetch(`${url}/healthz`));
+    const isClosed = () =>
+      fetch(`${url}/healthz`).then(
+        () => false,
+        () => true,
+      );
+    await until(isClosed, 'nobody else is let in');
     socket.write(body);
     assert.equal(await exited, 0);
-    assert.match(answer, /^HTTP\/1\.1 201 /);
+    assert.match(answer, /\r\n\r\nHTTP\/1\.1 201 /);
   });
 
   test('an idle connection does not keep it from ending', async () => {
@@ -104,14 +109,13 @@ describe('baton identity serve', () => {
   test('reads the signing key again at SIGHUP', async () => {
     const { child, exited, output } = await serve();
     child.kill('SIGHUP');
-    while (!output().includes('the signing key was read again'))
-      await new Promise((done) => setTimeout(done, 20));
+    await until(() => output().includes('the signing key was read again'), 'the key is read');
     child.kill('SIGTERM');
     assert.equal(await exited, 0);
   });
 
   test('serves /metrics on a port of its own', async () => {
-    const metricsPort = String(20_000 + (process.pid % 20_000));
+    const metricsPort = await freePort();
     const { child, url, exited } = await serve({ IAM_METRICS_PORT: metricsPort });
     const token = `iam_pat_0123456789ab_${'x'.repeat(43)}`;
     await fetch(`${url}/api/v1/platform-access-tokens:introspect`, {
@@ -129,7 +133,7 @@ describe('baton identity serve', () => {
 
   test('says in one sentence why it can not start', async () => {
     const { url, child, exited: ended } = await serve();
-    for (const [env, sentence] of [
+    const failures: [Record<string, string>, RegExp][] = [
       [
         { IAM_DATABASE_URL: empty.url },
         /^The database of identity is at revision 0 and needs \d+: run baton identity migrate, or/,
@@ -141,8 +145,9 @@ describe('baton identity serve', () => {
       [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end in a slash/],
       [{ IAM_SIGNING_PRIVATE_KEY: 'x' }, /^The signing key is not a private key/],
       [{ IAM_PORT: new URL(url).port }, /^Can't listen on 127\.0\.0\.1:\d+: another program uses it\.$/],
-    ] as [Record<string, string>, RegExp][]) {
-      const { exited, output } = run(env);
+    ];
+    const starts = failures.map(([env, sentence]) => ({ sentence, ...run(env) }));
+    for (const { sentence, exited, output } of starts) {
       assert.equal(await exited, 1);
       const lines = output()
         .split('\n')

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { makeRealm, newSubject, signInBy } from './federation/testing/sign-in.ts';
@@ -9,20 +7,13 @@ import { startUpstream } from './federation/testing/upstream.ts';
 import { startDatabaseProxy } from './testing/database-proxy.ts';
 import { startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
 import { makeBearer, makeTenant } from './testing/objects.ts';
+import { freePort } from './testing/waiting.ts';
 
 let store: TestIdentity;
 before(async () => {
   store = await startIdentity();
 });
 after(() => store.close());
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return String(port);
-}
 
 async function startMeasured(settings: Record<string, string> = {}) {
   const port = await freePort();

@@ -4,13 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { made, makeBearer } from '../testing/objects.ts';
+import { until } from '../testing/waiting.ts';
 import { addRecords, makeFile, makeKey, tamper } from './testing/records.ts';
-
-const waitMsMax = 15_000;
 
 let identity: TestIdentity;
 let other: TestIdentity;
@@ -26,14 +24,15 @@ before(async () => {
 after(() => identity.close());
 
 async function untilSealed(tenantId: string): Promise<number> {
-  for (const began = Date.now(); ; ) {
+  let sealed = 0;
+  await until(async () => {
     const row = await identity.pool.row<{ written: number; sealed: number }>(sql`
       select (select count(*) from audit_records where tenant_id = ${tenantId}) as written,
         (select coalesce(sum(records), 0) from audit_seals where tenant_id = ${tenantId}) as sealed`);
-    if (row !== undefined && row.written === row.sealed) return row.sealed;
-    assert.ok(Date.now() - began < waitMsMax, JSON.stringify(row));
-    await pause(50);
-  }
+    sealed = row?.sealed ?? 0;
+    return row?.written === sealed;
+  }, 'every record is sealed');
+  return sealed;
 }
 
 async function runVerify(...args: string[]): Promise<{ code: number; out: string }> {
@@ -71,8 +70,7 @@ describe('a running identity', () => {
   });
 
   test('tells the log where the chains end, and never the key', async () => {
-    for (const began = Date.now(); !identity.logged.join('').includes('anchor'); await pause(50))
-      assert.ok(Date.now() - began < waitMsMax);
+    await until(() => identity.logged.join('').includes('anchor'), 'the anchor is logged');
     const secret = keys.key.secret.toString();
     const seals = await identity.pool.rows({ text: 'select t::text as row from audit_seals t', values: [] });
     assert.ok(!JSON.stringify([identity.logged, seals]).includes(secret));
@@ -87,8 +85,10 @@ describe('a running identity', () => {
     await identity.another({ IAM_AUDIT_RETENTION_DAYS: '30' });
     const countRecords = sql<{ records: number }>`
       select count(*) as records from audit_records where tenant_id = ${tenantId}`;
-    for (const began = Date.now(); (await identity.pool.row(countRecords))?.records !== 2; await pause(50))
-      assert.ok(Date.now() - began < waitMsMax);
+    await until(
+      async () => (await identity.pool.row(countRecords))?.records === 2,
+      'old records are removed',
+    );
     const { out } = await runVerify('--tenant', tenantId);
     assert.match(out, new RegExp(`^${tenantId}: whole, \\d+ links, 2 records, 3 removed by retention, head`));
   });

@@ -10,6 +10,7 @@ import { openIdentity } from '../app.ts';
 import { readIdentitySettings } from '../config.ts';
 import { adminHeader, startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../testing/objects.ts';
+import { freePort, until } from '../testing/waiting.ts';
 
 /** What a look and its statement may take on a busy machine. */
 const promptMs = 5000;
@@ -66,14 +67,19 @@ test('an event of another process ends the wait, and is in the answer', async ()
 test('an event that the filter leaves out does not end the wait; without one the page is empty', async () => {
   const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
   const [tenant, type, both] = [`tenantId=${tenantId}`, 'type=tenant.created', `tenantId=${tenantId}&type=x`];
-  const readings = [tenant, type, both].map((filter) => waitFor(identity, `wait=4&${filter}`));
+  let answered = 0;
+  const readings = [tenant, type, both].map((filter) =>
+    waitFor(identity, `wait=4&${filter}`).finally(() => {
+      answered += 1;
+    }),
+  );
   await sleep(settleMs);
   await makePrincipal(elsewhere, otherId);
   await sleep(2 * settleMs);
+  assert.equal(answered, 0);
   await makePrincipal(elsewhere, tenantId);
   const [ofTenant, ofType, ofBoth] = await Promise.all(readings);
   assert.deepEqual(ofTenant?.types, ['principal.created']);
-  assert.ok((ofTenant?.tookMs ?? 0) >= 3 * settleMs);
   for (const unanswered of [ofType, ofBoth]) {
     assert.deepEqual(unanswered?.body, { items: [], next_after: null });
     assert.ok((unanswered?.tookMs ?? 0) >= 4000);
@@ -92,14 +98,15 @@ test('200 readers wait on two connections at the cost of one, and a writer is se
     return row?.count ?? 0;
   };
   const tenantId = await makeTenant(identity);
-  const path = `/events?after=${await headOfJournal()}&wait=20&tenantId=${tenantId}`;
+  const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
   const readings = Array.from({ length: 200 }, () => identity.get(path));
-  // The database counts what each connection did a second ago or earlier.
-  await sleep(2500);
-  const before = await transactions();
-  await sleep(3000);
-  const spent = (await transactions()) - before;
-  assert.ok(spent < 100, `${spent} statements in 3 s`);
+  // Until all have been answered nothing; and the database counts what each connection did a second ago or earlier.
+  await sleep(1500);
+  await until(async () => {
+    const before = await transactions();
+    await sleep(2000);
+    return (await transactions()) - before < 60;
+  }, 'fewer than 60 statements in 2 s');
 
   const began = performance.now();
   await makePrincipal(identity, tenantId);
@@ -126,7 +133,7 @@ test('a stop of the service answers those who wait with an empty page', async ()
 });
 
 test('a reader whose client has left is forgotten', async () => {
-  const metricsPort = String(20_000 + (process.pid % 20_000));
+  const metricsPort = await freePort();
   const other = await identity.another({ IAM_METRICS_PORT: metricsPort });
   const waiting = async () => {
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
@@ -137,16 +144,10 @@ test('a reader whose client has left is forgotten', async () => {
   const requests = Array.from({ length: 3 }, () =>
     fetch(url, { headers: adminHeader, signal: leaving.signal }).catch((error: Error) => error.name),
   );
-  const becomes = async (readers: number) => {
-    for (let look = 0; (await waiting()) !== readers; look += 1) {
-      assert.ok(look < 100, `${await waiting()} readers`);
-      await sleep(50);
-    }
-  };
-  await becomes(3);
+  await until(async () => (await waiting()) === 3, '3 readers wait');
   leaving.abort();
   assert.deepEqual(await Promise.all(requests), ['AbortError', 'AbortError', 'AbortError']);
-  await becomes(0);
+  await until(async () => (await waiting()) === 0, 'no reader waits');
   assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
 });
 

@@ -10,6 +10,7 @@ import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '..
 import { made, makeBearer } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { scimClient } from '../testing/scim-client.ts';
+import { until } from '../testing/waiting.ts';
 
 let store: TestIdentity;
 let folder: string;
@@ -167,9 +168,7 @@ describe('the previous key', () => {
   });
 });
 
-test('a use is noted every 30 seconds, and the time of the previous key is looked up then', {
-  timeout: 20_000,
-}, async (t) => {
+test('a use is noted every 30 seconds, and the time of the previous key is looked up then', async (t) => {
   const files = await makeFiles();
   await writeFile(files.current, testSigningKey());
   await writeFile(files.previous, otherKey);
@@ -177,7 +176,7 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   const identity = await store.another({ ...files.settings, IAM_TOKEN_TTL_SECONDS: '600' });
   const [kid, previous] = await kidsOf(identity);
   await endOverlap(-5);
-  const until = async () =>
+  const neededSeconds = async () =>
     (
       await store.pool.row(sql<{ seconds: number }>`
         select extract(epoch from needed_until - now())::float8 as seconds
@@ -186,8 +185,8 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   assert.deepEqual(await kidsOf(identity), [kid, previous]);
   t.mock.timers.tick(30_000);
   t.mock.timers.reset();
-  while ((await until()) < 600) await new Promise((done) => setTimeout(done, 10));
-  while ((await kidsOf(identity)).length > 1) await new Promise((done) => setTimeout(done, 10));
+  await until(async () => (await neededSeconds()) >= 600, 'the use is noted');
+  await until(async () => (await kidsOf(identity)).length === 1, 'the previous key has left');
 });
 
 describe('SCIM', () => {

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Longer than anything takes on a machine that runs many test files at once; nobody waits for it where all is well. */
+const patienceMs = 20_000;
+
+/** Waits until `holds`, looking often; a condition instead of a sleep, which is too short on some machine. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const began = performance.now(); !(await holds()); await sleep(20))
+    assert.ok(performance.now() - began < patienceMs, `waited in vain: ${what}`);
+}
+
+/** A port that is free now, for settings that take no 0. */
+export async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return String(port);
+}
