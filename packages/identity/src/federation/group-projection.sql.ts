@@ -14,11 +14,13 @@ export function insertFederatedGroups(
     returning id, key`;
 }
 
+/** Held, so that nobody deletes one before the person is in it; one that is being deleted is waited for, and missing. */
 export function findGroupsByKey(tenantId: string, keys: readonly string[]) {
   return sql<{ id: string; key: string }>`
     select id, key from groups
     where tenant_id = ${tenantId} and key = any (${keys}::text[])
-    order by key collate "C"`;
+    order by key collate "C"
+    for key share`;
 }
 
 export interface Projection {
