@@ -12,7 +12,7 @@ export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): P
 }
 
 /** The names of what changed for the audit record, and a new status; names of people and things are not repeated. */
-export function changeReason(changed: { status?: string | undefined }): string {
+export function changeReason(changed: object): string {
   const names = `changed:${Object.keys(changed).sort().join()}`;
-  return changed.status === undefined ? names : `${names} status:${changed.status}`;
+  return 'status' in changed ? `${names} status:${changed.status}` : names;
 }

@@ -143,9 +143,9 @@ function parseIssuer(issuer: string): string {
   return stripped;
 }
 
-/** The choices of a request in the names of their columns; what is absent stays absent. */
+/** The choices of a request in the names of their columns; what is absent is undefined. */
 function columnsOf(choices: ProviderChanges): Partial<ProviderChoices> {
-  const columns: { [Column in keyof ProviderChoices]: ProviderChoices[Column] | undefined } = {
+  return {
     audience: choices.audience,
     jwks_uri: choices.jwksUri,
     subject_claim: choices.subjectClaim,
@@ -159,7 +159,4 @@ function columnsOf(choices: ProviderChanges): Partial<ProviderChoices> {
     jwks_cache_ttl_seconds: choices.jwksCacheTtlSeconds,
     jwks_stale_grace_seconds: choices.jwksStaleGraceSeconds,
   };
-  return Object.fromEntries(
-    Object.entries(columns).filter(([, value]) => value !== undefined),
-  ) as Partial<ProviderChoices>;
 }

@@ -1,4 +1,5 @@
 import { audit, type AuditAction } from '../audit.ts';
+import { changeReason, changesOf } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { emit } from '../journal/journal.ts';
 import { fail } from '../service.ts';
@@ -28,20 +29,17 @@ export async function changeSource(
 ): Promise<Source> {
   const { db } = context;
   const source = await lock(context, tenantId, sourceId);
-  const next: SourceChoices = {
-    stale_after_seconds: changes.staleAfterSeconds ?? source.stale_after_seconds,
-    upstream_mode: changes.upstreamMode ?? source.upstream_mode,
-    upstream_base_url: changes.upstreamBaseUrl ?? source.upstream_base_url,
-    upstream_realm: changes.upstreamRealm ?? source.upstream_realm,
-  };
-  const changed = (Object.keys(next) as (keyof SourceChoices)[]).filter(
-    (name) => next[name] !== source[name],
-  );
-  if (changed.length > 0) {
-    await db.run(updateSource(source, next));
+  const changed = changesOf<SourceChoices>(source, {
+    stale_after_seconds: changes.staleAfterSeconds,
+    upstream_mode: changes.upstreamMode,
+    upstream_base_url: changes.upstreamBaseUrl,
+    upstream_realm: changes.upstreamRealm,
+  });
+  if (Object.keys(changed).length > 0) {
+    await db.run(updateSource(source, { ...source, ...changed }));
     const about = { tenantId, aggregateId: sourceId };
     emit(context, provisioningSourceUpdated, about, { provisioningSourceId: sourceId, key: source.key });
-    record(context, source, 'provisioning_sources.update', ` changed:${changed.sort().join()}`);
+    record(context, source, 'provisioning_sources.update', ` ${changeReason(changed)}`);
   }
   return readSource(db, tenantId, sourceId);
 }
