@@ -16,6 +16,8 @@ export function characters(min: number, max: number) {
 
 export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
+/** Of what an operator closes and opens again. */
+export const Status = z.enum(['active', 'disabled']);
 /** The name of an audience or group among those of its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
 /** Of the name of an audience that is asked for: no longer one exists. */

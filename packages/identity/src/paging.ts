@@ -15,6 +15,11 @@ export interface CreatedPage {
   after: CreatedPosition;
 }
 
+export const NextAfter = z
+  .string()
+  .nullable()
+  .describe('The cursor of the next page, to be sent as `after`; null when no more exist.');
+
 /**
  * A list in pages by creation, then id. `name` binds its cursors to it: those of another list are refused as any
  * malformed parameter is.
@@ -35,10 +40,10 @@ export function pagesByCreation(name: string) {
       limit: number,
       instantOf: (row: Row) => string = ({ created_at }) => created_at,
     ) {
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const items = rows.slice(0, limit);
+      const last = items.at(-1);
       const isLast = rows.length <= limit || last === undefined;
-      return { page, next: isLast ? null : encodeCursor(name, [instantOf(last), last.id]) };
+      return { items, next_after: isLast ? null : encodeCursor(name, [instantOf(last), last.id]) };
     },
   };
 }

@@ -1,11 +1,9 @@
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Key, NameSet, tenantParam } from '../fields.ts';
+import { Key, NameSet, Status, tenantParam } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
 import { changeAudience, createAudience, listAudiences, readAudience } from './audiences.ts';
-
-const Status = z.enum(['active', 'disabled']);
 
 const Audience = z.strictObject({
   id: Uuid,

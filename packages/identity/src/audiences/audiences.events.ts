@@ -1,6 +1,7 @@
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Status } from '../fields.ts';
 
 export const audienceCreated = defineEvent(
   'audience.created',
@@ -16,6 +17,6 @@ export const audienceUpdated = defineEvent(
     key: z.string(),
     allowedScopes: z.array(z.string()),
     /** Where it changed. */
-    status: z.enum(['active', 'disabled']).optional(),
+    status: Status.optional(),
   }),
 );

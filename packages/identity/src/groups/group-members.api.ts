@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { pagesByCreation } from '../paging.ts';
+import { NextAfter, pagesByCreation } from '../paging.ts';
 import { PrincipalKind } from '../principals/principals.events.ts';
 import { endpoint } from '../service.ts';
 import { addGroupMember, listGroupMembers, removeGroupMember } from './group-members.ts';
@@ -40,13 +40,12 @@ export const list = endpoint({
   summary: 'List the members of a group, of any source, in the order in which they came.',
   params: groupParams,
   query: pages.query,
-  returns: { 200: z.strictObject({ items: z.array(ListedMember), next_after: z.string().nullable() }) },
+  returns: { 200: z.strictObject({ items: z.array(ListedMember), next_after: NextAfter }) },
   errors: ['group_not_found'],
   async handle({ params, query }, { db }) {
     const rows = await listGroupMembers(db, params.tenantId, params.groupId, query);
-    const { page, next } = pages.cut(rows, query.limit);
-    const items = page.map(({ id, ...member }) => ({ principal_id: id, ...member }));
-    return { items, next_after: next };
+    const { items, next_after } = pages.cut(rows, query.limit);
+    return { items: items.map(({ id, ...member }) => ({ principal_id: id, ...member })), next_after };
   },
 });
 

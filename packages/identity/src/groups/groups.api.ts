@@ -1,12 +1,11 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Key, Name, tenantParam } from '../fields.ts';
-import { pagesByCreation } from '../paging.ts';
+import { Key, Name, Status, tenantParam } from '../fields.ts';
+import { NextAfter, pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import { groupCreated, groupDeleted, groupMembershipRemoved, groupUpdated } from './groups.events.ts';
 import { changeGroup, createGroup, endGroup, listGroups, readGroup } from './groups.ts';
 
-const Status = z.enum(['active', 'disabled']);
 export const Source = z.enum(['local', 'federated', 'scim']);
 
 const Group = z.strictObject({
@@ -54,13 +53,10 @@ export const list = endpoint({
   summary: 'List the groups of a tenant in the order of their creation.',
   params: tenantParam,
   query: { ...pages.query, source: Source.optional(), status: Status.optional() },
-  returns: { 200: z.strictObject({ items: z.array(FullGroup), next_after: z.string().nullable() }) },
+  returns: { 200: z.strictObject({ items: z.array(FullGroup), next_after: NextAfter }) },
   errors: ['tenant_not_found'],
-  async handle({ params, query: { limit, after, ...filter } }, { db }) {
-    const rows = await listGroups(db, params.tenantId, filter, { limit, after });
-    const { page, next } = pages.cut(rows, limit);
-    return { items: page, next_after: next };
-  },
+  handle: async ({ params, query: { limit, after, ...filter } }, { db }) =>
+    pages.cut(await listGroups(db, params.tenantId, filter, { limit, after }), limit),
 });
 
 export const read = endpoint({

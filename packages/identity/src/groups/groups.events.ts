@@ -1,6 +1,7 @@
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Status } from '../fields.ts';
 
 /** Who made it, where it wasn't the admin. */
 const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
@@ -23,7 +24,7 @@ export const groupUpdated = defineEvent(
     groupId: Uuid,
     key: z.string(),
     /** Where it changed. */
-    status: z.enum(['active', 'disabled']).optional(),
+    status: Status.optional(),
     provisioningSource: z.string().optional(),
   }),
 );

@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { characters, Issuer, Key, NameSet, tenantParam } from '../fields.ts';
+import { characters, Issuer, Key, NameSet, Status, tenantParam } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import {
   identityProviderDisabled,
@@ -36,7 +36,7 @@ const IdentityProvider = z.strictObject({
   lifecycle_profile: LifecycleProfile,
   jwks_cache_ttl_seconds: CacheSeconds,
   jwks_stale_grace_seconds: CacheSeconds,
-  status: z.enum(['active', 'disabled']),
+  status: Status,
   created_at: Timestamp,
 });
 

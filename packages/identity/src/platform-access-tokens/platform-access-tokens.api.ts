@@ -57,7 +57,7 @@ export const issue = endpoint({
   handle: ({ params, body }, context) => issueToken(context, params.tenantId, params.principalId, body),
 });
 
-const pages = pagesByCreation('platform access tokens');
+const pages = pagesByCreation('platform-access-tokens');
 
 export const list = endpoint({
   method: 'GET',
@@ -77,8 +77,8 @@ export const list = endpoint({
     const { limit, principalId, includeRevoked } = query;
     const rowsMax = limit === undefined ? undefined : limit + 1;
     const rows = await listTokens(db, { ...params, ...query, rowsMax });
-    const { page, next } = pages.cut(rows, limit ?? rows.length);
-    const tokens = page.map(credentialView);
+    const { items, next_after: next } = pages.cut(rows, limit ?? rows.length);
+    const tokens = items.map(credentialView);
     return next === null
       ? tokens
       : reply(200, tokens, { link: linkToNext({ principalId, includeRevoked, limit, after: next }) });

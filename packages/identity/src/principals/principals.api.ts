@@ -2,7 +2,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { credentialRevoked } from '../credentials/credentials.events.ts';
 import { Name, principalParams, Reason, tenantParam } from '../fields.ts';
-import { pagesByCreation } from '../paging.ts';
+import { NextAfter, pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import {
   principalCreated,
@@ -65,12 +65,12 @@ export const list = endpoint({
   summary: 'List the principals with an active membership in the tenant, in the order in which they joined.',
   params: tenantParam,
   query: { ...pages.query, kind: PrincipalKind.optional(), status: Status.optional() },
-  returns: { 200: z.strictObject({ items: z.array(Principal), next_after: z.string().nullable() }) },
+  returns: { 200: z.strictObject({ items: z.array(Principal), next_after: NextAfter }) },
   errors: ['tenant_not_found'],
   async handle({ params, query }, { db }) {
     const rows = await listPrincipals(db, { ...query, tenantId: params.tenantId });
-    const { page, next } = pages.cut(rows, query.limit, ({ joined_at }) => joined_at);
-    return { items: page.map(principalOf), next_after: next };
+    const { items, next_after } = pages.cut(rows, query.limit, ({ joined_at }) => joined_at);
+    return { items: items.map(principalOf), next_after };
   },
 });
 

@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { characters, Key, tenantParam } from '../fields.ts';
+import { characters, Key, Status, tenantParam } from '../fields.ts';
 import { endpoint } from '../service.ts';
 import {
   provisioningSourceDisabled,
@@ -47,7 +47,7 @@ export const Source = z.strictObject({
   identityProviderId: Uuid,
   servicePrincipalId: Uuid.nullable(),
   upstreamMode: UpstreamMode,
-  status: z.enum(['active', 'disabled']),
+  status: Status,
   staleAfterSeconds: z.int(),
   lastSyncAt: Timestamp.nullable(),
   stale: z.boolean().describe('Active, and silent for longer than `staleAfterSeconds`.'),
@@ -90,7 +90,7 @@ export const list = endpoint({
   handle: ({ params }, context) => listSources(context, params.tenantId),
 });
 
-const sourceParams = { ...tenantParam, sourceId: Uuid };
+export const sourceParams = { ...tenantParam, sourceId: Uuid };
 
 export const read = endpoint({
   method: 'GET',

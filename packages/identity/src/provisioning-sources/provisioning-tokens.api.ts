@@ -1,7 +1,8 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Name, tenantParam } from '../fields.ts';
+import { Name } from '../fields.ts';
 import { endpoint } from '../service.ts';
+import { sourceParams } from './provisioning-sources.api.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';
 import {
   endProvisioningToken,
@@ -31,8 +32,6 @@ const TokenIssuance = z.strictObject({
   token: z.string().nullable().describe('The secret: in the first answer only.'),
 });
 export type TokenIssuance = z.infer<typeof TokenIssuance>;
-
-const sourceParams = { ...tenantParam, sourceId: Uuid };
 
 export const issue = endpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Name, NameSet, tenantParam } from '../fields.ts';
-import { pagesByCreation } from '../paging.ts';
+import { NextAfter, pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import {
   serviceAccountCreated,
@@ -67,7 +67,7 @@ export const create = endpoint({
   handle: ({ params, body }, context) => createServiceAccount(context, params.tenantId, body),
 });
 
-const pages = pagesByCreation('service accounts');
+const pages = pagesByCreation('service-accounts');
 
 export const list = endpoint({
   method: 'GET',
@@ -75,11 +75,12 @@ export const list = endpoint({
   summary: 'List the service accounts of a tenant by creation; revoked ones are among them.',
   params: tenantParam,
   query: pages.query,
-  returns: { 200: z.strictObject({ items: z.array(ServiceAccount), nextAfter: z.string().nullable() }) },
+  returns: { 200: z.strictObject({ items: z.array(ServiceAccount), nextAfter: NextAfter }) },
   errors: ['tenant_not_found'],
   async handle({ params, query }, { db }) {
-    const { page, next } = pages.cut(await listServiceAccounts(db, params.tenantId, query), query.limit);
-    return { items: page.map(accountView), nextAfter: next };
+    const rows = await listServiceAccounts(db, params.tenantId, query);
+    const { items, next_after: nextAfter } = pages.cut(rows, query.limit);
+    return { items: items.map(accountView), nextAfter };
   },
 });
 

@@ -1,12 +1,10 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Name, tenantParam } from '../fields.ts';
-import { pagesByCreation } from '../paging.ts';
+import { Name, Status, tenantParam } from '../fields.ts';
+import { NextAfter, pagesByCreation } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import { tenantCreated, tenantUpdated } from './tenants.events.ts';
 import { changeTenant, createTenant, listTenants, readTenant } from './tenants.ts';
-
-const Status = z.enum(['active', 'disabled']);
 
 const Tenant = z.strictObject({
   id: Uuid,
@@ -49,11 +47,9 @@ export const list = endpoint({
   path: '/tenants',
   summary: 'List the tenants in the order of their creation.',
   query: { ...pages.query, status: Status.optional(), slug: z.string().max(80).optional() },
-  returns: { 200: z.strictObject({ items: z.array(Tenant), next_after: z.string().nullable() }) },
-  async handle({ query: { limit, after, ...filter } }, { db }) {
-    const { page, next } = pages.cut(await listTenants(db, filter, { limit, after }), limit);
-    return { items: page, next_after: next };
-  },
+  returns: { 200: z.strictObject({ items: z.array(Tenant), next_after: NextAfter }) },
+  handle: async ({ query: { limit, after, ...filter } }, { db }) =>
+    pages.cut(await listTenants(db, filter, { limit, after }), limit),
 });
 
 export const read = endpoint({

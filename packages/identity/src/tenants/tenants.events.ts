@@ -1,6 +1,7 @@
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Status } from '../fields.ts';
 
 export const tenantCreated = defineEvent(
   'tenant.created',
@@ -11,5 +12,5 @@ export const tenantCreated = defineEvent(
 export const tenantUpdated = defineEvent(
   'tenant.updated',
   'tenant',
-  z.strictObject({ tenantId: Uuid, slug: z.string(), status: z.enum(['active', 'disabled']) }),
+  z.strictObject({ tenantId: Uuid, slug: z.string(), status: Status }),
 );
