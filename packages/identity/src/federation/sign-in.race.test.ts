@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { makeSource } from '../testing/provisioning.ts';
 import { journalTypes } from '../testing/records.ts';
+import { scimClient } from '../testing/scim-client.ts';
 import { makeRealm, newSubject, signInBy } from './testing/sign-in.ts';
 import { startUpstream, type Upstream } from './testing/upstream.ts';
 
@@ -96,3 +99,34 @@ test('a group that is deleted while somebody is signed in to it: the sign-in suc
   }
   assert.ok(seen.has('operators,staff'), [...seen].join(' | '));
 });
+
+test('a directory deletes a group that a sign-in under way puts somebody in: that membership ends with it', async () => {
+  const realm = await makeRealm(identity, upstream, { lifecycleProfile: 'managed' });
+  const { tenantId } = realm;
+  const { token, account } = await makeSource(identity, tenantId, realm.key);
+  const directory = scimClient(other, token);
+  const { body: group } = await directory.post('/Groups', { displayName: 'Operators' });
+  // What a sign-in writes, and when it commits.
+  const removing = await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)
+      select gen_random_uuid(), ${tenantId}, id, ${account.principalId}, 'federated', ${realm.providerId}
+      from groups where tenant_id = ${tenantId}`);
+    const removal = directory.delete(`/Groups/${group.id}`);
+    await untilSomebodyWaits();
+    return { removal };
+  });
+  assert.equal((await removing.removal).status, 204);
+  const types = await journalTypes(identity, tenantId);
+  assert.deepEqual(types.slice(-2), ['group_membership.removed', 'group.deleted']);
+});
+
+async function untilSomebodyWaits(): Promise<void> {
+  for (;;) {
+    const row = await identity.pool.row<{ waits: boolean }>(sql`
+      select exists (
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`);
+    if (row?.waits === true) return;
+    await sleep(10);
+  }
+}

@@ -59,6 +59,11 @@ export function renameProjectedGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
+/** Nobody comes in any more: a sign-in that is putting somebody in at this moment is waited for. */
+export function closeGroup(groupId: string) {
+  return sql`select id from groups where id = ${groupId} for update`;
+}
+
 export function deleteGroup(id: string, groupId: string) {
   return sql`
     with gone as (delete from scim_groups where id = ${id} returning id)

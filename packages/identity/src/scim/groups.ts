@@ -11,6 +11,7 @@ import { fail } from '../service.ts';
 import { isSelected, readDocument, type Selection, selectAttributes } from './documents.ts';
 import { changeMembers, holdComing, memberChange, type MemberChange, memberIds } from './group-members.ts';
 import {
+  closeGroup,
   deleteGroup,
   findGroup,
   findMembers,
@@ -129,6 +130,7 @@ export async function endGroup(context: Context, id: string): Answer<undefined> 
   const { tenantId, key: provisioningSource } = sourceOf(context);
   const row = await lockForChange(context, id);
   const groupId = row.group_id;
+  await context.db.run(closeGroup(groupId));
   await changeMembers(context, groupId, [{ kind: 'keep only', userIds: [] }]);
   await context.db.run(deleteGroup(row.id, groupId));
   emit(context, groupDeleted, { tenantId, aggregateId: groupId }, { groupId, provisioningSource });
