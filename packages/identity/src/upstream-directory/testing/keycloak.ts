@@ -164,6 +164,36 @@ export async function startKeycloak(): Promise<Keycloak> {
   }
 }
 
+export interface Gate {
+  /** Does what is asked, and answers once the gate is open. */
+  readonly mood: Mood;
+  /** Resolves when so many requests wait. */
+  readonly reached: Promise<void>;
+  pass(): Promise<void>;
+  open(): void;
+}
+
+/** Holds up requests; it must open within the five seconds that an outgoing request has. */
+export function gate(requests = 1): Gate {
+  const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let waiting = 0;
+  async function pass(): Promise<void> {
+    waiting += 1;
+    if (waiting === requests) reached.resolve();
+    await opened.promise;
+  }
+  return {
+    reached: reached.promise,
+    open: opened.resolve,
+    pass,
+    async mood(res, act) {
+      const doing = act();
+      await pass();
+      send(res, doing);
+    },
+  };
+}
+
 export function send(res: ServerResponse, { status, headers, json }: Doing): void {
   res.writeHead(status, { 'content-type': 'application/json', ...headers });
   res.end(json === undefined ? undefined : JSON.stringify(json));
