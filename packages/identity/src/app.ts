@@ -8,13 +8,13 @@ import { Registry } from 'prom-client';
 import { readAdminSecrets } from './admin-secrets.ts';
 import { keepAuditRecord, openAuditKey } from './audit-record/keeping.ts';
 import { readIdentitySettings, type Settings } from './config.ts';
-import { createCounters } from './counters.ts';
+import { createCounters } from './metrics/counters.ts';
 import { poolOf, prepareDatabase } from './database.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
-import { measureService } from './gauges.ts';
-import { serveMetrics } from './metrics-server.ts';
-import { JournalWatch, measureWatch } from './journal/journal-watch.ts';
+import { measureService } from './metrics/gauges.ts';
+import { serveMetrics } from './metrics/metrics-server.ts';
+import { JournalWatch } from './journal/journal-watch.ts';
 import { startJournalRetention } from './journal/retention.ts';
 import { ProviderKeys } from './identity-providers/provider-keys.ts';
 import { OutboundClient } from './outbound/outbound.ts';
@@ -87,12 +87,11 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const metrics = requestMetrics(registry);
   const ledger = new ExchangeLedger(pool);
   const journalWatch = new JournalWatch(pool);
-  measureWatch(journalWatch, registry);
   const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
   const providerKeys = new ProviderKeys(outbound, log);
   const upstream = new UpstreamDirectory(outbound, log);
   upstream.use(upstreamCredentials);
-  measureService(registry, { signingKeys, ledger, pool, providerKeys });
+  measureService(registry, { signingKeys, ledger, journalWatch, pool, providerKeys });
   const app = buildHttp(
     identityRuntime({
       settings,

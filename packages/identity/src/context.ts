@@ -3,7 +3,7 @@ import type { Logger } from '@baton/kernel/log';
 import type { AuditDraft } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { Settings } from './config.ts';
-import type { Counters } from './counters.ts';
+import type { Counters } from './metrics/counters.ts';
 import type { FailureLimits } from './credentials/failure-limits.ts';
 import type { EventDraft } from './journal/journal.ts';
 import type { JournalWatch } from './journal/journal-watch.ts';

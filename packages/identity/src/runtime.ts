@@ -9,7 +9,7 @@ import type { Operation } from '@baton/kernel/service';
 import { type AdminSecrets, type Caller, createAdmission } from './caller.ts';
 import type { Settings } from './config.ts';
 import type { Context } from './context.ts';
-import type { Counters } from './counters.ts';
+import type { Counters } from './metrics/counters.ts';
 import { FailureLimits } from './credentials/failure-limits.ts';
 import { type ErrorCode, errors } from './errors.ts';
 import { flushRecords } from './journal/journal.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
-import { Gauge, type Registry } from 'prom-client';
 import { type EventMark, marksAfter, settledSequence } from './journal.sql.ts';
 
 /**
@@ -94,18 +93,6 @@ export class JournalWatch {
   #wakeAll(mayRead: boolean): void {
     for (const reader of this.#readers) reader.wake(mayRead);
   }
-}
-
-/** Counts the readers that are waiting now. */
-export function measureWatch(watch: JournalWatch, registry: Registry): void {
-  new Gauge({
-    name: 'iam_journal_readers_waiting',
-    help: 'Readers of the journal that wait for an event.',
-    registers: [registry],
-    collect() {
-      this.set(watch.waiting);
-    },
-  });
 }
 
 function isFor({ readTo, tenantId, type }: Reader, mark: EventMark): boolean {

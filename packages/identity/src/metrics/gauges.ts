@@ -1,14 +1,16 @@
 import type { Pool } from '@baton/kernel/db';
 import { Gauge, type Registry } from 'prom-client';
-import { answeredWithin } from './answered-within.ts';
+import { answeredWithin } from '../answered-within.ts';
+import type { ProviderKeys } from '../identity-providers/provider-keys.ts';
+import type { JournalWatch } from '../journal/journal-watch.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { ExchangeLedger } from '../token-exchange/exchange-ledger.ts';
 import { readJournalLag } from './gauges.sql.ts';
-import type { ProviderKeys } from './identity-providers/provider-keys.ts';
-import type { SigningKeys } from './signing-keys/signing-keys.ts';
-import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
 
 export interface Measured {
   signingKeys: SigningKeys;
   ledger: ExchangeLedger;
+  journalWatch: JournalWatch;
   pool: Pool;
   providerKeys: ProviderKeys;
 }
@@ -21,7 +23,7 @@ const journalMsMax = 2000;
  */
 export function measureService(
   registry: Registry,
-  { signingKeys, ledger, pool, providerKeys }: Measured,
+  { signingKeys, ledger, journalWatch, pool, providerKeys }: Measured,
 ): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
@@ -38,6 +40,12 @@ export function measureService(
     'iam_audit_rows_waiting',
     'Audit rows of exchanges that wait for their insert.',
     () => ledger.waiting,
+  );
+
+  gauge(
+    'iam_journal_readers_waiting',
+    'Readers of the journal that wait for an event.',
+    () => journalWatch.waiting,
   );
 
   gauge('iam_database_connections_in_use', 'Connections at work.', () => pool.usage().inUse);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { makeRealm, newSubject, signInBy } from './federation/testing/sign-in.ts';
-import { startUpstream } from './federation/testing/upstream.ts';
-import { startDatabaseProxy } from './testing/database-proxy.ts';
-import { startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
-import { makeBearer, makeTenant } from './testing/objects.ts';
-import { freePort } from './testing/waiting.ts';
+import { makeRealm, newSubject, signInBy } from '../federation/testing/sign-in.ts';
+import { startUpstream } from '../federation/testing/upstream.ts';
+import { startDatabaseProxy } from '../testing/database-proxy.ts';
+import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { makeBearer, makeTenant } from '../testing/objects.ts';
+import { freePort } from '../testing/waiting.ts';
 
 let store: TestIdentity;
 before(async () => {
