@@ -1,5 +1,5 @@
 import { type AuditKey, digestOf, hmacOf } from './audit-key.ts';
-import type { ContentRow, RunRow, SealRow } from './seals.sql.ts';
+import type { ContentRow, RemovalRow, RunRow, SealRow } from './seals.sql.ts';
 
 /** The end of a chain, to which the next link is fastened; position 0 and no HMAC before the first one. */
 export interface Head {
@@ -49,6 +49,16 @@ export function linkHmac(key: AuditKey, link: Omit<SealRow, 'hmac'>): string {
 /** Says that retention removed the records up to this link. */
 export function removalHmac(key: AuditKey, tenantId: string, { position, hmac }: Head): string {
   return hmacOf(key, ['baton audit removal 1', tenantId, position, hmac, key.id]);
+}
+
+/** Whether a mark was made by the key, of a link that is there. */
+export function isGenuineRemoval(
+  key: AuditKey,
+  tenantId: string,
+  removal: RemovalRow,
+  link: SealRow | undefined,
+): boolean {
+  return link !== undefined && removalHmac(key, tenantId, link) === removal.hmac;
 }
 
 /** What is wrong with the records of a link that is genuine itself; undefined when nothing is. */

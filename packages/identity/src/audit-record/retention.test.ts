@@ -90,6 +90,27 @@ describe('retention', () => {
     assert.match((await verify()).out, /link 1, .*: 256 of its 256 records are removed/);
   });
 
+  test('a mark that is not by the key keeps nothing from being found, and is found itself', async () => {
+    const tenantId = randomUUID();
+    await addRecords(identity.pool, tenantId, 300, 40);
+    await seal();
+    await tamper(
+      identity.pool,
+      sql`
+        insert into audit_removals (tenant_id, position, hmac, key_id) values (${tenantId}, 1000, '', ${keys.key.id})`,
+    );
+    assert.equal(await remove(keys.key), 0);
+    assert.match(logged.join(), /"position":1000,.*is not ours: nothing more is removed/);
+    const { code, out } = await verify('--tenant', tenantId);
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /link 1000: the mark that retention removed the records up to here is not by a key of ours/,
+    );
+    await tamper(identity.pool, sql`delete from audit_removals where tenant_id = ${tenantId}`);
+    assert.equal(await remove(keys.key), 300);
+  });
+
   test('leaves a broken link and all behind it as they are, and says so', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 600, 40);

@@ -3,7 +3,7 @@ import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../background-job.ts';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
-import { chainStart, linkHmac, recordsProblem, removalHmac } from './chain.ts';
+import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import {
   allowRemoving,
   anySeal,
@@ -88,13 +88,22 @@ async function removeLinks(
 ): Promise<{ links: number; records: number }> {
   const nothing = { links: 0, records: 0 };
   if ((await tx.row(lockRemoving()))?.held !== true) return nothing;
-  const position = (await tx.row(lastRemoval(tenantId)))?.position ?? chainStart.position;
+  const removal = await tx.row(lastRemoval(tenantId));
+  const position = removal?.position ?? chainStart.position;
+  const start = await tx.row(findSeal(tenantId, position));
+  if (removal?.key_id === key.id && !isGenuineRemoval(key, tenantId, removal, start)) {
+    log.error(
+      { tenantId, position },
+      'the mark of what was removed from the audit record is not ours: nothing more is removed',
+    );
+    return nothing;
+  }
   const links = await tx.rows(sealsAfter(tenantId, position, linksPerBatchMax));
   const kept = links.findIndex(({ occurred_to }) => occurred_to >= keptSince);
   const old = kept < 0 ? links : links.slice(0, kept);
   const last = old.at(-1);
   if (last === undefined) return nothing;
-  const after = (await tx.row(findSeal(tenantId, position)))?.last_sequence ?? 0;
+  const after = start?.last_sequence ?? 0;
   const ranges = old.map(({ tenant_id, last_sequence, records }, index) => ({
     tenant_id,
     after: old[index - 1]?.last_sequence ?? after,

@@ -180,7 +180,7 @@ export interface BehindRow {
   occurred_to: string | null;
 }
 
-/** What a tenant has behind the last link of its chain. */
+/** What a tenant has behind the last link of its chain, or before all numbers that are ever drawn. */
 export function recordsBehind(tenantId: string, sequence: number) {
   return sql<BehindRow>`
     select count(*) filter (where not is_skipped) as unsealed, count(*) filter (where is_skipped) as skipped,
@@ -188,7 +188,11 @@ export function recordsBehind(tenantId: string, sequence: number) {
       min(occurred_at) filter (where is_skipped) as occurred_from, max(occurred_at) filter (where is_skipped) as occurred_to
     from (
       select sequence, occurred_at, sequence < (select coalesce(max(last_sequence), 0) from audit_seals) as is_skipped
-      from audit_records where tenant_id = ${tenantId} and sequence > ${sequence}
+      from (
+        select sequence, occurred_at from audit_records where tenant_id = ${tenantId} and sequence > ${sequence}
+        union all
+        select sequence, occurred_at from audit_records where tenant_id = ${tenantId} and sequence < 1
+      ) found
     ) behind`;
 }
 

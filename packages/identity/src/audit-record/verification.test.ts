@@ -179,6 +179,22 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
+  test('finds records with numbers that are never drawn', async () => {
+    const chain = await makeChain();
+    for (const sequence of [0, -7])
+      await tamper(
+        identity.pool,
+        sql`
+          insert into audit_records (sequence, tenant_id, action, actor_ref, resource_type, resource_id, outcome, request_id)
+          overriding system value
+          values (${sequence}, ${chain.tenantId}, 'a', 'a', 'a', gen_random_uuid(), 'allowed', 'r')`,
+      );
+    const { code, out } = await verify('--tenant', chain.tenantId);
+    assert.equal(code, 1);
+    assert.match(out, /link 4, sequences -7 to 0, .*: 2 records are added behind the chain/);
+    await tamper(identity.pool, sql`delete from audit_records where sequence < 1`);
+  });
+
   test('finds a record whose digest was recomputed without the key', async () => {
     const chain = await makeChain();
     const { tenantId, sequences } = chain;

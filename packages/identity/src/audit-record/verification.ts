@@ -1,7 +1,14 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
-import { chainStart, type Head, linkHmac, recordsPerLinkMax, recordsProblem, removalHmac } from './chain.ts';
+import {
+  chainStart,
+  type Head,
+  isGenuineRemoval,
+  linkHmac,
+  recordsPerLinkMax,
+  recordsProblem,
+} from './chain.ts';
 import {
   type BehindRow,
   type ContentRow,
@@ -80,7 +87,8 @@ async function verifyChain(
 ): Promise<ChainReport> {
   return pool.transaction(async (tx) => {
     await tx.run(readOneMoment());
-    const walk = new ChainWalk(keys, await removedThrough(tx, keys, tenantId));
+    const removed = await findRemoved(tx, keys, tenantId);
+    const walk = new ChainWalk(keys, removed.isGenuine ? removed.position : 0);
     for (;;) {
       const links = await tx.rows(sealsAfter(tenantId, walk.last?.position ?? 0, linksPerPage));
       if (links.length === 0) break;
@@ -91,18 +99,24 @@ async function verifyChain(
       const found = await tx.row(findSeal(tenantId, saved.position));
       if (found?.hmac !== saved.hmac) walk.missSaved(saved, found !== undefined);
     }
+    if (!removed.isGenuine) walk.missMark(removed.position);
     const behind = await tx.row(recordsBehind(tenantId, walk.last?.last_sequence ?? 0));
     return walk.report(tenantId, behind as BehindRow);
   });
 }
 
-/** Up to which link retention vouches, by a key of ours, that it removed the records. */
-async function removedThrough(tx: Db, keys: Keys, tenantId: string): Promise<number> {
+/** Up to which link retention says that it removed the records, and whether a key of ours vouches for it. */
+async function findRemoved(
+  tx: Db,
+  keys: Keys,
+  tenantId: string,
+): Promise<{ position: number; isGenuine: boolean }> {
   const removal = await tx.row(lastRemoval(tenantId));
-  const key = keys.get(removal?.key_id ?? '');
-  if (removal === undefined || key === undefined) return 0;
-  const link = await tx.row(findSeal(tenantId, removal.position));
-  return link !== undefined && removalHmac(key, tenantId, link) === removal.hmac ? removal.position : 0;
+  if (removal === undefined) return { position: 0, isGenuine: true };
+  const { position, key_id: keyId } = removal;
+  const key = keys.get(keyId);
+  const link = await tx.row(findSeal(tenantId, position));
+  return { position, isGenuine: key !== undefined && isGenuineRemoval(key, tenantId, removal, link) };
 }
 
 /** What is known after some links of a chain. */
@@ -151,6 +165,14 @@ class ChainWalk {
   missSaved(saved: SavedHead, isReplaced: boolean): void {
     const what = isReplaced ? 'is not the one whose head was saved' : 'is removed since its head was saved';
     this.#find(saved.position, saved, `the link ${what}`);
+  }
+
+  missMark(position: number): void {
+    this.#find(
+      position,
+      undefined,
+      'the mark that retention removed the records up to here is not by a key of ours',
+    );
   }
 
   report(tenantId: string, behind: BehindRow): ChainReport {
