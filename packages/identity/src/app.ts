@@ -150,11 +150,11 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       await signingKeys.load(settings, pool, log);
       adminSecrets.named = named;
       upstream.use(credentials);
-      log.info('the signing key was read again');
+      log.info('the signing keys, the admin secrets and the upstream credentials were read again');
     } catch (error) {
       log.error(
         { err: error },
-        'the signing key, the admin secrets and the upstream credentials could not be read again: the former ones stay in use',
+        'the signing keys, the admin secrets and the upstream credentials could not be read again: the former ones stay in use',
       );
     }
   }

@@ -23,7 +23,7 @@ export const settingTable = {
   }),
   IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with further admin secrets, one `name:secret` a line, read at the start and again at SIGHUP; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either.',
+    doc: 'A file with further admin secrets, one `name:secret` a line; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either. SIGHUP reads it again.',
   }),
   IAM_SIGNING_KEY_FILE: text<string | undefined>({
     default: undefined,
@@ -37,23 +37,23 @@ export const settingTable = {
   }),
   IAM_SIGNING_KEY_ID: text({
     default: 'local-dev',
-    doc: 'The `kid` of the signing key; a new key needs a new one. `thumbprint`: the RFC 7638 thumbprint of the key, so that the file may change while the service runs.',
+    doc: 'The `kid` of the signing key; another key needs another one. `thumbprint` names each key by its own (RFC 7638), so that the file may change while the service runs.',
   }),
   IAM_SIGNING_NEXT_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'The file with the private key (PEM) that will sign next. It is published beside the signing key, so that consumers know it before a token bears it: give them the time of their caches, then make it the signing key. A file that is not there is no next key. SIGHUP reads all key files again.',
+    doc: 'The file with the private key (PEM) that will sign next, published ahead so that consumers know it in time (docs/decisions/0107); a file that is not there is no key. SIGHUP reads all key files again.',
   }),
   IAM_SIGNING_NEXT_KEY_ID: text({
     default: 'thumbprint',
-    doc: 'The `kid` of the next key, which stays with it when it becomes the signing key; `thumbprint`: the thumbprint of the key.',
+    doc: 'The `kid` of the next key, which it keeps when it comes to sign; `thumbprint`: its own.',
   }),
   IAM_SIGNING_PREVIOUS_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'The file with the key (PEM, private or public) that signed before. It stays published until the last token that it signed has ended: IAM_TOKEN_TTL_SECONDS and 60 seconds after its last use, whichever process used it; then it leaves the key document by itself. A file that is not there is no previous key.',
+    doc: 'The file with the key (PEM, private or public) that signed before; a file that is not there is no key. It stays published for IAM_TOKEN_TTL_SECONDS and 60 seconds after its last use by any process, then leaves the key document by itself.',
   }),
   IAM_SIGNING_PREVIOUS_KEY_ID: text({
     default: 'thumbprint',
-    doc: 'The `kid` that the previous key had when it signed; `thumbprint`: the thumbprint of the key.',
+    doc: 'The `kid` that the previous key had when it signed; `thumbprint`: its own.',
   }),
   IAM_SIGNING_QUEUE_MAX: integer({
     default: 512,
@@ -144,7 +144,7 @@ export const settingTable = {
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'How often presented secrets, sign-ins and SCIM credentials from one address (of IPv6: from one network of 64 bits) may fail in a window before all of them are answered 429; of admin secrets only the wrong ones are. Leave it 0 (without a limit) behind a proxy: there all clients have one address.',
+    doc: 'How often secrets, sign-ins and SCIM credentials from one address (of IPv6: one network of 64 bits) may fail in a window before all that it presents is answered 429; of admin secrets only wrong ones are. 0 is without a limit: leave it so behind a proxy, where all clients have one address.',
   }),
   IAM_FAILURE_WINDOW_SECONDS: integer({
     default: 60,
@@ -165,7 +165,7 @@ export const settingTable = {
   }),
   IAM_UPSTREAM_CREDENTIALS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with what opens the directories that provisioning sources write to first, one line for each source, read at the start and on SIGHUP: `<source id> <upstreamBaseUrl> <client id>:<client secret>` for a client of the realm (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. They are sent to that address only; without its line the writes of a source with an upstreamMode are answered 502.',
+    doc: 'A file with what opens the directories of sources with an upstreamMode, a line for each: `<source id> <upstreamBaseUrl> <client id>:<client secret>` (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. It is sent to that address only; a source without a line is answered 502. SIGHUP reads it again.',
   }),
   IAM_AUDIT_KEY_FILE: text<string | undefined>({
     default: undefined,

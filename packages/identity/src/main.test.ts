@@ -109,7 +109,7 @@ describe('baton identity serve', () => {
   test('reads the signing key again at SIGHUP', async () => {
     const { child, exited, output } = await serve();
     child.kill('SIGHUP');
-    await until(() => output().includes('the signing key was read again'), 'the key is read');
+    await until(() => output().includes('were read again'), 'all files are read');
     child.kill('SIGTERM');
     assert.equal(await exited, 0);
   });
