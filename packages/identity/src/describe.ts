@@ -45,6 +45,7 @@ export function describeApi(): object {
       errorSchema: ErrorEnvelope,
       otherErrorSchemas: { ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope },
       refusalOf,
+      tagOf,
       securitySchemes: {
         adminToken: {
           type: 'apiKey',
@@ -64,6 +65,13 @@ export function describeApi(): object {
     },
     endpoints,
   );
+}
+
+/** The noun that an operation is about: below a tenant it is that of the object, or all would be `tenants`. */
+function tagOf({ path }: Operation): string {
+  if (path.includes('/platform-access-tokens')) return 'platform-access-tokens';
+  const [noun = ''] = path.replace(/^\/tenants\/\{tenantId\}\/|^\//, '').split(/[/:]/);
+  return ['healthz', 'readyz', '.well-known'].includes(noun) ? 'service' : noun;
 }
 
 /** As the service itself would answer. */

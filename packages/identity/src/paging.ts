@@ -15,6 +15,10 @@ export interface CreatedPage {
   after: CreatedPosition;
 }
 
+export const PageLimit = queryInteger(1, rowsPerPageMax)
+  .default(100)
+  .describe('How many at most; 100 when it is left out.');
+
 export const NextAfter = z
   .string()
   .nullable()
@@ -27,7 +31,7 @@ export const NextAfter = z
 export function pagesByCreation(name: string) {
   return {
     query: {
-      limit: queryInteger(1, rowsPerPageMax).default(100),
+      limit: PageLimit,
       after: z
         .string()
         .optional()

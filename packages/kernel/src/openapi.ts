@@ -15,6 +15,8 @@ export interface ApiDescription {
   otherErrorSchemas?: Record<string, z.ZodType>;
   /** How an endpoint answers a code, where that is not as the table of errors has it. */
   refusalOf?(endpoint: Operation, code: string): RefusalForm | undefined;
+  /** Under which heading an endpoint stands; by default under the first noun of its path. */
+  tagOf?(endpoint: Operation): string;
   /** How the credential of an endpoint travels, by `auth`; `default` for the usual one. */
   securitySchemes: Record<string, object>;
   securityOf(endpoint: Operation): string | undefined;
@@ -60,7 +62,7 @@ function operationOf(api: ApiDescription, endpoint: Operation): object {
   const security = api.securityOf(endpoint);
   return {
     operationId: operationId(endpoint),
-    tags: [tagOf(endpoint)],
+    tags: [api.tagOf?.(endpoint) ?? firstNounOf(endpoint)],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     ...(security === undefined ? { security: [] } : { security: [{ [security]: [] }] }),
@@ -82,18 +84,18 @@ export function operationId({ method, path }: Pick<Operation, 'method' | 'path'>
   return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
 }
 
-export function tagOf({ path }: Pick<Operation, 'path'>): string {
+function firstNounOf({ path }: Pick<Operation, 'path'>): string {
   return path.split(/[/:]/)[1] ?? '';
 }
 
 function parametersOf(endpoint: Operation): object[] {
   const named = (where: string, shape: Record<string, z.ZodType>) =>
-    Object.entries(shape).map(([name, schema]) => ({
-      name,
-      in: where,
-      required: where === 'path' || !schema.safeParse(undefined).success,
-      schema: jsonSchema(schema, 'input'),
-    }));
+    Object.entries(shape).map(([name, schema]) => {
+      // Of the parameter, not of its form: there the pages for people show it.
+      const { description, ...form } = jsonSchema(schema, 'input');
+      const required = where === 'path' || !schema.safeParse(undefined).success;
+      return { name, in: where, required, description, schema: form };
+    });
   const header = (name: string, required: boolean, description: string) => ({
     name,
     in: 'header',
@@ -172,7 +174,7 @@ function formsOf(api: ApiDescription, endpoint: Operation, code: string): Refusa
   return statuses.map((one) => ({ status: one, schema: 'Error', mediaType: 'application/json' }));
 }
 
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
   return rest;
 }

@@ -1,5 +1,6 @@
 import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { PageLimit } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import { readAudits } from './audit-record.ts';
 
@@ -37,7 +38,7 @@ export const listAudits = endpoint({
     after: queryInteger(0, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe('The last sequence that was read, in either order.'),
-    limit: queryInteger(1, 500).default(100),
+    limit: PageLimit,
   },
   returns: {
     200: z.strictObject({

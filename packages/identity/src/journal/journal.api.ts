@@ -1,5 +1,6 @@
 import { queryInteger, Timestamp, Uuid, FreeObject } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { PageLimit } from '../paging.ts';
 import { endpoint } from '../service.ts';
 import { readEvents } from './reading.ts';
 
@@ -22,7 +23,7 @@ export const listEvents = endpoint({
     'In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from.',
   query: {
     after: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0).describe('The last sequence that was read.'),
-    limit: queryInteger(1, 500).default(100),
+    limit: PageLimit,
     wait: queryInteger(0, 30)
       .default(0)
       .describe(
