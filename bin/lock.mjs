@@ -33,7 +33,10 @@ export function takeLock(directory) {
         () => writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 }),
         'ENOENT',
       );
-      if (written) return { release: () => letGo(directory, name) };
+      if (written && isAlone(directory, name)) return { release: () => letGo(directory, name) };
+      // A rival took this folder for a stale one, and made it anew: two files are in it, or will be.
+      if (written) letGo(directory, name);
+      sleep(Math.random() * pauseMs);
       continue;
     }
     const owner = ownerOf(directory);
@@ -48,6 +51,12 @@ export function takeLock(directory) {
   throw new Error(
     `The lock ${directory} could neither be taken nor judged; remove that folder if no Baton runs.`,
   );
+}
+
+/** Whether nobody else wrote into the folder. Of two who did, the later one sees both files. */
+function isAlone(directory, name) {
+  const names = readdirSync(directory);
+  return names.length === 1 && names[0] === name;
 }
 
 /** The owner's file, or undefined while the folder is empty or gone. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -43,15 +44,17 @@ test('a home in use by another Baton is refused with its process', () => {
   openHome(folder.path).release();
 });
 
-/** Runs a process that opens the home, prints whether it got it, and then does `after`. */
-function opener(after: string): Promise<string> {
+/** A process that opens the home, prints whether it got it, and then does `after`. */
+function spawnOpener(after: string) {
   const script = `
     import { openHome } from ${JSON.stringify(join(import.meta.dirname, 'home.ts'))};
     try { openHome(${JSON.stringify(folder.path)}); console.log('got it'); ${after} }
     catch (error) { console.log(error.name); }`;
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
-  return text(child.stdout);
+  return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
+
+/** All that such a process prints. */
+const opener = (after: string): Promise<string> => text(spawnOpener(after).stdout);
 
 test('the lock of a Baton that was killed is no obstacle', async () => {
   assert.equal(await opener("process.kill(process.pid, 'SIGKILL');"), 'got it\n');
@@ -60,8 +63,12 @@ test('the lock of a Baton that was killed is no obstacle', async () => {
 
 test('of several that start at once on a home whose Baton was killed, exactly one gets it', async () => {
   await opener("process.kill(process.pid, 'SIGKILL');");
-  const holdOn = 'setTimeout(() => {}, 2000);';
-  const answers = await Promise.all(Array.from({ length: 8 }, () => opener(holdOn)));
+  // Held until all have answered: they may start far apart on a busy machine.
+  const rivals = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
+  const answers = await Promise.all(
+    rivals.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
+  );
+  for (const rival of rivals) rival.kill('SIGKILL');
   assert.deepEqual(answers.sort(), [...Array(7).fill('StartError\n'), 'got it\n']);
 });
 
