@@ -161,6 +161,26 @@ test('when a reload fails, also in the store or because the file is gone, the fo
   await stays();
 });
 
+test('of processes that change to a key and back from it at the same time, none keeps its former keys', async () => {
+  const [one, two] = [join(folder, 'one.pem'), join(folder, 'two.pem')];
+  await Promise.all([writeFile(one, makeRsaKey(3072)), writeFile(two, makeRsaKey(3072))]);
+  const processOf = (signing: string, previous: string) =>
+    keyless.another({
+      IAM_SIGNING_KEY_ID: 'thumbprint',
+      IAM_SIGNING_PREVIOUS_KEY_ID: 'thumbprint',
+      IAM_SIGNING_KEY_FILE: signing,
+      IAM_SIGNING_PREVIOUS_KEY_FILE: previous,
+    });
+  const processes = [await processOf(one, two), await processOf(two, one)];
+  for (let round = 0; round < 30; round += 1)
+    await Promise.all(processes.map(({ service }) => service.reload()));
+  for (const { logged } of processes)
+    assert.deepEqual(
+      logged.filter((line) => line.includes('the former ones stay in use')),
+      [],
+    );
+});
+
 test('when too many signatures wait, an exchange answers 503 with Retry-After and the others succeed', async () => {
   const identity = await keyless.another({
     IAM_SIGNING_PRIVATE_KEY: testSigningKey(),

@@ -82,10 +82,18 @@ export class SigningKeys {
     const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
     // The key that signs until now may become the previous one: its last use is now.
     await this.noteUse(pool);
-    const [note, previousNote] = await pool.transaction(async (tx) => [
-      await tx.row(noteKey(signing.kid, signing.thumbprint, neededSeconds, true)),
-      previous && (await tx.row(noteKey(previous.kid, previous.thumbprint, neededSeconds, false))),
-    ]);
+    const noted = await pool.transaction(async (tx) => {
+      const notes = new Map<string, KeyNote | undefined>();
+      // In one order everywhere: two processes that change back and forth would wait for each other.
+      const keys: PublishedKey[] = previous === undefined ? [signing] : [signing, previous];
+      for (const key of keys.sort((one, other) => (one.kid < other.kid ? -1 : 1)))
+        notes.set(
+          key.kid,
+          await tx.row(noteKey(key.kid, key.thumbprint, neededSeconds, key.kid === signing.kid)),
+        );
+      return notes;
+    });
+    const previousNote = noted.get(previous?.kid ?? '');
     const lasting = [signing, ...(next === undefined ? [] : [next])];
     this.#keys = {
       configured,
@@ -94,7 +102,7 @@ export class SigningKeys {
       laterDocument: documentOf(lasting),
     };
     this.#keepPrevious(previousNote);
-    warnOfAnotherKey(log, signing, note);
+    warnOfAnotherKey(log, signing, noted.get(signing.kid));
     if (previous !== undefined) warnOfAnotherKey(log, previous, previousNote);
     const published = this.#document().published.map(({ kid }) => kid);
     log.info({ kid: signing.kid, published }, 'the signing key is in use');
