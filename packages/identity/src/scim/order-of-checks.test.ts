@@ -24,8 +24,8 @@ before(async () => {
 });
 after(() => identity.close());
 
-const keyOf = (pem: string) => createPrivateKey(pem);
-const foreignKey = makeRsaKey(3072);
+const ownKey = createPrivateKey(testSigningKey());
+const foreignKey = createPrivateKey(makeRsaKey(3072));
 const { store, closedTenant } = storeFaults(() => identity);
 
 /** A request by an access token of the service account, which is signed when all faults are in. */
@@ -72,7 +72,7 @@ async function finish({ headers, claims, ids, isForged, writesUpstream }: ScimAt
   }
   const token = await new SignJWT(claims)
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'local-dev' })
-    .sign(keyOf(isForged ? foreignKey : testSigningKey()));
+    .sign(isForged ? foreignKey : ownKey);
   if ('authorization' in headers) headers['authorization'] = `Bearer ${token}`;
 }
 
