@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { makeRealm, newSubject, routes, signInBy } from '../federation/testing/sign-in.ts';
 import { startUpstream } from '../federation/testing/upstream.ts';
@@ -58,6 +60,30 @@ describe('limits of failures', () => {
   test('are off by default', async () => {
     const all = await outcomes(identity, 'platform-access-tokens:introspect', { token: unknownToken }, 50);
     assert.deepEqual(new Set(all), new Set(['invalid_token']));
+  });
+
+  test('who fails with requests that are as long as may be takes no memory', async () => {
+    const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
+    const long = 'x'.repeat(900_000);
+    // Not by `request`: the leak test keeps what that sends.
+    const guess = async (client: object) => {
+      const body = new URLSearchParams({ grant_type: 'client_credentials', audience, ...client });
+      assert.equal((await fetch(`${limited.url}/oauth2/token`, { method: 'POST', body })).status, 401);
+    };
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const usedBytes = () => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    await guess({ client_id: 'a', client_secret: long });
+    const before = usedBytes();
+    for (let n = 0; n < 30; n += 1) {
+      await guess({ client_id: `a-client-that-nobody-knows-${n}`, client_secret: long });
+      await guess({ client_id: `${n}${long}`, client_secret: 'x' });
+    }
+    const growthMegabytes = (usedBytes() - before) / 1_000_000;
+    assert.ok(growthMegabytes < 15, `${growthMegabytes} MB`);
   });
 
   test('per credential: known and unknown ones answer 429 with Retry-After alike, the right secret always passes', async () => {

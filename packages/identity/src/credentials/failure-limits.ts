@@ -2,6 +2,7 @@ import { Refusal } from '@baton/kernel/refusal';
 import type { Settings } from '../config.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors } from '../errors.ts';
+import { secretHash } from '../secrets.ts';
 import { fail } from '../service.ts';
 import { clientOfAddress } from './client-address.ts';
 
@@ -54,7 +55,12 @@ export class FailureLimits {
 
   constructor(settings: Settings) {
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    this.#ofCredentials = new FailureWindows(settings.IAM_FAILURES_PER_CREDENTIAL_MAX, windowSeconds, String);
+    // By a hash: a name that strangers send may be as long as a body, or hold on to the body that it was cut from.
+    this.#ofCredentials = new FailureWindows(
+      settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
+      windowSeconds,
+      secretHash,
+    );
     this.#ofAddresses = new FailureWindows(
       settings.IAM_FAILURES_PER_ADDRESS_MAX,
       windowSeconds,
