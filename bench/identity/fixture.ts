@@ -1,8 +1,8 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { rmSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BenchError } from '../bench-error.ts';
+import { type AdminPost, identityAdmin } from '../identity-admin.ts';
 import { type ServiceProcess, startIdentityProcess, startOidcProviderProcess } from '../service-process.ts';
 
 export interface Client {
@@ -48,7 +48,7 @@ export async function makeExchangeFixture(
   };
   const identity = await startIdentityProcess(settings, profileDirectory);
   ends.defer(() => identity.stop());
-  const { tokens, clients } = await makeCredentials(identity.port, adminSecret, agents);
+  const { tokens, clients } = await makeCredentials(identityAdmin(identity.port, adminSecret), agents);
   const oidcProvider = await startOidcProviderProcess({
     SIGNING_KEY: signingKey,
     CLIENTS: JSON.stringify(clients),
@@ -68,20 +68,7 @@ function makeAuditKey(ends: AsyncDisposableStack): string {
   return file;
 }
 
-async function makeCredentials(port: number, adminSecret: string, agents: number) {
-  const post = async (path: string, body: object): Promise<Record<string, string>> => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method: 'POST',
-      headers: {
-        'x-iam-bootstrap-token': adminSecret,
-        'content-type': 'application/json',
-        'idempotency-key': randomUUID(),
-      },
-      body: JSON.stringify(body),
-    });
-    if (answer.status !== 201) throw new BenchError(`${path} was answered with ${answer.status}.`);
-    return (await answer.json()) as Record<string, string>;
-  };
+async function makeCredentials(post: AdminPost, agents: number) {
   const tenant = `/tenants/${(await post('/tenants', { slug: 'bench', name: 'Bench' })).id}`;
   await post(`${tenant}/audiences`, { key: audience, allowedScopes: [scope] });
   const rights = { audiences: [audience], scopeCeiling: [scope] };

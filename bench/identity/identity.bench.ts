@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { BenchError } from '../bench-error.ts';
+import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
 import { bareSignatures, type Contender, requestsOf } from './contenders.ts';
 import { makeExchangeFixture } from './fixture.ts';
@@ -18,34 +18,20 @@ const measuredSecondsMax = 6;
  * grant of oidc-provider, in rounds that take turns: the machine's mood of the minute meets all alike.
  */
 export async function benchIdentity(args: string[], stopping: AbortSignal): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '1' },
-      postgres: { type: 'string' },
-      'cpu-prof': { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  });
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-  if (!(rounds > 0 && seconds > 0 && rounds * seconds <= measuredSecondsMax))
-    throw new BenchError(
-      `--rounds and --seconds must be above 0, their product at most ${measuredSecondsMax}.`,
-    );
+  const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 1, measuredSecondsMax);
   // Ended in the opposite order of their start, also when one of them fails to start.
   await using ends = new AsyncDisposableStack();
-  const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
+  const store = ends.adopt(await openStore(postgres), (opened) => opened.close());
   const agents = Math.max(...groups.map(({ connections }) => connections));
-  const fixture = await makeExchangeFixture(store.url, agents, values['cpu-prof'], ends);
+  const fixture = await makeExchangeFixture(store.url, agents, profileDirectory, ends);
   const measured: MeasuredGroup[] = [];
   for (const { connections, warmUpMs } of groups) {
     const contenders = [...requestsOf(fixture, connections), bareSignatures(fixture)];
-    const turns = { rounds, roundMs: seconds * 1000, warmUpMs, stopping };
+    const turns = { rounds, roundMs, warmUpMs, stopping };
     measured.push({ connections, measurements: await takeTurns(contenders, turns) });
   }
   const report = reportOf(store.version, measured);
-  if (values.json) console.log(JSON.stringify(report));
+  if (isJson) console.log(JSON.stringify(report));
   else printTable(report);
 }
 

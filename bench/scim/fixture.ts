@@ -1,5 +1,5 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import { BenchError } from '../bench-error.ts';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { type AdminPost, identityAdmin } from '../identity-admin.ts';
 import { type ServiceProcess, startIdentityProcess } from '../service-process.ts';
 import { type Directory, type FilledGroup, fillGroup, fillUsers, settle } from './people.ts';
 
@@ -39,9 +39,10 @@ export async function makeScimFixture(
     IAM_SIGNING_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   };
   const service = await startIdentityProcess(settings, profileDirectory);
+  const post = identityAdmin(service.port, adminSecret);
   try {
     const fill = async (users: number): Promise<FilledSource> => {
-      const { token, ...directory } = await makeSource(service.port, adminSecret, `bench-${users}`);
+      const { token, ...directory } = await makeSource(post, `bench-${users}`);
       return { ...directory, token, users, userId: await fillUsers(databaseUrl, directory, users) };
     };
     const [small, large] = [await fill(smallUsers), await fill(largeUsers)];
@@ -55,24 +56,7 @@ export async function makeScimFixture(
   }
 }
 
-async function makeSource(
-  port: number,
-  adminSecret: string,
-  key: string,
-): Promise<Directory & { token: string }> {
-  const post = async (path: string, body: object): Promise<Record<string, string>> => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method: 'POST',
-      headers: {
-        'x-iam-bootstrap-token': adminSecret,
-        'content-type': 'application/json',
-        'idempotency-key': randomUUID(),
-      },
-      body: JSON.stringify(body),
-    });
-    if (answer.status !== 201) throw new BenchError(`${path} was answered with ${answer.status}.`);
-    return (await answer.json()) as Record<string, string>;
-  };
+async function makeSource(post: AdminPost, key: string): Promise<Directory & { token: string }> {
   const tenantId = String((await post('/tenants', { slug: key, name: 'Bench' })).id);
   const tenant = `/tenants/${tenantId}`;
   await post(`${tenant}/audiences`, { key: 'iam-scim', allowedScopes: ['scim:write'] });

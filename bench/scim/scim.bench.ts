@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { BenchError } from '../bench-error.ts';
+import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
 import { type Contender, makePairs, type Pair } from './contenders.ts';
 import { largeUsers, makeScimFixture, smallUsers } from './fixture.ts';
@@ -23,31 +23,17 @@ interface Line {
  * rounds that take turns: the machine's mood of the minute meets both alike.
  */
 export async function benchScim(args: string[], stopping: AbortSignal): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '0.15' },
-      postgres: { type: 'string' },
-      'cpu-prof': { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  });
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-  if (!(rounds > 0 && seconds > 0 && rounds * seconds <= measuredSecondsMax))
-    throw new BenchError(
-      `--rounds and --seconds must be above 0, their product at most ${measuredSecondsMax}.`,
-    );
+  const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 0.15, measuredSecondsMax);
   // Ended in the opposite order of their start, also when one of them fails to start.
   await using ends = new AsyncDisposableStack();
-  const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
-  const fixture = await makeScimFixture(store.url, values['cpu-prof']);
+  const store = ends.adopt(await openStore(postgres), (opened) => opened.close());
+  const fixture = await makeScimFixture(store.url, profileDirectory);
   ends.defer(() => fixture.service.stop());
   const { pairs, close } = await makePairs(fixture);
   ends.defer(close);
   const lines: Line[] = [];
-  for (const pair of pairs) lines.push(await measure(pair, rounds, seconds * 1000, stopping));
-  if (values.json) console.log(JSON.stringify({ store: store.version, smallUsers, largeUsers, lines }));
+  for (const pair of pairs) lines.push(await measure(pair, rounds, roundMs, stopping));
+  if (isJson) console.log(JSON.stringify({ store: store.version, smallUsers, largeUsers, lines }));
   else printTable(store.version, lines);
 }
 
