@@ -78,7 +78,7 @@ describe('equal creations at the same time', () => {
     keycloak.moods.admin = (res) => held.mood(res, () => ({ status: 500 }));
     const user = newUser();
     const first = client.post('/Users', user);
-    await held.reached;
+    await held.reached();
     const second = client.post('/Users', user);
     await sleep(100);
     keycloak.moods = {};
@@ -94,7 +94,7 @@ describe('equal creations at the same time', () => {
     const externalId = randomUUID();
     const users = [newUser({ externalId }), newUser({ externalId })];
     const creations = users.map((user) => one.client.post('/Users', user));
-    await held.reached;
+    await held.reached();
     held.open();
     const answers = await Promise.all(creations);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409]);
@@ -205,7 +205,7 @@ describe('a request that lost its name to another one', () => {
     const held = gate();
     keycloak.moods.scim = held.mood;
     const creation = one.client.post('/Users', newUser());
-    await held.reached;
+    await held.reached();
     await identity.pool.run(sql`
       update upstream_accounts set held_by = gen_random_uuid() where provisioning_source_id = ${one.sourceId}`);
     held.open();
@@ -246,7 +246,7 @@ describe('changes of one user at the same time', () => {
     const held = gate();
     keycloak.moods.admin = held.mood;
     const change = client.patch(path, switching(false), { 'if-match': 'W/"1"' });
-    await held.reached;
+    await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     held.open();
     assert.equal((await change).status, 412);
@@ -274,7 +274,7 @@ describe('changes of one user at the same time', () => {
     const held = gate();
     keycloak.moods.scim = held.mood;
     const slow = client.patch(path, switching(false));
-    await held.reached;
+    await held.reached();
     keycloak.moods = {};
     await made(client.patch(path, switching(false)));
     await made(client.patch(path, switching(true)));
@@ -292,7 +292,7 @@ describe('changes of one user at the same time', () => {
     const held = gate();
     keycloak.moods.scim = held.mood;
     const refused = client.patch(path, switching(false), { 'if-match': 'W/"1"' });
-    await held.reached;
+    await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     const takenBack = gate();
     // What is asked is done as late as it is answered.
@@ -301,7 +301,7 @@ describe('changes of one user at the same time', () => {
       send(res, act());
     };
     held.open();
-    await takenBack.reached;
+    await takenBack.reached();
     keycloak.moods = {};
     await made(client.patch(path, switching(false)));
     takenBack.open();
@@ -317,7 +317,7 @@ describe('changes of one user at the same time', () => {
     const held = gate();
     keycloak.moods.scim = held.mood;
     const change = client.patch(`/Users/${id}`, switching(true));
-    await held.reached;
+    await held.reached();
     keycloak.moods = {};
     assert.equal((await client.delete(`/Users/${id}`)).status, 204);
     held.open();
@@ -336,7 +336,7 @@ describe('a slow directory', () => {
       slow.keycloak.moods.scim = held.mood;
       const creations = Array.from({ length: 10 }, () => one.client.post('/Users', newUser()));
       const switchOff = one.client.patch(`/Users/${id}`, switching(false));
-      await held.reached;
+      await held.reached();
       for (let request = 0; request < 3; request += 1) {
         assert.equal((await one.client.get(`/Users/${id}`)).status, 200);
         // The row of the user whom the directory is asked about is not locked either.
@@ -364,7 +364,7 @@ describe('a slow directory', () => {
       answered += 1;
       return answer;
     });
-    await held.reached;
+    await held.reached();
     await until(() => answered === 4, 'the four that are too many');
     held.open();
     const answers = await Promise.all(creations);

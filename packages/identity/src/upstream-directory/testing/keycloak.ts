@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { until } from '../../testing/waiting.ts';
 
 /** A directory with both interfaces and a token endpoint, which forgets nobody and can be told to misbehave. */
 
@@ -168,22 +169,21 @@ export interface Gate {
   /** Does what is asked, and answers once the gate is open. */
   readonly mood: Mood;
   /** Resolves when so many requests wait. */
-  readonly reached: Promise<void>;
+  reached(): Promise<void>;
   pass(): Promise<void>;
   open(): void;
 }
 
 /** Holds up requests; it must open within the five seconds that an outgoing request has. */
 export function gate(requests = 1): Gate {
-  const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const opened = Promise.withResolvers<void>();
   let waiting = 0;
-  async function pass(): Promise<void> {
+  function pass(): Promise<void> {
     waiting += 1;
-    if (waiting === requests) reached.resolve();
-    await opened.promise;
+    return opened.promise;
   }
   return {
-    reached: reached.promise,
+    reached: () => until(() => waiting >= requests, `${requests} requests at the gate`),
     open: opened.resolve,
     pass,
     async mood(res, act) {
