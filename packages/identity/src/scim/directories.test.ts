@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { patchUrn } from '../testing/scim-client.ts';
-import type { Shown } from '../testing/scim-filters.ts';
+import type { Shown } from './testing/filters.ts';
 import { enterpriseUrn, groupUrn, userUrn } from './schemas.ts';
 
 /**

@@ -13,7 +13,7 @@ import {
   noise,
   refusedFilters,
   type Shown,
-} from '../testing/scim-filters.ts';
+} from './testing/filters.ts';
 import { parseFilter } from './filter-grammar.ts';
 import { filterCondition, SqlValues } from './filter.sql.ts';
 import { enterpriseUrn, userKind } from './schemas.ts';

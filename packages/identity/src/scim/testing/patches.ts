@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { Shown } from './scim-filters.ts';
+import type { Shown } from './filters.ts';
 
 /**
  * Generated PATCH operations, each with what it makes of a document, written from RFC 7644 without a look at the
