@@ -10,7 +10,7 @@ import {
   provisioningSourceUpdated,
   SourceKind,
 } from './provisioning-sources.events.ts';
-import { changeSource, hearSource, switchSource } from './source-management.ts';
+import { changeSource, noteHeartbeat, switchSource } from './source-management.ts';
 import { listSources, readSource, registerSource } from './provisioning-sources.ts';
 
 const UpstreamMode = z.enum(['off', 'scim', 'admin', 'auto']);
@@ -144,7 +144,7 @@ export const heartbeat = endpoint({
   params: sourceParams,
   returns: { 200: Source },
   errors: ['provisioning_source_not_found', 'source_syncs_itself'],
-  handle: ({ params }, context) => hearSource(context, params.tenantId, params.sourceId),
+  handle: ({ params }, context) => noteHeartbeat(context, params.tenantId, params.sourceId),
 });
 
 export const provisioningSourcesApi = [register, list, read, change, disable, enable, heartbeat];

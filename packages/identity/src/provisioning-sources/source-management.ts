@@ -12,13 +12,12 @@ import {
 import {
   holdProviderOf,
   lockSource,
-  markSynced,
   type SourceChoices,
   type SourceRow,
   updateSource,
   updateSourceStatus,
 } from './provisioning-sources.sql.ts';
-import { readSource } from './provisioning-sources.ts';
+import { noteContact, readSource } from './provisioning-sources.ts';
 
 /** @throws Refusal `provisioning_source_not_found` */
 export async function changeSource(
@@ -76,11 +75,11 @@ export async function switchSource(
  * Notes a contact of a directory that is read: nobody else would learn of a look that changed nothing (contract, W27).
  * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
  */
-export async function hearSource(context: Context, tenantId: string, sourceId: string): Promise<Source> {
+export async function noteHeartbeat(context: Context, tenantId: string, sourceId: string): Promise<Source> {
   const { db } = context;
   const source = await lock(context, tenantId, sourceId);
   if (source.kind === 'scim') fail('source_syncs_itself');
-  await db.run(markSynced(sourceId));
+  await noteContact(context, sourceId);
   record(context, source, 'provisioning_sources.heartbeat');
   return readSource(db, tenantId, sourceId);
 }
