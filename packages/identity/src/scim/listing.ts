@@ -5,6 +5,7 @@ import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
 import { parseFilter } from './filter-grammar.ts';
 import type { Selection } from './documents.ts';
+import { inTurn } from './list-turns.ts';
 import { ResourceList } from './listing.sql.ts';
 import type { ResourceKind } from './schemas.ts';
 
@@ -95,7 +96,7 @@ function readInteger(value: Json | undefined): number | undefined {
  * One page of a source's resources and how many there are in all.
  * @param columns what of a row is needed
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value` for a name to sort by that there is not, `scim_too_many`
- * for a list that takes longer than a statement may
+ * for a list that takes longer than a statement may, `unavailable` while the source has too many others under way
  */
 export async function findPage<Row>(
   db: Db,
@@ -106,12 +107,15 @@ export async function findPage<Row>(
   const filter = order.filter === undefined ? undefined : parseFilter(order.filter);
   const list = new ResourceList(kind, filter, source);
   const pageStatement = list.page<Row>(order, source.columns);
-  try {
+  const search = async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
     // A page that is not full is the last one, and then they are counted.
     const isLast = rows.length > 0 ? rows.length < order.count : order.startIndex === 1 && order.count > 0;
     if (isLast) return { total: order.startIndex - 1 + rows.length, rows };
     return { total: (await db.row(list.total()))?.total ?? 0, rows };
+  };
+  try {
+    return await inTurn(source.sourceId, search);
   } catch (error) {
     const queryCanceled = '57014';
     if (sqlState(error) !== queryCanceled || filter === undefined) throw error;

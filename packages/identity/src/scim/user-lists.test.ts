@@ -122,6 +122,27 @@ describe('lists of users', () => {
     assert.equal((await theirs.get('/Users')).status, 200);
   });
 
+  test('a directory that asks for many slow lists at once leaves connections to everybody else', async () => {
+    const small = await identity.another({
+      IAM_STATEMENT_TIMEOUT_SECONDS: '3',
+      IAM_DATABASE_CONNECTIONS_MAX: '6',
+    });
+    const theirs = scimClient(small, (await makeProvisioning(identity)).token);
+    const lists = await identity.pool.transaction(async (tx) => {
+      await tx.run(sql`lock table scim_users in access exclusive mode`);
+      const slow = Array.from({ length: 40 }, () => theirs.get(`/Users${filtered('title co "x"')}`));
+      const refused = await Promise.race(slow);
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1']);
+      const began = performance.now();
+      assert.equal((await small.get('/tenants?limit=1')).status, 200);
+      assert.ok(performance.now() - began < 1500);
+      return { slow };
+    });
+    const statuses = (await Promise.all(lists.slow)).map(({ status }) => status);
+    assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
+    assert.equal(statuses.filter((status) => status === 200).length, 36);
+  });
+
   test('a user with more texts than its search index holds is found all the same', async () => {
     const theirs = scimClient(identity, (await makeProvisioning(identity)).token);
     const { id } = await made(theirs.post('/Users', { userName: 'much', title: 'Much' }));
