@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, createSign, generateKeyPairSync, privateEncrypt } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import {
   blocksOf,
   bytesOf,
@@ -15,15 +15,8 @@ import {
   signBlock,
 } from './testing/forger.ts';
 import { refuses } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, signInBy } from './testing/sign-in.ts';
-import {
-  claimsOf,
-  jwkOf,
-  makePair,
-  type SigningPair,
-  startUpstream,
-  type Upstream,
-} from './testing/upstream.ts';
+import { makeRealm, newSubject, type Realm, signInBy, startFederation } from './testing/sign-in.ts';
+import { claimsOf, jwkOf, makePair, type SigningPair, type Upstream } from './testing/upstream.ts';
 
 /** What `verification.test.ts` leaves out: signatures that a lenient verifier would take, made with the right key. */
 
@@ -44,11 +37,7 @@ let identity: TestIdentity;
 let upstream: Upstream;
 let realm: Realm;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
   upstream.publish([upstream.key, elliptic, elliptic384, cubic, koblitz].map((pair) => jwkOf(pair)));
   realm = await makeRealm(identity, upstream);
 });

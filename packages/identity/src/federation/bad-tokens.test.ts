@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createHmac, createSign } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { storeCounts } from '../testing/records.ts';
 import { encode, rsa, sealed } from './testing/forger.ts';
 import { refuses } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, routes, signInBy } from './testing/sign-in.ts';
+import { makeRealm, newSubject, type Realm, routes, signInBy, startFederation } from './testing/sign-in.ts';
 import {
   claimsOf,
   jwkOf,
@@ -25,11 +25,7 @@ let identity: TestIdentity;
 let upstream: Upstream;
 let realm: Realm;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
   realm = await makeRealm(identity, upstream);
 });
 after(async () => {

@@ -2,21 +2,17 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { made } from '../testing/objects.ts';
 import { auditOf, journalOf } from '../testing/records.ts';
-import { makeRealm, newSubject, type Realm, routes, signInBy } from './testing/sign-in.ts';
-import { startUpstream, type Upstream } from './testing/upstream.ts';
+import { makeRealm, newSubject, type Realm, routes, signInBy, startFederation } from './testing/sign-in.ts';
+import type { Upstream } from './testing/upstream.ts';
 
 let identity: TestIdentity;
 let upstream: Upstream;
 let realm: Realm;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
   realm = await makeRealm(identity, upstream, { displayNameClaim: 'name' });
 });
 after(async () => {

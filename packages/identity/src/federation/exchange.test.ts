@@ -2,21 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { adminScope, made, makeAudience, makePrincipal, readScope, writeScope } from '../testing/objects.ts';
 import { auditOf, storeCounts } from '../testing/records.ts';
-import { makeRealm, newSubject, type Realm, signInBy } from './testing/sign-in.ts';
-import { nowSeconds, startUpstream, type Upstream } from './testing/upstream.ts';
+import { makeRealm, newSubject, type Realm, signInBy, startFederation } from './testing/sign-in.ts';
+import { nowSeconds, type Upstream } from './testing/upstream.ts';
 
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-    IAM_PRIVILEGED_SCOPES: '{"deploy:run":"deployers"}',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation({ IAM_PRIVILEGED_SCOPES: '{"deploy:run":"deployers"}' }));
 });
 after(async () => {
   await identity.close();

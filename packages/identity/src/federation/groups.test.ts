@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { made } from '../testing/objects.ts';
 import { journalOf } from '../testing/records.ts';
-import { makeRealm, newSubject, type Realm, type Route, routes, signInBy } from './testing/sign-in.ts';
-import { startUpstream, type Upstream } from './testing/upstream.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  type Route,
+  routes,
+  signInBy,
+  startFederation,
+} from './testing/sign-in.ts';
+import type { Upstream } from './testing/upstream.ts';
 
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
 });
 after(async () => {
   await identity.close();

@@ -2,21 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { type Attempt, attemptOf, type Fault, fault, orderTests } from '../testing/check-order.ts';
 import { absent, asking, malformed, storeFaults } from '../testing/faults.ts';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { made, makePrincipal, readScope } from '../testing/objects.ts';
-import { makeRealm, newSubject } from './testing/sign-in.ts';
-import { makePair, nowSeconds, startUpstream, type Upstream } from './testing/upstream.ts';
+import { makeRealm, newSubject, startFederation } from './testing/sign-in.ts';
+import { makePair, nowSeconds, type Upstream } from './testing/upstream.ts';
 
 /** The order of checks of a sign-in: contract, sections 9.2, 9.4 and 9.7. */
 
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
 });
 after(async () => {
   await identity.close();

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHmac, createSign, constants, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import type { TestIdentity } from '../testing/identity.ts';
 import { storeCounts } from '../testing/records.ts';
 import { refuses as allRefused } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, routes, signInBy } from './testing/sign-in.ts';
+import { makeRealm, newSubject, type Realm, routes, signInBy, startFederation } from './testing/sign-in.ts';
 import {
   claimsOf,
   jwkOf,
   makePair,
   nowSeconds,
   type SigningPair,
-  startUpstream,
   type Upstream,
   upstreamAudience,
 } from './testing/upstream.ts';
@@ -26,11 +25,7 @@ let identity: TestIdentity;
 let upstream: Upstream;
 let realm: Realm;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
   upstream.publish([
     jwkOf(upstream.key),
     jwkOf(elliptic),

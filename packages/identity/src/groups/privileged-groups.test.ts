@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeRealm, newSubject, type Realm, signInBy } from '../federation/testing/sign-in.ts';
-import { startUpstream, type Upstream } from '../federation/testing/upstream.ts';
-import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  signInBy,
+  startFederation,
+} from '../federation/testing/sign-in.ts';
+import type { Upstream } from '../federation/testing/upstream.ts';
+import { adminHeader, type TestIdentity } from '../testing/identity.ts';
 import { made, makeAudience } from '../testing/objects.ts';
 
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
 });
 after(async () => {
   await identity.close();

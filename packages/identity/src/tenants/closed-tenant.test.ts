@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { newSubject } from '../federation/testing/sign-in.ts';
-import { startUpstream, type Upstream, upstreamAudience } from '../federation/testing/upstream.ts';
-import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { newSubject, startFederation } from '../federation/testing/sign-in.ts';
+import { type Upstream, upstreamAudience } from '../federation/testing/upstream.ts';
+import type { Answer, TestIdentity } from '../testing/identity.ts';
 import { made, makeAudience, makePrincipal, makeServiceAccount, makeToken } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { journalTypes } from '../testing/records.ts';
@@ -11,11 +11,7 @@ import { journalTypes } from '../testing/records.ts';
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  identity = await startIdentity({
-    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
-    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
-  });
-  upstream = await startUpstream();
+  ({ identity, upstream } = await startFederation());
 });
 after(async () => {
   await identity.close();

@@ -1,7 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, TestIdentity } from '../../testing/identity.ts';
+import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeAudience, makeTenant } from '../../testing/objects.ts';
-import { type Upstream, upstreamAudience } from './upstream.ts';
+import { startUpstream, type Upstream, upstreamAudience } from './upstream.ts';
+
+/** Identity, and a provider on this machine that it may ask. */
+export async function startFederation(
+  settings: Record<string, string> = {},
+): Promise<{ identity: TestIdentity; upstream: Upstream }> {
+  const identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+    ...settings,
+  });
+  return { identity, upstream: await startUpstream() };
+}
 
 /** The two ways to sign in: what holds for one holds for the other. */
 export const routes = ['authenticate', 'exchange'] as const;
