@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import { type Attempt, attemptOf, type CheckOrder, fault, orderTests } from './testing/check-order.ts';
 import { absent, malformed, storeFaults, tenantFaults } from './testing/faults.ts';
 import { startIdentity, type TestIdentity } from './testing/identity.ts';
 import { made, makeAudience, makePrincipal, makeServiceAccount, makeTenant } from './testing/objects.ts';
-import { makeProvider } from './testing/provisioning.ts';
+import { makeProvider, makeProvisioning } from './testing/provisioning.ts';
+import { scimClient } from './testing/scim-client.ts';
 
 /** The orders of checks of what operators need besides: contract, section 18, W27 to W33. */
 
@@ -14,6 +17,29 @@ before(async () => {
 after(() => identity.close());
 
 const { store } = storeFaults(() => identity);
+
+/** A person whom a directory holds as inactive, and whose source is closed: nobody decides about it any more. */
+async function withPerson(body?: object): Promise<Attempt> {
+  const { tenantId, sourceId, token } = await makeProvisioning(identity);
+  const user = { userName: randomUUID(), active: false };
+  const { id } = await made(scimClient(identity, token).post('/Users', user));
+  const row = await identity.pool.row<{ principal_id: string }>(
+    sql`select principal_id from scim_users where id = ${id}`,
+  );
+  await store`update provisioning_sources set status = 'disabled' where id = ${sourceId}`;
+  return attemptOf({ tenantId, sourceId, principalId: row?.principal_id ?? '' }, body);
+}
+
+const personFaults = [
+  ...tenantFaults,
+  malformed('principalId'),
+  fault('principal_not_found', absent('principalId')),
+  fault(
+    'principal_provisioned',
+    ({ ids }: Attempt) =>
+      store`update provisioning_sources set status = 'active' where id = ${ids['sourceId']}`,
+  ),
+];
 
 async function withGroup(body?: object): Promise<Attempt> {
   const tenantId = await makeTenant(identity);
@@ -61,6 +87,16 @@ const sourceFaults = [
 ];
 
 const orders: CheckOrder[] = [
+  {
+    endpoint: 'PATCH /tenants/{tenantId}/principals/{principalId}',
+    prepare: () => withPerson({ displayName: 'y' }),
+    faults: personFaults,
+  },
+  {
+    endpoint: 'POST /tenants/{tenantId}/principals/{principalId}:enable',
+    prepare: () => withPerson(),
+    faults: personFaults,
+  },
   {
     endpoint: 'PATCH /tenants/{tenantId}/groups/{groupId}',
     prepare: () => withGroup({ name: 'y' }),
