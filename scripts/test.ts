@@ -1,6 +1,7 @@
 // npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
+import { generateKeyPairSync } from 'node:crypto';
 import { globSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Cluster, startCluster } from '../packages/platform/src/postgres/cluster.ts';
@@ -43,7 +44,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   }
 }
 
-/** One cluster for the run, unless BATON_TEST_POSTGRES already names one; the folders of the truth and the leak test. */
+/** One cluster for the run, unless BATON_TEST_POSTGRES already names one; a key; the folders of the truth and the leak test. */
 async function setStage() {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
   const truthDirectory = join(directory, 'truth');
@@ -52,6 +53,10 @@ async function setStage() {
   const leakDirectory = join(directory, 'leaks');
   await mkdir(leakDirectory);
   process.env.BATON_LEAK_DIR = leakDirectory;
+  const keyFile = join(directory, 'signing-key.pem');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
+  await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  process.env.BATON_TEST_SIGNING_KEY_FILE = keyFile;
   let cluster: Cluster | undefined;
   if (!process.env.BATON_TEST_POSTGRES) {
     cluster = await startCluster({

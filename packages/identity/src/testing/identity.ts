@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Pool } from '@baton/kernel/db';
@@ -49,15 +50,23 @@ export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
 
 let signingKey: string | undefined;
 
-/** A signing key of this test process, in PEM. Making one takes up to a second. */
+/** A signing key, in PEM: of the whole run, because making one takes up to a second, or else of this test process. */
 export function testSigningKey(): string {
-  signingKey ??= makeRsaKey(3072);
+  signingKey ??= readRunKey() ?? makeRsaKey(3072);
   return signingKey;
+}
+
+function readRunKey(): string | undefined {
+  const file = process.env['BATON_TEST_SIGNING_KEY_FILE'];
+  return file && kept(readFileSync(file, 'utf8'));
 }
 
 export function makeRsaKey(bits: number): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits });
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  return kept(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+}
+
+function kept(pem: string): string {
   keepPrivateKey(pem);
   return pem;
 }
