@@ -20,7 +20,7 @@ export const listEvents = endpoint({
   path: '/events',
   summary: 'Read the journal of all tenants.',
   description:
-    'In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from.',
+    'In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` serves as well, and moves on while nothing is for the reader. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from.',
   query: {
     after: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0).describe('The last sequence that was read.'),
     limit: PageLimit,

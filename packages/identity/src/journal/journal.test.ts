@@ -78,6 +78,27 @@ describe('GET /events', () => {
     assert.deepEqual(await types('&type=unknown'), []);
   });
 
+  test('tells a reader of a quiet tenant how far it has read', async () => {
+    const [quiet, busy] = [await makeTenant(identity), await makeTenant(identity)];
+    const read = async (query: string) => {
+      const { status, body, headers } = await identity.get(`/events?tenantId=${quiet}${query}`);
+      assert.equal(status, 200);
+      return { items: body.items, readTo: Number(headers.get('journal-read-to')) };
+    };
+    const head = async () => (await readAfter(0, `&tenantId=${busy}&limit=500`)).items.at(-1)?.sequence ?? 0;
+    const first = await read('&after=0');
+    assert.deepEqual([first.items.length, first.readTo], [1, await head()]);
+    for (let n = 0; n < 3; n += 1) await makePrincipal(identity, busy);
+    const second = await read(`&after=${first.readTo}`);
+    assert.deepEqual([second.items, second.readTo], [[], await head()]);
+    await makePrincipal(identity, quiet);
+    await makePrincipal(identity, quiet);
+    const page = await read(`&after=${second.readTo}&limit=1`);
+    assert.deepEqual([page.items.length, page.items[0].sequence], [1, page.readTo]);
+    assert.equal((await read(`&after=${page.readTo}`)).items.length, 1);
+    assert.equal((await read('&after=999999999')).readTo, 999999999);
+  });
+
   test('after and limit have their ranges', async () => {
     for (const query of ['after=-1', 'after=x', 'limit=0', 'limit=501', 'limit=1.5', 'tenantId=x'])
       assert.equal((await identity.get(`/events?${query}`)).status, 422, query);
