@@ -179,6 +179,25 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
+  test('a value that can not be read breaks its own chain, and keeps no other from being checked', async () => {
+    const [whole, ...broken] = [await makeChain(), await makeChain(), await makeChain()];
+    const [inRecord, inLink] = broken.map(({ tenantId }) => tenantId);
+    for (const statement of [
+      sql`update audit_records set occurred_at = '-infinity' where tenant_id = ${inRecord}`,
+      sql`update audit_seals set occurred_from = '0044-03-15 BC' where tenant_id = ${inLink} and position = 2`,
+    ])
+      assert.ok((await tamper(identity.pool, statement)) > 0);
+    const { code, out, err } = await verify();
+    assert.deepEqual([code, err], [1, '']);
+    assert.match(out, new RegExp(`${whole?.tenantId}: whole, 3 links`));
+    for (const tenantId of [inRecord, inLink])
+      assert.match(out, new RegExp(`${tenantId}: BROKEN,.*\n  link 1: .* can not be read`));
+    for (const { tenantId } of broken) {
+      await tamper(identity.pool, sql`delete from audit_records where tenant_id = ${tenantId}`);
+      await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId}`);
+    }
+  });
+
   test('finds records with numbers that are never drawn', async () => {
     const chain = await makeChain();
     for (const sequence of [0, -7])

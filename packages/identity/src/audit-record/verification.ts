@@ -1,4 +1,4 @@
-import type { Db, Pool } from '@baton/kernel/db';
+import { type Db, type Pool, sqlState } from '@baton/kernel/db';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
 import {
@@ -67,15 +67,34 @@ export async function* verifyChains(
   { tenantId, saved = {} }: { tenantId?: string | undefined; saved?: Heads } = {},
 ): AsyncGenerator<ChainReport> {
   if (tenantId !== undefined) {
-    yield await verifyChain(pool, keys, tenantId, saved[tenantId]);
+    yield await verifyReadable(pool, keys, tenantId, saved[tenantId]);
     return;
   }
   const unseen = new Map(Object.entries(saved));
   for await (const found of auditedTenants(pool)) {
-    yield await verifyChain(pool, keys, found, unseen.get(found));
+    yield await verifyReadable(pool, keys, found, unseen.get(found));
     unseen.delete(found);
   }
-  for (const [gone, head] of unseen) yield await verifyChain(pool, keys, gone, head);
+  for (const [gone, head] of unseen) yield await verifyReadable(pool, keys, gone, head);
+}
+
+/** A chain that holds what nobody writes, such as a time without end, is broken: the others are checked all the same. */
+async function verifyReadable(
+  pool: Pool,
+  keys: Keys,
+  tenantId: string,
+  saved: SavedHead | undefined,
+): Promise<ChainReport> {
+  try {
+    return await verifyChain(pool, keys, tenantId, saved);
+  } catch (error) {
+    // Of the data: what PostgreSQL can't convert (22…, and 0A000 for a time without end), or JavaScript.
+    const isOfData = error instanceof RangeError || /^(22|0A000)/.test(sqlState(error) ?? '');
+    if (!isOfData) throw error;
+    const walk = new ChainWalk(keys, 0);
+    walk.missForm();
+    return walk.report(tenantId, { unsealed: 0, skipped: 0 });
+  }
 }
 
 /** One chain, from its first link to its last, and what stands behind it. */
@@ -167,6 +186,10 @@ class ChainWalk {
     this.#find(saved.position, saved, `the link ${what}`);
   }
 
+  missForm(): void {
+    this.#find(1, undefined, 'the chain or its records hold a value that nobody writes, and can not be read');
+  }
+
   missMark(position: number): void {
     this.#find(
       position,
@@ -175,11 +198,11 @@ class ChainWalk {
     );
   }
 
-  report(tenantId: string, behind: BehindRow): ChainReport {
+  report(tenantId: string, behind: Pick<BehindRow, 'unsealed' | 'skipped'>): ChainReport {
     if (behind.skipped > 0) {
       const many = `${behind.skipped} ${behind.skipped === 1 ? 'record is' : 'records are'}`;
       const what = `${many} added behind the chain, or the links of them are removed`;
-      this.#find((this.last?.position ?? 0) + 1, behind as Place, what);
+      this.#find((this.last?.position ?? 0) + 1, behind as BehindRow & Place, what);
     }
     return {
       tenantId,
