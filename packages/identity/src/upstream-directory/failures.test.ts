@@ -150,6 +150,24 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
     await expectRefused(source, switchOff, 'scim.users.patch', 'scim:status_404');
   });
 
+  test('the account of another user is no success, and stays as it is', async () => {
+    for (const mode of ['scim', 'admin'] as const) {
+      const { keycloak } = ground;
+      const source = await ground.source(mode);
+      const user = newUser();
+      await made(source.client.post('/Users', user));
+      const account = keycloak.accountOf(user.userName);
+      // As a directory answers that joins people by their email.
+      keycloak.moods[mode] = (res) => {
+        keycloak.moods = {};
+        send(res, { status: 201, json: { id: account?.id } });
+      };
+      const create = () => source.client.post('/Users', newUser());
+      await expectRefused(source, create, 'scim.users.create', `${mode}:foreign_account`);
+      assert.equal(keycloak.accountOf(user.userName)?.active, true);
+    }
+  });
+
   test('mode auto falls back to the admin API on any failure, and fails when that does', async () => {
     const { keycloak } = ground;
     const source = await ground.source('auto');

@@ -18,7 +18,7 @@ export interface UpstreamSource {
 export interface FormerAttempt {
   /** When the first attempt began whose outcome is unknown, if there was one: milliseconds since 1970. */
   readonly sinceMs: number | undefined;
-  /** Whether no user of the source has the account. */
+  /** Whether no user of the source has the account: then it is no new one either, whatever a directory says. */
   isFree(id: string): Promise<boolean>;
 }
 
@@ -91,7 +91,10 @@ export class UpstreamDirectory {
   async #createOn(way: Way, user: UpstreamUser, former: FormerAttempt): Promise<string> {
     const { road, source } = way;
     try {
-      return idOf(await this.#send(way, road.create(source.realm, user)));
+      const made = idOf(await this.#send(way, road.create(source.realm, user)));
+      // To take it back when it can't be stored would switch that user off.
+      if (!(await former.isFree(made))) throw new UpstreamError('foreign_account', true);
+      return made;
     } catch (error) {
       if (upstreamErrorOf(error).why !== 'status_409') throw error;
       const id = await this.#findOwn(way, user.userName, former);
