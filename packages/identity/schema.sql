@@ -479,13 +479,19 @@ begin
     ) d
     where s.id = d.provisioning_source_id;
   else
+    -- Added up, not joined: one statement may change every user.
     update provisioning_sources s
     set active_users_count = active_users_count + d.change
     from (
-      select n.provisioning_source_id, sum(n.active::integer - o.active::integer) as change
-      from new_users n join old_users o on o.id = n.id
-      where n.active <> o.active
-      group by n.provisioning_source_id
+      select provisioning_source_id, sum(active_users) as change
+      from (
+        select provisioning_source_id, count(*) filter (where active) as active_users
+        from new_users group by provisioning_source_id
+        union all
+        select provisioning_source_id, -count(*) filter (where active)
+        from old_users group by provisioning_source_id
+      ) counted
+      group by provisioning_source_id
     ) d
     where s.id = d.provisioning_source_id and d.change <> 0;
   end if;
