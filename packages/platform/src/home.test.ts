@@ -53,8 +53,12 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** All that such a process prints. */
-const opener = (after: string): Promise<string> => text(spawnOpener(after).stdout);
+/** All that such a process prints until it is gone. */
+async function opener(after: string): Promise<string> {
+  const child = spawnOpener(after);
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return printed;
+}
 
 test('the lock of a Baton that was killed is no obstacle', async () => {
   assert.equal(await opener("process.kill(process.pid, 'SIGKILL');"), 'got it\n');
