@@ -37,6 +37,7 @@ export async function makeScimFixture(
     IAM_CREATE_SCHEMA_ON_STARTUP: 'true',
     IAM_BOOTSTRAP_TOKEN: adminSecret,
     IAM_SIGNING_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    IAM_LOG_LEVEL: 'error',
   };
   const service = await startIdentityProcess(settings, profileDirectory);
   const post = identityAdmin(service.port, adminSecret);
