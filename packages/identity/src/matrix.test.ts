@@ -110,10 +110,7 @@ async function start(): Promise<MatrixService> {
     prepare: (endpoint) =>
       endpoint.auth === 'provisioning'
         ? prepareScim(identity, endpoint, own.token)
-        : endpoint.form
-          ? // The matrix speaks JSON; its own tests send forms.
-            Promise.resolve(undefined)
-          : prepare(identity, upstream, endpoint),
+        : prepare(identity, upstream, endpoint),
     // The administrator may use any tenant; it is the objects that belong to one.
     foreign: async ({ params, path }, name) =>
       name === 'id' && path.startsWith('/scim/')
@@ -207,6 +204,10 @@ async function prepare(identity: TestIdentity, upstream: Upstream, endpoint: Ope
     case 'POST /tokens/exchange': {
       const { clientId, clientSecret } = await makeServiceAccount(identity, tenantId);
       return withBody({ clientId, clientSecret });
+    }
+    case 'POST /oauth2/token': {
+      const { clientId, clientSecret } = await makeServiceAccount(identity, tenantId);
+      return withBody({ client_id: clientId, client_secret: clientSecret });
     }
     case 'POST /tenants/{tenantId}/provisioning-sources': {
       await makeProvider(identity, tenantId);

@@ -129,7 +129,8 @@ export function sendAs(
   changes: { headers?: Record<string, string | undefined>; text?: string | undefined } = {},
 ): Promise<Received> {
   const credential = service.headersOf(endpoint, caller) ?? {};
-  const headers = Object.entries({ ...prepared.headers, ...credential, ...changes.headers }).filter(
+  const media = endpoint.form ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+  const headers = Object.entries({ ...media, ...prepared.headers, ...credential, ...changes.headers }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const text =
@@ -137,7 +138,9 @@ export function sendAs(
       ? changes.text
       : prepared.body === undefined
         ? undefined
-        : JSON.stringify(prepared.body);
+        : endpoint.form
+          ? new URLSearchParams(prepared.body as Record<string, string>).toString()
+          : JSON.stringify(prepared.body);
   return client.send({
     method: endpoint.method,
     path: `${pathOf(endpoint, adapter, prepared.params)}${prepared.query ?? ''}`,

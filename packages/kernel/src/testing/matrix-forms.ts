@@ -59,7 +59,8 @@ export const formCases: readonly MatrixCase[] = [
     async run(bench, endpoint) {
       const { adapter } = bench;
       const prepared = formed(endpoint, adapter);
-      for (const text of ['\0', '\ud800', '\udc00x']) {
+      // A form can't hold half a pair.
+      for (const text of endpoint.form ? ['\0'] : ['\0', '\ud800', '\udc00x']) {
         const body = withText(endpoint, text);
         if (body === undefined) continue;
         const received = await sendAs(bench, endpoint, 'allowed', { ...prepared, body });
