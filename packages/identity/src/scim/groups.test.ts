@@ -35,6 +35,28 @@ const lastEvents = async (count: number) => {
   return rows.map(({ type }) => type).reverse();
 };
 
+test('a directory that writes much at once leaves connections to everybody else', async () => {
+  const small = await identity.another({ IAM_DATABASE_CONNECTIONS_MAX: '6' });
+  const theirs = scimClient(small, ground.token);
+  const { id } = await makeGroup();
+  const user = await theirs.post('/Users', { userName: randomUUID() });
+  const writes = await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`select from provisioning_sources where id = ${ground.sourceId} for update`);
+    const waiting = Array.from({ length: 40 }, (_, n) =>
+      n % 2 === 0
+        ? theirs.patch(`/Groups/${id}`, [{ op: 'replace', path: 'displayName', value: `${id} ${n}` }])
+        : theirs.patch(`/Users/${user.body.id}`, [{ op: 'replace', path: 'title', value: `Title ${n}` }]),
+    );
+    const began = performance.now();
+    // Whoever comes now comes after all of them.
+    assert.equal((await theirs.get(`/Users/${user.body.id}`)).status, 200);
+    assert.equal((await small.get('/tenants?limit=1')).status, 200);
+    assert.ok(performance.now() - began < 2000);
+    return waiting;
+  });
+  for (const { status } of await Promise.all(writes)) assert.equal(status, 200);
+});
+
 describe('a group', () => {
   test('is made with its members, a group of the tenant and their events', async () => {
     const user = await makeUser();

@@ -5,7 +5,7 @@ import type { Settings } from '../config.ts';
 import { fail } from '../service.ts';
 import { parseFilter } from './filter-grammar.ts';
 import type { Selection } from './documents.ts';
-import { inTurn } from './list-turns.ts';
+import { inTurn } from './turns.ts';
 import { ResourceList } from './listing.sql.ts';
 import type { ResourceKind } from './schemas.ts';
 
@@ -115,7 +115,7 @@ export async function findPage<Row>(
     return { total: (await db.row(list.total()))?.total ?? 0, rows };
   };
   try {
-    return await inTurn(source.sourceId, search);
+    return await inTurn('lists', source.sourceId, search);
   } catch (error) {
     const queryCanceled = '57014';
     if (sqlState(error) !== queryCanceled || filter === undefined) throw error;

@@ -28,12 +28,13 @@ import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './s
 import { sourceOf } from './scim-access.ts';
 import { ScimDocument, scimReply } from './scim-answer.ts';
 import { groupKind, groupUrn, userKind, userUrn } from './schemas.ts';
+import { writeInTurn } from './turns.ts';
 import { scimBase, showUsers } from './user-view.ts';
 import { createUser, endUser, patchUser, readUser, replaceUser } from './users.ts';
 import { userColumns, type UserRow } from './users.sql.ts';
 
 const scim = { root: true, auth: 'provisioning' } as const;
-/** A write of a user opens its transaction itself: the directory of its source may have to be asked first. */
+/** A write opens its transaction itself: when its turn comes, and the directory of its source was asked. */
 const ownTransaction = { transaction: 'none' } as const;
 const idParam = { id: z.string() };
 const found = { 200: ScimDocument, 304: null };
@@ -197,6 +198,7 @@ export const searchGroups = endpoint({
 
 export const postGroup = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'POST',
   path: '/scim/v2/Groups',
   summary: 'Create a group of users of this source.',
@@ -206,7 +208,8 @@ export const postGroup = endpoint({
   errors: ['scim_invalid_value', 'scim_uniqueness'],
   emits: [groupCreated, groupMembershipAdded],
   example: groupExample,
-  handle: ({ query, body }, context) => createGroup(context, body, readSelection(query)),
+  handle: ({ query, body }, context) =>
+    writeInTurn(context, (inside) => createGroup(inside, body, readSelection(query))),
 });
 
 export const getGroup = endpoint({
@@ -225,6 +228,7 @@ const groupEvents = [groupMembershipAdded, groupMembershipRemoved, groupUpdated]
 
 export const putGroup = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'PUT',
   path: '/scim/v2/Groups/{id}',
   summary: 'Replace the name, the external id and the members of a group.',
@@ -235,11 +239,13 @@ export const putGroup = endpoint({
   errors: ['scim_not_found', 'scim_version_mismatch', 'scim_invalid_value', 'scim_uniqueness'],
   emits: groupEvents,
   example: groupExample,
-  handle: ({ params, query, body }, context) => replaceGroup(context, params.id, body, readSelection(query)),
+  handle: ({ params, query, body }, context) =>
+    writeInTurn(context, (inside) => replaceGroup(inside, params.id, body, readSelection(query))),
 });
 
 export const changeGroup = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'PATCH',
   path: '/scim/v2/Groups/{id}',
   summary: 'Change a group. Beyond 200 members the answer is 204.',
@@ -253,11 +259,13 @@ export const changeGroup = endpoint({
     schemas: [patchUrn],
     Operations: [{ op: 'replace', path: 'displayName', value: 'Engineers' }],
   },
-  handle: ({ params, query, body }, context) => patchGroup(context, params.id, body, readSelection(query)),
+  handle: ({ params, query, body }, context) =>
+    writeInTurn(context, (inside) => patchGroup(inside, params.id, body, readSelection(query))),
 });
 
 export const deleteGroup = endpoint({
   ...scim,
+  ...ownTransaction,
   method: 'DELETE',
   path: '/scim/v2/Groups/{id}',
   summary: 'End a group.',
@@ -265,7 +273,7 @@ export const deleteGroup = endpoint({
   returns: { 204: null },
   errors: ['scim_not_found', 'scim_version_mismatch'],
   emits: [groupMembershipRemoved, groupDeleted],
-  handle: ({ params }, context) => endGroup(context, params.id),
+  handle: ({ params }, context) => writeInTurn(context, (inside) => endGroup(inside, params.id)),
 });
 
 async function pageOfUsers(context: Context, order: ListOrder) {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '@baton/kernel/refusal';
 import { type AuditAction, auditDraft } from '../audit.ts';
 import type { Context } from '../context.ts';
-import { recordedTransaction } from '../journal/recorded-transaction.ts';
 import { fail } from '../service.ts';
 import { type HeldName, takeName } from '../upstream-directory/accounts.ts';
 import { fieldsOf, type UpstreamUser } from '../upstream-directory/roads.ts';
@@ -10,6 +9,7 @@ import { UpstreamError } from '../upstream-directory/upstream-error.ts';
 import type { UpstreamSource } from '../upstream-directory/upstream-directory.ts';
 import { type ScimSource, sourceOf } from './scim-access.ts';
 import { readId, requireMatch } from './scim-answer.ts';
+import { writeInTurn } from './turns.ts';
 import { findAccountOf, findActiveOf, findTaken, linkAccount } from './user-accounts.sql.ts';
 import { findUser, lockUser, type UserContent, type UserRow } from './users.sql.ts';
 
@@ -38,12 +38,11 @@ export async function creating<T>(
 ): Promise<T> {
   const source = sourceOf(context);
   const { upstream } = source;
-  if (upstream === undefined)
-    return recordedTransaction(context, (inside) => work(inside, async () => undefined));
+  if (upstream === undefined) return writeInTurn(context, (inside) => work(inside, async () => undefined));
   const name = await takeFreeName(context, source, content);
   const account = await accountFor(context, source, upstream, name, content);
   try {
-    return await recordedTransaction(context, async (inside) => {
+    return await writeInTurn(context, async (inside) => {
       if (!(await name.end(inside.db))) fail('unavailable', {}, unavailable);
       return work(inside, async (userId) => {
         await inside.db.run(linkAccount(userId, account));
@@ -70,7 +69,7 @@ export async function changing<T>(
   const source = sourceOf(context);
   const { upstream } = source;
   if (upstream === undefined)
-    return recordedTransaction(context, async (inside) => work(inside, await lockForChange(inside, id)));
+    return writeInTurn(context, async (inside) => work(inside, await lockForChange(inside, id)));
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const seen = (await context.pool.row(findUser(source.id, readId(id)))) ?? fail('scim_not_found');
     requireMatch(context.headers, seen.version);
@@ -85,7 +84,7 @@ export async function changing<T>(
         .catch((error: unknown) => refuse(context, action, ['scim_user', seen.id], error));
     }
     try {
-      return await recordedTransaction(context, async (inside) => {
+      return await writeInTurn(context, async (inside) => {
         const row = await lockForChange(inside, id);
         const isOvertaken = isSwitched ? row.version !== seen.version : isSwitch(row);
         if (isOvertaken) throw new ChangedMeanwhile();
