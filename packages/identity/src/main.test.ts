@@ -60,6 +60,13 @@ async function serve(env: Record<string, string> = {}): Promise<Serving> {
 }
 
 describe('baton identity serve', () => {
+  test('listens at the address of IAM_HOST, and says so in one sentence when it can not', async () => {
+    // An address of documentation: no machine has it.
+    const { exited, output } = run({ IAM_HOST: '192.0.2.1' });
+    assert.equal(await exited, 1);
+    assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);
+  });
+
   test('finishes the request under way at SIGTERM, then ends with 0', async () => {
     const { child, url, exited } = await serve({ IAM_BOOTSTRAP_TOKEN: 'secret' });
     const body = JSON.stringify({ slug: 'slow', name: 'x' });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { decodeJwt } from 'jose';
 import { startIdentity, type TestIdentity, testSigningKey } from './testing/identity.ts';
@@ -32,6 +33,7 @@ before(async () => {
     IAM_SCIM_SCOPE: 'directory:write',
     IAM_SCIM_MAX_PAGE_SIZE: '2',
     IAM_PEOPLE_SCOPE: 'hr:people',
+    IAM_PAT_LAST_USED_INTERVAL_SECONDS: '0',
   });
 });
 after(() => identity.close());
@@ -44,6 +46,18 @@ test('issuer and life of access tokens', async () => {
   const { accessToken, expiresIn } = await made(exchange('/platform-access-tokens:exchange', wanted));
   const { iss, iat = 0, exp = 0 } = decodeJwt(accessToken);
   assert.deepEqual([iss, expiresIn, exp - iat], ['https://iam.example', 60, 60]);
+});
+
+test('how stale the last use of a token may be', async () => {
+  const { tenantId, credential, token } = await makeBearer(identity);
+  const useIt = async () => {
+    await made(exchange('/platform-access-tokens:exchange', { token, audience: 'control-plane' }));
+    const path = `/tenants/${tenantId}/platform-access-tokens/${credential.id}`;
+    return Date.parse((await made(identity.get(path))).lastUsedAt);
+  };
+  const first = await useIt();
+  await pause(5);
+  assert.ok((await useIt()) > first, 'written each time');
 });
 
 test('life of tokens, and the age of a sign-in that they may rest on', async () => {

@@ -216,6 +216,19 @@ describe('privileged scopes', () => {
     );
   });
 
+  test('of people go with the group that the setting names', async () => {
+    const realm = await makePeopleRealm();
+    await makeGroup(realm, 'deployers');
+    const other = await identity.another({ IAM_PEOPLE_ADMIN_GROUP: 'deployers' });
+    const statusOf = async (group: string) => {
+      const token = await upstream.sign({ sub: newSubject(), groups: [group] });
+      const body = { identityProvider: realm.key, token, audience: 'iam', scopes: ['iam:people'] };
+      const path = `/api/v1/tenants/${realm.tenantId}/federation:exchange`;
+      return (await other.request('POST', path, { body })).status;
+    };
+    assert.deepEqual([await statusOf('ops'), await statusOf('admins')], [200, 403]);
+  });
+
   test('are refused for the whole request otherwise, and the audit names the groups', async () => {
     const realm = await makePeopleRealm();
     await makeGroup(realm, 'people-admins');

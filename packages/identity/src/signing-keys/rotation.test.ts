@@ -310,3 +310,14 @@ test('a reload reads the named admin secrets too, or takes nothing', async () =>
   assert.deepEqual([await status(former), await status(later)], [401, 200]);
   assert.notDeepEqual(await documentOf(identity), document);
 });
+
+test('a next key can have a name of its own, which it keeps when it signs', async () => {
+  const files = await makeFiles();
+  await writeFile(files.current, testSigningKey());
+  await writeFile(files.next, otherKey);
+  const named = { ...files.settings, IAM_SIGNING_KEY_ID: 'this-year', IAM_SIGNING_NEXT_KEY_ID: 'next-year' };
+  assert.deepEqual(await kidsOf(await store.another(named)), ['this-year', 'next-year']);
+  await moveKeys(files);
+  const later = { ...named, IAM_SIGNING_KEY_ID: 'next-year', IAM_SIGNING_PREVIOUS_KEY_ID: 'this-year' };
+  assert.deepEqual(await kidsOf(await store.another(later)), ['next-year', 'this-year']);
+});
