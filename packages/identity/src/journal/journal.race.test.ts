@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
+import { follow } from '../testing/poller.ts';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { makeTenant } from '../testing/objects.ts';
 
@@ -40,20 +41,6 @@ async function write(writer: number, tenantId: string): Promise<void> {
       .catch((error: unknown) => {
         if (!(error instanceof RolledBack)) throw error;
       });
-  }
-}
-
-/** Reads to the end and on, keeping the last sequence that it saw, until `isDone`. */
-async function follow(
-  readPage: (after: number) => Promise<number[]>,
-  isDone: () => boolean,
-): Promise<number[]> {
-  const seen: number[] = [];
-  for (let last = false; ; ) {
-    const page = await readPage(seen.at(-1) ?? 0);
-    seen.push(...page);
-    if (page.length === 0 && last) return seen;
-    last = isDone();
   }
 }
 
