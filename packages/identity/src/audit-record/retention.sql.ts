@@ -16,7 +16,7 @@ export function instantBefore(days: number) {
 
 /** Whether anything was ever sealed: then nothing is removed without the key, which vouches for each removal. */
 export function anySeal() {
-  return sql<{ any: boolean }>`select exists (select from audit_seals) as any`;
+  return sql<{ is_sealed: boolean }>`select exists (select from audit_seals) as is_sealed`;
 }
 
 export function deleteSealed(tenantId: string, after: number, through: number) {

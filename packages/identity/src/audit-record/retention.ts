@@ -41,7 +41,7 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   const { pool, key, log, days, stopping } = removing;
   const keptSince = (await pool.row(instantBefore(days)))?.kept_since as string;
   if (key === undefined) {
-    if ((await pool.row(anySeal()))?.any !== true) return removeByAge(removing, keptSince);
+    if ((await pool.row(anySeal()))?.is_sealed !== true) return removeByAge(removing, keptSince);
     log.warn('the audit record is sealed: without IAM_AUDIT_KEY_FILE nothing is removed from it');
     return 0;
   }
