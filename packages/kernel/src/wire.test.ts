@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { timestampText } from './db.ts';
-import { InstantInput, QueryFlag, queryInteger, Timestamp, Uuid } from './wire.ts';
+import { z } from 'zod';
+import { InstantInput, QueryFlag, queryInteger, textsByName, Timestamp, Uuid } from './wire.ts';
 
 const storable = fc.date({
   min: new Date('0001-01-01T00:00:00Z'),
@@ -106,4 +107,12 @@ test('a flag in a query is true or false in any case, and nothing else', () => {
   );
   for (const text of ['', '1', 'yes', ' true', ['true', 'false']])
     assert.equal(QueryFlag.safeParse(text).success, false, String(text));
+});
+
+test('texts by name keep every name, and refuse the one that would vanish', () => {
+  const texts = textsByName(z.string(), z.string());
+  const named = { constructor: 'a', '': 'b' };
+  assert.deepEqual(texts.parse(named), named);
+  for (const refused of [JSON.parse('{"__proto__": "a"}'), { a: 1 }, ['a'], null, 'a'])
+    assert.equal(texts.safeParse(refused).success, false, JSON.stringify(refused));
 });

@@ -37,6 +37,19 @@ export const FreeObject = z
   )
   .meta({ type: 'object' });
 
+/** Texts by names that the client chooses. A plain record would drop the name `__proto__` without a word. */
+export function textsByName(name: z.ZodString, text: z.ZodString) {
+  const record = z.record(name, text);
+  const { $schema: _, ...form } = z.toJSONSchema(record);
+  return z
+    .custom<Record<string, string>>(
+      (value) => !Object.hasOwn(Object(value), '__proto__'),
+      'must not hold the name __proto__',
+    )
+    .pipe(record)
+    .meta(form);
+}
+
 /** `?flag=true`; some clients write `True`. */
 export const QueryFlag = z
   .string()

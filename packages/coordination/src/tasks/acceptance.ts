@@ -1,5 +1,5 @@
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
-import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { fail } from '../service.ts';
 import { readDocument, withoutNulls } from './judged-document.ts';
@@ -30,7 +30,7 @@ const approval = { approver: Uuid.optional(), approverRole: Uuid.optional() };
 const deterministicSpec = z.union([
   z.strictObject({
     skill: z.string().regex(skillRef),
-    inputs: z.union([z.string(), z.record(z.string(), z.string())]).optional(),
+    inputs: z.union([z.string(), textsByName(z.string(), z.string())]).optional(),
     expect: FreeObject.optional(),
   }),
   z.strictObject({

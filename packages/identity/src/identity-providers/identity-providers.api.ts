@@ -1,4 +1,4 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { textsByName, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { characters, Issuer, Key, NameSet, Status, tenantParam } from '../fields.ts';
 import { endpoint } from '../service.ts';
@@ -47,7 +47,7 @@ const JwksUri = characters(0, 500).refine(
 );
 
 /** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
-const GroupMappings = z.record(z.string().regex(/[^\s/]/, 'must name a group'), Key);
+const GroupMappings = textsByName(z.string().regex(/[^\s/]/, 'must name a group'), Key);
 
 /** What may be chosen at the registration and changed later. */
 const choices = {

@@ -121,6 +121,7 @@ describe('POST …/identity-providers', () => {
       { groupMappings: { upstream: 'Not a key' } },
       { groupMappings: { ' / ': 'engineers' } },
       { groupMappings: ['engineers'] },
+      { groupMappings: JSON.parse('{"__proto__": "engineers"}') },
       { requiredAcrValues: 'urn:mfa' },
       { lifecycleProfile: 'other' },
       { jwksCacheTtlSeconds: -1 },
