@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { BenchError } from '../bench-error.ts';
+import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { type Contender, overBareDriver, overHttp } from './contenders.ts';
 import { makeClaimFixture } from './fixture.ts';
-import { Measurement, printTable } from './measurement.ts';
+import { figuresOf, type MeasuredContender, printTable } from './measurement.ts';
 
 const connectionCounts = [16, 64] as const;
 
@@ -34,7 +35,7 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
   const fixture = ends.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());
   const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
   const service = ends.adopt(started, (running) => running.stop());
-  const measurements: Measurement[] = [];
+  const measurements: MeasuredContender[] = [];
   for (const connections of connectionCounts) {
     const contenders = [
       await overHttp(service.port, fixture, connections),
@@ -49,8 +50,8 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
   else printTable(store.version, measurements);
 }
 
-function resultOf(store: string, measurements: readonly Measurement[]): object {
-  return { store, measurements: measurements.map((measurement) => measurement.figures()) };
+function resultOf(store: string, measurements: readonly MeasuredContender[]): object {
+  return { store, measurements: measurements.map(figuresOf) };
 }
 
 function positive(name: string, text: string): number {
@@ -70,14 +71,22 @@ async function takeTurns(
   contenders: readonly Contender[],
   turns: Turns,
   serviceCpuSeconds: () => number,
-): Promise<Measurement[]> {
-  const measurements = contenders.map(({ name }) => new Measurement(name, turns.connections));
+): Promise<MeasuredContender[]> {
+  const measurements = contenders.map(({ name }) => ({
+    name,
+    connections: turns.connections,
+    measurement: new Measurement(),
+  }));
   for (const contender of contenders) await runRound(contender, turns, turns.roundMs / 2);
   for (let round = 1; round <= turns.rounds; round += 1)
     for (const [index, contender] of contenders.entries()) {
       const cpuBefore = serviceCpuSeconds();
       const { latenciesMs, seconds } = await runRound(contender, turns, turns.roundMs);
-      measurements[index]?.add(latenciesMs, seconds, serviceCpuSeconds() - cpuBefore);
+      measurements[index]?.measurement.add({
+        latenciesMs,
+        seconds,
+        serviceCpuSeconds: serviceCpuSeconds() - cpuBefore,
+      });
     }
   return measurements;
 }

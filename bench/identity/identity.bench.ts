@@ -1,9 +1,10 @@
 import { BenchError } from '../bench-error.ts';
+import { Measurement } from '../measurement.ts';
 import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
 import { bareSignatures, type Contender, requestsOf } from './contenders.ts';
 import { makeExchangeFixture } from './fixture.ts';
-import { Measurement, type MeasuredGroup, printTable, reportOf } from './measurement.ts';
+import { type MeasuredGroup, printTable, reportOf } from './measurement.ts';
 
 /** The first group warms up code, statements and caches for the second. */
 const groups = [
