@@ -33,7 +33,7 @@ export function startCoordinationProcess(
 ): Promise<ServiceProcess> {
   const program = {
     name: 'Coordination',
-    main: '../packages/coordination/src/main.ts',
+    main: '../packages/coordination/src/app/main.ts',
     portSetting: 'CP_PORT',
     readyPath: '/health/ready',
     settings: { CP_LOG_LEVEL: 'warn', ...settings },
@@ -48,7 +48,7 @@ export function startIdentityProcess(
 ): Promise<ServiceProcess> {
   const program = {
     name: 'Identity',
-    main: '../packages/identity/src/main.ts',
+    main: '../packages/identity/src/app/main.ts',
     portSetting: 'IAM_PORT',
     readyPath: '/readyz',
     settings: { IAM_LOG_LEVEL: 'warn', ...settings },

@@ -11,9 +11,9 @@ import { root, say } from './prepare.mjs';
 const programs = [
   { word: 'start', file: 'packages/platform/src/start.main.ts', settings: 'PORT, HOST, BATON_HOME' },
   { word: 'env', file: 'packages/platform/src/env.main.ts', settings: 'BATON_HOME' },
-  { word: 'identity', file: 'packages/identity/src/main.ts' },
-  { word: 'coordination', file: 'packages/coordination/src/main.ts' },
-  { word: 'worker', file: 'packages/coordination/src/worker.main.ts', settings: 'CP_*' },
+  { word: 'identity', file: 'packages/identity/src/app/main.ts' },
+  { word: 'coordination', file: 'packages/coordination/src/app/main.ts' },
+  { word: 'worker', file: 'packages/coordination/src/app/worker.main.ts', settings: 'CP_*' },
 ];
 
 const args = process.argv.slice(2);

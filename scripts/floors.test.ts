@@ -24,22 +24,22 @@ const feature = 'packages/coordination/src';
 test('a tree that keeps to its floors has no problem', async () => {
   const problems = await problemsOf({
     'packages/kernel/src/http.ts': "import { createServer } from 'node:http';\nimport './db.ts';",
-    'packages/identity/src/service.ts': "import { endpoint } from '@baton/kernel/service';",
+    'packages/identity/src/service/service.ts': "import { endpoint } from '@baton/kernel/service';",
     [`${feature}/claims/claims.ts`]: "import { findTask } from '../tasks/tasks.ts';\nimport '../service.ts';",
     [`${feature}/tasks/tasks.ts`]: "import { selectTask } from './tasks.sql.ts';",
     [`${feature}/context.ts`]: "import type { Draft } from './journal/journal.ts';",
     [`${feature}/app.ts`]: "import { claim } from './claims/claims.api.ts';",
     'packages/platform/src/baton.ts':
-      "import { createIdentity } from '@baton/identity/app';\nimport { takeLock } from '../../../bin/lock.mjs';",
+      "import { createIdentity } from '@baton/identity/app/app';\nimport { takeLock } from '../../../bin/lock.mjs';",
   });
   assert.deepEqual(problems, []);
 });
 
 const forbidden: [string, Record<string, string>][] = [
-  ['the kernel may not use a service', { 'packages/kernel/src/a.ts': "import '@baton/identity/app';" }],
+  ['the kernel may not use a service', { 'packages/kernel/src/a.ts': "import '@baton/identity/app/app';" }],
   [
     'one service may not use the other',
-    { 'packages/identity/src/a.ts': "import '@baton/coordination/app';" },
+    { 'packages/identity/src/a.ts': "import '@baton/coordination/app/app';" },
   ],
   ['a client may not use the kernel', { 'packages/cli/src/a.ts': "import { x } from '@baton/kernel/http';" }],
   [

@@ -20,7 +20,7 @@ export async function writeSchemas(
       files.push(
         { path: `${folder}/schema.sql`, text: `${intro}${schema}` },
         {
-          path: `${folder}/src/schema.ts`,
+          path: `${folder}/src/service/schema.ts`,
           text: `// GENERATED from migrations/ by: npm run generate\n${types}`,
         },
       );

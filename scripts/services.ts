@@ -1,17 +1,17 @@
 import type { SettingTable } from '@baton/kernel/config';
 import type { ErrorTable } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import { settingTable as coordinationSettings } from '../packages/coordination/src/config.ts';
-import { describeApi as describeCoordination } from '../packages/coordination/src/describe.ts';
-import { endpoints as coordinationEndpoints } from '../packages/coordination/src/endpoints.ts';
-import { errors as coordinationErrors } from '../packages/coordination/src/errors.ts';
-import { permissions } from '../packages/coordination/src/permissions.ts';
-import { pipelineCodesOf as coordinationPipelineCodesOf } from '../packages/coordination/src/runtime.ts';
-import { settingTable as identitySettings } from '../packages/identity/src/config.ts';
-import { describeApi as describeIdentity } from '../packages/identity/src/describe.ts';
-import { endpoints as identityEndpoints } from '../packages/identity/src/endpoints.ts';
-import { errors as identityErrors } from '../packages/identity/src/errors.ts';
-import { pipelineCodesOf as identityPipelineCodesOf } from '../packages/identity/src/runtime.ts';
+import { settingTable as coordinationSettings } from '../packages/coordination/src/service/config.ts';
+import { describeApi as describeCoordination } from '../packages/coordination/src/app/describe.ts';
+import { endpoints as coordinationEndpoints } from '../packages/coordination/src/app/endpoints.ts';
+import { errors as coordinationErrors } from '../packages/coordination/src/service/errors.ts';
+import { permissions } from '../packages/coordination/src/service/permissions.ts';
+import { pipelineCodesOf as coordinationPipelineCodesOf } from '../packages/coordination/src/app/runtime.ts';
+import { settingTable as identitySettings } from '../packages/identity/src/service/config.ts';
+import { describeApi as describeIdentity } from '../packages/identity/src/app/describe.ts';
+import { endpoints as identityEndpoints } from '../packages/identity/src/app/endpoints.ts';
+import { errors as identityErrors } from '../packages/identity/src/service/errors.ts';
+import { pipelineCodesOf as identityPipelineCodesOf } from '../packages/identity/src/app/runtime.ts';
 
 /** What a service declares: the generated files and the truth test are made from it. */
 export interface Service {

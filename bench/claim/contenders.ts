@@ -1,4 +1,4 @@
-import { takeLease } from '@baton/coordination/claims/claims.sql';
+import { takeLease } from '@baton/coordination/execution/claims/claims.sql';
 import { createPool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { BenchError } from '../bench-error.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { foundTenant } from '@baton/coordination/bootstrap/founding';
+import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
 import { startIssuer } from '@baton/coordination/testing/issuer';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';

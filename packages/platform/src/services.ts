@@ -1,6 +1,6 @@
-import { createCoordination } from '@baton/coordination/app';
-import { startWorker } from '@baton/coordination/worker';
-import { createIdentity } from '@baton/identity/app';
+import { createCoordination } from '@baton/coordination/app/app';
+import { startWorker } from '@baton/coordination/app/worker';
+import { createIdentity } from '@baton/identity/app/app';
 import { SettingError } from '@baton/kernel/config';
 import type { Environment } from './config.ts';
 import type { EdgeServices } from './edge.ts';

@@ -1,6 +1,6 @@
 import { eventText } from '@baton/kernel/documents';
-import type { Context } from '../context.ts';
-import { emit } from '../journal/journal.ts';
+import type { Context } from '../service/context.ts';
+import { emit } from '../ledger/journal/journal.ts';
 import { activeClaimsOfHolder, activeClaimsOfSession, releaseById } from './release.sql.ts';
 import { claimReleased } from './leases.events.ts';
 import type { ClaimRow } from './lease-rows.ts';

@@ -1,6 +1,6 @@
 import { releaseClaims } from './release.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../journal/journal.ts';
+import type { Context } from '../service/context.ts';
+import { emit } from '../ledger/journal/journal.ts';
 import { markClosed, markStale, tryLockSession } from './session-ending.sql.ts';
 import { sessionClosed, sessionExpired } from './leases.events.ts';
 import type { SessionRow } from './lease-rows.ts';

@@ -8,10 +8,10 @@ import { sql } from '@baton/kernel/sql';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
-import { createCoordination } from '../app.ts';
-import { foundTenant } from '../bootstrap/founding.ts';
-import { endpoints } from '../endpoints.ts';
-import { type Permission, permissionNames } from '../permissions.ts';
+import { createCoordination } from '../app/app.ts';
+import { foundTenant } from '../app/bootstrap/founding.ts';
+import { endpoints } from '../app/endpoints.ts';
+import { type Permission, permissionNames } from '../service/permissions.ts';
 import { findForeignEvents } from './event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
 

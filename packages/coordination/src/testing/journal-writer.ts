@@ -1,8 +1,8 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import type { EventDraft } from '../journal/journal.ts';
-import { appendEvents } from '../journal/journal.sql.ts';
+import type { EventDraft } from '../ledger/journal/journal.ts';
+import { appendEvents } from '../ledger/journal/journal.sql.ts';
 
 /** Journal rows as the service writes them, without a change of state behind them. */
 export async function writeEvents(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Endpoint, endpointName } from '@baton/kernel/service';
-import { endpoints } from '../endpoints.ts';
-import { type ErrorCode, errors } from '../errors.ts';
-import { scimError } from '../scim/scim-errors.ts';
+import { endpoints } from '../app/endpoints.ts';
+import { type ErrorCode, errors } from '../service/errors.ts';
+import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import { adminHeader, type Answer, type TestIdentity } from './identity.ts';
 
 /** A request that is accepted as it stands; faults are put into it, or into what it stands on. */

@@ -7,10 +7,10 @@ import { createLog } from '@baton/kernel/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
-import { type Identity, openIdentity } from '../app.ts';
-import { readIdentitySettings } from '../config.ts';
-import { migrationsDirectory, poolOf } from '../database.ts';
-import { endpoints } from '../endpoints.ts';
+import { type Identity, openIdentity } from '../app/app.ts';
+import { readIdentitySettings } from '../service/config.ts';
+import { migrationsDirectory, poolOf } from '../service/database.ts';
+import { endpoints } from '../app/endpoints.ts';
 
 export interface Answer {
   status: number;

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createLog } from '@baton/kernel/log';
+import { listen, startCoordination } from '../../testing/coordination.ts';
+import { createJwks, type Jwks, KeysUnavailableError } from './jwks.ts';
+
+const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const jwk = (kid: string, changes: object = {}) => ({
+  ...pair.publicKey.export({ format: 'jwk' }),
+  kid,
+  use: 'sig',
+  alg: 'RS256',
+  ...changes,
+});
+const log = createLog({ name: 'test', level: 'error', destination: { write: () => undefined } });
+
+let server: Server;
+let fetches: number;
+let answer: (res: ServerResponse) => void;
+
+before(async () => {
+  server = createServer((_req, res) => {
+    fetches += 1;
+    answer(res);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  fetches = 0;
+  publish(jwk('one'));
+});
+
+const publish = (...keys: unknown[]) => {
+  answer = (res) => res.end(JSON.stringify({ keys }));
+};
+const fail = () => {
+  answer = (res) => res.writeHead(500).end();
+};
+
+function keys(options: Partial<Parameters<typeof createJwks>[0]> = {}): Jwks {
+  return createJwks({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    refreshAfterMs: 300_000,
+    staleAfterMs: 3_600_000,
+    minRefreshIntervalMs: 10_000,
+    requestTimeoutMs: 300,
+    log,
+    ...options,
+  });
+}
+
+test('one fetch serves everybody who waits for the first keys, and fresh keys are not fetched again', async () => {
+  const jwks = keys();
+  const found = await Promise.all(Array.from({ length: 50 }, () => jwks.find('one')));
+  assert.ok(found.every((key) => key !== undefined && key === found[0]));
+  await jwks.find('one');
+  assert.equal(fetches, 1);
+});
+
+test('keys older than the refresh age are used at once and fetched beside', async () => {
+  const jwks = keys({ refreshAfterMs: 30, minRefreshIntervalMs: 0, requestTimeoutMs: 5000 });
+  const first = await jwks.find('one');
+  await wait(50);
+  answer = (res) => setTimeout(() => res.end(JSON.stringify({ keys: [jwk('one')] })), 600);
+  const started = performance.now();
+  assert.equal(await jwks.find('one'), first);
+  assert.ok(performance.now() - started < 400);
+  await wait(900);
+  assert.ok(!jwks.holds('one', first as never));
+  assert.equal(fetches, 2);
+});
+
+test('an unknown key id is met by one fetch at once, also right after a scheduled one', async () => {
+  const jwks = keys();
+  await jwks.find('one');
+  publish(jwk('two'));
+  const found = await Promise.all(Array.from({ length: 20 }, () => jwks.find('two')));
+  assert.ok(found.every((key) => key !== undefined));
+  assert.equal(await jwks.find('one'), undefined, 'a withdrawn key is gone');
+  assert.equal(fetches, 2);
+});
+
+test('a flood of unknown key ids causes one unscheduled fetch per interval', async () => {
+  const jwks = keys({ minRefreshIntervalMs: 700 });
+  await jwks.find('one');
+  const flood = () => Promise.all(Array.from({ length: 100 }, (_, n) => jwks.find(`zebra ${n}`)));
+  await flood();
+  await flood();
+  assert.equal(fetches, 2);
+  await wait(720);
+  await flood();
+  assert.equal(fetches, 3);
+});
+
+test('while the source is down known keys serve up to the stale age, and not beyond', async () => {
+  const jwks = keys({ refreshAfterMs: 20, staleAfterMs: 600, minRefreshIntervalMs: 10 });
+  await jwks.find('one');
+  fail();
+  await wait(50);
+  assert.ok(await jwks.find('one'));
+  await wait(600);
+  await assert.rejects(jwks.find('one'), KeysUnavailableError);
+  publish(jwk('one'));
+  await wait(20);
+  assert.ok(await jwks.find('one'));
+});
+
+test('a source that is down is asked once per interval, and everybody else is told at once', async () => {
+  fail();
+  const jwks = keys({ minRefreshIntervalMs: 700 });
+  await Promise.all(Array.from({ length: 20 }, () => assert.rejects(jwks.find('one'), KeysUnavailableError)));
+  await assert.rejects(jwks.find('one'), KeysUnavailableError);
+  assert.equal(fetches, 1);
+  publish(jwk('one'));
+  await wait(720);
+  assert.ok(await jwks.find('one'));
+});
+
+test('before the first success it is tried once a second, however long the interval is', async () => {
+  fail();
+  const jwks = keys({ minRefreshIntervalMs: 60_000 });
+  await assert.rejects(jwks.find('one'), KeysUnavailableError);
+  publish(jwk('one'));
+  await wait(1020);
+  assert.ok(await jwks.find('one'));
+});
+
+test('a source that does not answer is given up after the request time', async () => {
+  answer = () => undefined;
+  const started = performance.now();
+  await assert.rejects(keys().find('one'), KeysUnavailableError);
+  assert.ok(performance.now() - started < 1000);
+  answer = (res) => {
+    res.write('{"keys":[');
+  };
+  await assert.rejects(keys().find('one'), KeysUnavailableError);
+});
+
+test('no other host is followed to, no endless document read, no other form accepted', async () => {
+  const wrong: ((res: ServerResponse) => void)[] = [
+    (res) => res.writeHead(302, { location: 'http://127.0.0.1:1/keys' }).end(),
+    (res) => res.end(JSON.stringify({ keys: [jwk('one')], padding: 'x'.repeat(300 * 1024) })),
+    (res) => res.end('<html>'),
+    (res) => res.end('null'),
+    (res) => res.end('[]'),
+    (res) => res.end('{"keys":{}}'),
+    (res) => res.writeHead(404).end(JSON.stringify({ keys: [jwk('one')] })),
+  ];
+  for (const one of wrong) {
+    answer = one;
+    await assert.rejects(keys().find('one'), KeysUnavailableError);
+  }
+});
+
+test('keys of another type, use, algorithm or length are passed over, and spoil no other', async () => {
+  const { privateKey: short } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  publish(
+    null,
+    7,
+    {},
+    { kty: 'oct', kid: 'shared', k: 'c2VjcmV0', alg: 'HS256' },
+    { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'ec' },
+    jwk('encryption', { use: 'enc' }),
+    jwk('oaep', { alg: 'RSA-OAEP' }),
+    jwk('pss', { alg: 'PS256' }),
+    jwk('broken', { n: '!' }),
+    jwk('empty', { n: undefined }),
+    { ...short.export({ format: 'jwk' }), kid: 'short' },
+    { ...jwk('nameless'), kid: undefined },
+    jwk('one'),
+    jwk('one', { n: 'AQAB' }),
+  );
+  const jwks = keys();
+  assert.ok(await jwks.find('one'), 'the first of a name counts');
+  for (const kid of ['shared', 'ec', 'encryption', 'oaep', 'pss', 'broken', 'empty', 'short', 'undefined'])
+    assert.equal(await jwks.find(kid), undefined, kid);
+});
+
+test('a document that publishes private keys gives us public ones', async () => {
+  publish({ ...pair.privateKey.export({ format: 'jwk' }), kid: 'one' });
+  assert.equal((await keys().find('one'))?.key.type, 'public');
+});
+
+test('beyond the stale age a request is answered 503 verification_unavailable with Retry-After', async () => {
+  const baton = await startCoordination();
+  const closers: (() => Promise<void>)[] = [];
+  const lines: { level: string; msg: string }[] = [];
+  const heard = createLog({
+    name: 'test',
+    level: 'info',
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const told = () => lines.filter(({ msg }) => /signing keys|failed/.test(msg)).map(({ level }) => level);
+  try {
+    baton.issuer.serve(false);
+    const { url } = await listen({ ...baton.env }, closers, heard);
+    const enter = () =>
+      fetch(`${url}/api/v1/principals`, { headers: { authorization: `Bearer ${baton.admin.token}` } });
+    const refused = await enter();
+    const { error } = (await refused.json()) as { error: { code: string; details: object } };
+    assert.deepEqual([refused.status, error.code, error.details], [503, 'verification_unavailable', {}]);
+    assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    for (let count = 0; count < 20; count += 1) assert.equal((await enter()).status, 503);
+    await wait(1050);
+    assert.equal((await enter()).status, 503);
+    assert.deepEqual(told(), ['error'], 'an outage is one line in the log, not one for each request');
+    baton.issuer.serve(true);
+    await wait(1050);
+    assert.equal((await enter()).status, 200);
+    assert.deepEqual(told(), ['error', 'info']);
+  } finally {
+    for (const close of closers) await close();
+    await baton.close();
+  }
+});

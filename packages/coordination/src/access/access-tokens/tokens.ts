@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import { compactVerify, decodeProtectedHeader, errors as joseErrors } from 'jose';
+import type { Settings } from '../../service/config.ts';
+import { type Jwks, type SigningKey, tokenAlgorithms } from './jwks.ts';
+
+/** What coordination uses of an access token. */
+export interface TokenClaims {
+  readonly issuer: string;
+  readonly iamPrincipalId: string;
+  readonly iamTenantId: string;
+  readonly scopes: ReadonlySet<string>;
+  /** When it ends, leeway included. */
+  readonly expiresAtMs: number;
+}
+
+/** Why a token isn't admitted: for the audit log, never for the answer. */
+export class TokenRefused extends Error {}
+
+export interface Tokens {
+  /** @throws TokenRefused, KeysUnavailableError */
+  verify(token: string): Promise<TokenClaims>;
+}
+
+/** Below what Node takes as a whole header, so that this is the bound that is met. */
+const tokenLengthMax = 12_288;
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
+
+/** A verified token is remembered by its hash for this long, so that a busy agent costs one signature check, not many. */
+const rememberedMs = 30_000;
+const rememberedMax = 10_000;
+
+const verifyOptions = { algorithms: [...tokenAlgorithms] };
+
+interface Remembered {
+  readonly claims: TokenClaims;
+  readonly untilMs: number;
+  readonly keyId: string;
+  readonly key: SigningKey;
+}
+
+/** Checks in the order of core section 1.3: signature, issuer, audience, time; the binding comes after. */
+export function createTokens(jwks: Jwks, settings: Settings): Tokens {
+  const remembered = new Map<string, Remembered>();
+
+  return {
+    async verify(token) {
+      if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
+      const digest = hash('sha256', token, 'base64url');
+      const known = remembered.get(digest);
+      // A key that identity withdrew takes its tokens along.
+      if (known !== undefined && known.untilMs > Date.now() && jwks.holds(known.keyId, known.key))
+        return known.claims;
+      const { keyId, algorithm } = headerOf(token);
+      const key = await jwks.find(keyId);
+      if (key === undefined) throw new TokenRefused('unknown_key');
+      if (key.algorithm !== undefined && key.algorithm !== algorithm) throw new TokenRefused('algorithm');
+      const claims = claimsOf(await payloadOf(token, key), settings);
+      remembered.delete(digest);
+      if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value as string);
+      const untilMs = Math.min(Date.now() + rememberedMs, claims.expiresAtMs);
+      remembered.set(digest, { claims, untilMs, keyId, key });
+      return claims;
+    },
+  };
+}
+
+/**
+ * What the header may say. The key comes from the published ones only, whatever `jku`, `jwk` or `x5c` offer; a header
+ * that asks for an extension (`crit`), such as a payload that isn't encoded, is refused as a whole.
+ */
+function headerOf(token: string): { keyId: string; algorithm: string } {
+  try {
+    const { kid, alg, typ, crit } = decodeProtectedHeader(token);
+    const isAccessToken = typ === undefined || tokenTypes.includes(typ.toLowerCase());
+    const isPlain = crit === undefined && typeof kid === 'string' && tokenAlgorithms.includes(alg ?? '');
+    if (isAccessToken && isPlain) return { keyId: kid, algorithm: alg as string };
+  } catch {
+    // A header that can't be read is refused like any other.
+  }
+  throw new TokenRefused('header');
+}
+
+async function payloadOf(token: string, { key }: SigningKey): Promise<Record<string, unknown>> {
+  try {
+    const { payload } = await compactVerify(token, key, verifyOptions);
+    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    if (typeof claims === 'object' && claims !== null) return claims as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof joseErrors.JOSEError || error instanceof SyntaxError || error instanceof TypeError)
+      throw new TokenRefused('signature', { cause: error });
+    throw error;
+  }
+  throw new TokenRefused('payload');
+}
+
+function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenClaims {
+  const { iss, aud, sub, iat, nbf, exp, jti, tenant_id: tenantId, scope } = payload;
+  if (iss !== settings.CP_IAM_ISSUER) throw new TokenRefused('issuer');
+  const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
+  if (audience !== settings.CP_IAM_AUDIENCE) throw new TokenRefused('audience');
+  const nowSeconds = Date.now() / 1000;
+  const leewaySeconds = settings.CP_IAM_LEEWAY_SECONDS;
+  if (![iat, nbf, exp].every((time) => typeof time === 'number' && Number.isFinite(time)))
+    throw new TokenRefused('times_missing');
+  if ((exp as number) + leewaySeconds <= nowSeconds) throw new TokenRefused('expired');
+  if ((nbf as number) - leewaySeconds > nowSeconds || (iat as number) - leewaySeconds > nowSeconds)
+    throw new TokenRefused('not_yet_valid');
+  if (typeof jti !== 'string' || typeof sub !== 'string' || !uuidForm.test(sub))
+    throw new TokenRefused('subject');
+  if (typeof tenantId !== 'string' || !uuidForm.test(tenantId)) throw new TokenRefused('tenant');
+  return {
+    issuer: iss as string,
+    iamPrincipalId: sub,
+    iamTenantId: tenantId,
+    scopes: scopesOf(scope),
+    expiresAtMs: ((exp as number) + leewaySeconds) * 1000,
+  };
+}
+
+function scopesOf(scope: unknown): ReadonlySet<string> {
+  if (typeof scope === 'string') return new Set(scope.split(' ').filter(Boolean));
+  return new Set(Array.isArray(scope) ? scope.filter((name) => typeof name === 'string') : []);
+}

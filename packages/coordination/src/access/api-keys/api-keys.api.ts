@@ -1,0 +1,51 @@
+import { InstantInput, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { PermissionList } from '../granting.ts';
+import { endpoint } from '../../service/service.ts';
+import { ApiKey, IssuedApiKey } from './api-key.ts';
+import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
+import { createApiKey, revokeApiKey } from './api-keys.ts';
+
+export const ApiKeyRequest = z.strictObject({
+  permissions: PermissionList.min(1),
+  expiresAt: InstantInput.nullish(),
+});
+
+const params = { id: Uuid };
+
+export const apiKeysApi = [
+  endpoint({
+    method: 'POST',
+    path: '/principals/{id}/api-keys',
+    summary: 'Give a principal a key of its own.',
+    description:
+      'The key is shown in this answer only; a repeated answer has null. It enters while CP_LEGACY_API_KEYS_ENABLED.',
+    permission: 'principals.write',
+    params,
+    body: ApiKeyRequest,
+    returns: { 201: IssuedApiKey },
+    errors: [
+      'invalid_permissions',
+      'permission_escalation',
+      'not_found',
+      'permissions_not_allowed_for_kind',
+      'principal_not_active',
+    ],
+    emits: [apiKeyCreated],
+    secrets: ['key'],
+    example: { permissions: ['tasks.read', 'tasks.claim'], expiresAt: '2026-12-31T00:00:00Z' },
+    handle: (input, context) => createApiKey(context, input.params.id, input.body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/api-keys/{id}:revoke',
+    summary: 'Revoke a key.',
+    description: 'Revoking a revoked one changes nothing.',
+    permission: 'principals.write',
+    params,
+    returns: { 200: ApiKey },
+    errors: ['not_found'],
+    emits: [apiKeyRevoked],
+    handle: (input, context) => revokeApiKey(context, input.params.id),
+  }),
+];

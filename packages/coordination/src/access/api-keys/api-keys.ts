@@ -1,0 +1,70 @@
+import { newId } from '@baton/kernel/ids';
+import type { z } from 'zod';
+import { newKey } from '../authn/key-material.ts';
+import { lockPrincipal } from '../authn/principal-lock.ts';
+import type { Context } from '../../service/context.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import { type ApiKey, apiKeyOf, type IssuedApiKey } from './api-key.ts';
+import type { ApiKeyRequest } from './api-keys.api.ts';
+import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
+import { insertKey, keyById, liveKeysOf, revokeLiveKey } from './api-keys.sql.ts';
+
+/**
+ * Gives a principal a key of its own (core, section 4.2).
+ * @throws Refusal `invalid_permissions`, `permission_escalation`, `not_found`, `permissions_not_allowed_for_kind`,
+ * 422 `principal_not_active`
+ */
+export async function createApiKey(
+  context: Context,
+  principalId: string,
+  request: z.output<typeof ApiKeyRequest>,
+): Promise<IssuedApiKey> {
+  const permissions = parsePermissions(request.permissions);
+  refuseEscalation(context.caller.permissions, permissions);
+  const principal = await lockPrincipal(context, principalId);
+  refuseForKind(principal.kind, permissions);
+  if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
+  const key = await insertNewKey(context, { principalId, permissions, expiresAt: request.expiresAt });
+  emit(context, apiKeyCreated, { entityId: key.id }, { principalId, keyPrefix: key.keyPrefix, permissions });
+  return key;
+}
+
+/** Stores a new key; what may be granted was checked before. The key is in the answer and nowhere else. */
+export async function insertNewKey(
+  { db, tenantId }: Pick<Context, 'db' | 'tenantId'>,
+  grant: {
+    kind?: 'usual' | 'emergency';
+    principalId: string;
+    permissions: readonly string[];
+    expiresAt?: string | null | undefined;
+    lifeSeconds?: number;
+  },
+): Promise<IssuedApiKey> {
+  const { key, prefix, hash } = newKey(grant.kind);
+  const { principalId, permissions, expiresAt = null, lifeSeconds = null } = grant;
+  const values = { id: newId(), tenantId, principalId, prefix, hash, permissions, expiresAt, lifeSeconds };
+  const row = await db.row(insertKey(values));
+  if (row === undefined) throw new Error('a new key was not stored');
+  return { ...apiKeyOf(row), key };
+}
+
+/**
+ * Revokes a key; repeated, it changes nothing.
+ * @throws Refusal `not_found`
+ */
+export async function revokeApiKey(context: Context, keyId: string): Promise<ApiKey> {
+  const { db, tenantId } = context;
+  const revoked = await db.row(revokeLiveKey(tenantId, keyId));
+  if (revoked === undefined)
+    return apiKeyOf((await db.row(keyById(tenantId, keyId))) ?? fail('not_found', { keyId }));
+  emit(context, apiKeyRevoked, { entityId: keyId }, { keyPrefix: revoked.key_prefix });
+  return apiKeyOf(revoked);
+}
+
+/** What the principal's keys allow that are neither revoked nor over, one set of permissions for each. */
+export async function livePermissionsOfKeys(context: Context, principalId: string): Promise<string[][]> {
+  const keys = await context.db.rows(liveKeysOf(context.tenantId, principalId));
+  return keys.map(({ permissions }) => permissions);
+}

@@ -1,0 +1,152 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import type { RequestHead } from '@baton/kernel/http';
+import type { Logger } from '@baton/kernel/log';
+import type { Operation } from '@baton/kernel/service';
+import type { Settings } from '../../service/config.ts';
+import { narrowByScopes } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import type { EntryRow } from '../access-tokens/bindings.sql.ts';
+import { type Bindings, createBindings } from '../access-tokens/bindings.ts';
+import { type Caller, nobody } from './caller.ts';
+import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
+import { admitKey, KeyRefused } from './keys.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
+
+/** Finds out who asks (coordination-core, section 1.3). */
+export interface Authenticator {
+  /**
+   * @throws Refusal 401 `invalid_credentials` with one face for every reason, 403 `principal_not_active`,
+   * 403 `scope_not_granted`, 403 `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
+   */
+  authenticate(head: Pick<RequestHead, 'headers'>, endpoint: Operation): Promise<Caller>;
+  /** The same from the credential alone and without the rate, for open streams that check again. */
+  enter(credential: string): Promise<Caller>;
+  /** Drops what is known of an identity: its binding or its principal changed. */
+  forget(issuer: string, iamPrincipalId: string): void;
+  /** The same for every identity: changes may have been missed. */
+  forgetAll(): void;
+}
+
+export function createAuthenticator(db: Db, settings: Settings, log: Logger): Authenticator {
+  const bindings = createBindings(db, {
+    ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,
+    staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
+  });
+  const tokens = settings.CP_IAM_ISSUER === '' ? undefined : createTokens(keysOf(settings, log), settings);
+  const rateLimit = createRateLimit(settings);
+  if (tokens !== undefined && /^(false|0|no|off)$/i.test(settings.CP_IAM_ENABLED.trim()))
+    log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
+
+  async function enter(credential: string): Promise<Caller> {
+    // The kind is decided by shape, never by trial.
+    if (credential.startsWith('cp_')) return enterWithKey(db, settings, credential);
+    if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
+    return refuse('unknown_form');
+  }
+
+  return {
+    enter,
+    async authenticate(head, endpoint) {
+      if (endpoint.auth === 'none') return nobody;
+      const credential = bearerOf(head.headers.authorization);
+      if (endpoint.auth === 'bootstrap') return enterWithBootstrapSecret(settings, credential);
+      if (credential === undefined) return refuse('credential_missing');
+      const caller = await enter(credential);
+      rateLimit.take(caller.principalId);
+      return caller;
+    },
+    forget: bindings.forget,
+    forgetAll: bindings.forgetAll,
+  };
+}
+
+function keysOf(settings: Settings, log: Logger) {
+  return createJwks({
+    url: settings.CP_IAM_JWKS_URL,
+    refreshAfterMs: settings.CP_IAM_JWKS_REFRESH_AFTER_SECONDS * 1000,
+    staleAfterMs: settings.CP_IAM_JWKS_STALE_AFTER_SECONDS * 1000,
+    minRefreshIntervalMs: settings.CP_IAM_JWKS_MIN_REFRESH_INTERVAL_SECONDS * 1000,
+    requestTimeoutMs: settings.CP_IAM_REQUEST_TIMEOUT_SECONDS * 1000,
+    log,
+  });
+}
+
+function enterWithBootstrapSecret(settings: Settings, credential: string | undefined): Caller {
+  const secret = settings.CP_BOOTSTRAP_TOKEN;
+  if (secret === undefined) return fail('bootstrap_disabled');
+  if (credential === undefined || !equalSecrets(credential, secret)) return refuse('bootstrap_secret');
+  return nobody;
+}
+
+async function enterWithToken(
+  tokens: Tokens | undefined,
+  bindings: Bindings,
+  token: string,
+): Promise<Caller> {
+  if (tokens === undefined) return refuse('identity_not_configured');
+  const claims = await tokens.verify(token).catch((error: unknown) => {
+    if (error instanceof KeysUnavailableError)
+      fail('verification_unavailable', {}, { headers: { 'retry-after': '5' } });
+    if (error instanceof TokenRefused) return refuse(`token_${error.message}`);
+    throw error;
+  });
+  const entry = await bindings.find(claims.issuer, claims.iamPrincipalId);
+  if (entry === undefined) return refuse('binding_not_found');
+  if (entry.binding_status !== 'active') return refuse(`binding_${entry.binding_status}`);
+  if (entry.iam_tenant_id !== claims.iamTenantId) return refuse('tenant_mismatch');
+  if (entry.principal_status !== 'active') return fail('principal_not_active');
+  return callerOf(entry, claims);
+}
+
+const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
+
+/** The entry and the claims come out of their caches as the same objects, so a busy caller is made once. */
+function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
+  const ofEntry = callers.get(entry) ?? new WeakMap<TokenClaims, Caller>();
+  callers.set(entry, ofEntry);
+  const known = ofEntry.get(claims);
+  if (known !== undefined) return known;
+  const permissions = narrowByScopes(entry.permissions, claims.scopes);
+  if (permissions === undefined) return fail('scope_not_granted');
+  const caller: Caller = {
+    tenantId: entry.tenant_id,
+    principalId: entry.principal_id,
+    kind: entry.kind,
+    iamPrincipalId: claims.iamPrincipalId,
+    permissions,
+  };
+  ofEntry.set(claims, caller);
+  return caller;
+}
+
+async function enterWithKey(db: Db, settings: Settings, key: string): Promise<Caller> {
+  const entry = await admitKey(db, settings, key).catch((error: unknown) => {
+    if (error instanceof KeyRefused) return refuse(error.message);
+    throw error;
+  });
+  if (entry.principal_status !== 'active') return fail('principal_not_active');
+  return {
+    tenantId: entry.tenant_id,
+    principalId: entry.principal_id,
+    kind: entry.kind,
+    iamPrincipalId: null,
+    permissions: new Set(entry.permissions),
+  };
+}
+
+/** One face for every reason; the reason is for the log. */
+function refuse(reason: string): never {
+  fail('invalid_credentials', {}, { reason, headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+}
+
+/** Compares without telling by time how much was right, nor how long the secret is. */
+function equalSecrets(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

@@ -1,0 +1,37 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import type { Settings } from '../../service/config.ts';
+import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
+import { findKey, type KeyEntryRow, recordUse } from './keys.sql.ts';
+
+/** Why a key isn't admitted: for the log, never for the answer. */
+export class KeyRefused extends Error {}
+
+const noHash = '0'.repeat(64);
+
+/**
+ * Admits a key of our own (core, section 1.3). It is read each time, so a revoked one is shut out everywhere at once.
+ * @returns the key with its principal, whose state is still to be judged
+ * @throws KeyRefused
+ */
+export async function admitKey(db: Db, settings: Settings, key: string): Promise<KeyEntryRow> {
+  const prefix = prefixOfKey(key);
+  if (prefix === undefined) throw new KeyRefused('key_form');
+  const isEmergency = isEmergencyPrefix(prefix);
+  if (isEmergency && !settings.CP_BREAK_GLASS_ENABLED) throw new KeyRefused('break_glass_disabled');
+  if (!isEmergency && !settings.CP_LEGACY_API_KEYS_ENABLED) throw new KeyRefused('legacy_keys_disabled');
+
+  const refreshSeconds = settings.CP_API_KEY_LAST_USED_REFRESH_SECONDS;
+  const entry = await db.row(findKey(prefix, refreshSeconds));
+  // An unknown prefix costs what a wrong secret costs.
+  const matches = timingSafeEqual(Buffer.from(hashOfKey(key)), Buffer.from(entry?.key_hash ?? noHash));
+  if (entry === undefined || !matches) throw new KeyRefused('key_unknown');
+  if (entry.is_revoked) throw new KeyRefused('key_revoked');
+  if (entry.is_over) throw new KeyRefused('key_expired');
+  const lifeSecondsMax = settings.CP_BREAK_GLASS_MAX_TTL_SECONDS;
+  if (isEmergency && (entry.life_seconds === null || entry.life_seconds > lifeSecondsMax))
+    throw new KeyRefused('break_glass_life');
+  if (entry.use_is_due && entry.principal_status === 'active')
+    await db.run(recordUse(entry.tenant_id, entry.id, refreshSeconds));
+  return entry;
+}

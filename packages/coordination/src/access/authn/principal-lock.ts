@@ -1,0 +1,28 @@
+import type { Db } from '@baton/kernel/db';
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import type { Caller } from './caller.ts';
+import { type LockedPrincipalRow, lockPrincipalShared } from './caller.sql.ts';
+
+export type { LockedPrincipalRow } from './caller.sql.ts';
+
+/**
+ * Locks the caller's row for the command (core section 1.2, step 11), so that a disable either waits for the command or
+ * is seen by it.
+ * @throws Refusal `principal_not_active`
+ */
+export async function requireActiveCaller(tx: Db, { tenantId, principalId }: Caller): Promise<void> {
+  const principal = await tx.row(lockPrincipalShared(tenantId, principalId));
+  if (principal?.status !== 'active') fail('principal_not_active');
+}
+
+/**
+ * Locks another principal that this command gives something to, so that it can't be disabled half-way.
+ * @throws Refusal `not_found`
+ */
+export async function lockPrincipal(
+  { db, tenantId }: Context,
+  principalId: string,
+): Promise<LockedPrincipalRow> {
+  return (await db.row(lockPrincipalShared(tenantId, principalId))) ?? fail('not_found', { principalId });
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination({
+    CP_RATE_LIMIT_PER_PRINCIPAL_RPS: '2',
+    CP_RATE_LIMIT_PER_PRINCIPAL_BURST: '5',
+  });
+});
+after(() => baton.close());
+
+test('beyond the burst a principal is answered 429 with Retry-After, and others are not', async () => {
+  const [busy, calm] = [await baton.actor(), await baton.actor()];
+  const answers = await Promise.all(Array.from({ length: 12 }, () => busy.get('/principals')));
+  const limited = answers.filter(({ status }) => status !== 200);
+  // The bucket fills a little while they arrive.
+  assert.ok(limited.length >= 6 && limited.length <= 7, `${limited.length}`);
+  for (const { status, body, headers } of limited) {
+    assert.deepEqual([status, body.error.code], [429, 'rate_limited']);
+    assert.deepEqual(body.error.details, { retryAfterSeconds: 1 });
+    assert.equal(headers.get('retry-after'), '1');
+  }
+  assert.equal((await calm.get('/principals')).status, 200);
+  await wait(1000);
+  assert.equal((await busy.get('/principals')).status, 200);
+});
+
+test('the rate is asked before the content of a request is looked at', async () => {
+  const busy = await baton.actor();
+  const answers = await Promise.all(Array.from({ length: 12 }, () => busy.get('/principals?zebra=1')));
+  const statuses = new Set(answers.map(({ status }) => status));
+  assert.deepEqual(statuses, new Set([400, 429]));
+});

@@ -1,0 +1,70 @@
+import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { PermissionList } from '../granting.ts';
+import { endpoint } from '../../service/service.ts';
+import { delegationCreated, delegationRevoked } from './delegations.events.ts';
+import { createDelegation, readDelegations, revokeDelegation } from './delegations.ts';
+
+/** Lets an agent act for a human; the permissions are recorded (core, section 4.1). */
+export const Delegation = z.strictObject({
+  id: Uuid,
+  tenantId: Uuid,
+  humanPrincipalId: Uuid,
+  agentPrincipalId: Uuid,
+  permissions: z.array(z.string()),
+  startsAt: Timestamp,
+  expiresAt: Timestamp.nullable(),
+  revokedAt: Timestamp.nullable(),
+  createdAt: Timestamp,
+});
+export type Delegation = z.infer<typeof Delegation>;
+
+export const DelegationRequest = z.strictObject({
+  humanPrincipalId: Uuid,
+  agentPrincipalId: Uuid,
+  permissions: PermissionList.default([]),
+  startsAt: InstantInput.nullish(),
+  expiresAt: InstantInput.nullish(),
+});
+
+export const delegationsApi = [
+  endpoint({
+    method: 'POST',
+    path: '/delegations',
+    summary: 'Let an agent act for a human.',
+    permission: 'delegations.manage',
+    body: DelegationRequest,
+    returns: { 201: Delegation },
+    errors: ['not_found', 'invalid_delegation', 'invalid_permissions'],
+    emits: [delegationCreated],
+    example: {
+      humanPrincipalId: '0190b2c4-0000-7000-8000-000000000001',
+      agentPrincipalId: '0190b2c4-0000-7000-8000-000000000002',
+      permissions: ['tasks.claim'],
+      expiresAt: '2099-12-31T00:00:00Z',
+    },
+    handle: ({ body }, context) => createDelegation(context, body),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/delegations',
+    summary: 'List delegations, newest first.',
+    permission: 'delegations.manage',
+    paging: true,
+    returns: { 200: z.strictObject({ items: z.array(Delegation), nextCursor: z.string().nullable() }) },
+    errors: ['invalid_cursor'],
+    handle: ({ page }, context) => readDelegations(context, page),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/delegations/{id}:revoke',
+    summary: 'Revoke a delegation.',
+    description: 'Its sessions end at their next touch. Revoking a revoked one changes nothing.',
+    permission: 'delegations.manage',
+    params: { id: Uuid },
+    returns: { 200: Delegation },
+    errors: ['not_found'],
+    emits: [delegationRevoked],
+    handle: (input, context) => revokeDelegation(context, input.params.id),
+  }),
+];

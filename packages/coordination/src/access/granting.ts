@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { holds, humanOnlyPermissions, type Permission, permissionNames } from '../service/permissions.ts';
+import { fail } from '../service/service.ts';
+
+const known: ReadonlySet<string> = new Set(permissionNames);
+
+/** Permissions named in a request; whether they exist is judged later, and answered with 422. */
+export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
+
+/**
+ * Reads permissions named in a request: each once, in alphabetical order.
+ * @throws Refusal `invalid_permissions` that names the unknown ones
+ */
+export function parsePermissions(names: readonly string[]): Permission[] {
+  const unknown = [...new Set(names.filter((name) => !known.has(name)))];
+  if (unknown.length > 0) fail('invalid_permissions', { unknown });
+  return [...new Set(names as readonly Permission[])].sort();
+}
+
+/**
+ * Nobody grants what they lack: judged by what the caller's credential leaves them now.
+ * @throws Refusal `permission_escalation` that names what is missing
+ */
+export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {
+  const missing = granted.filter((name) => !holds(held, name as Permission));
+  if (missing.length > 0) fail('permission_escalation', { missing });
+}
+
+/**
+ * Keeps `admin` and `approvals.decide` from agents and services.
+ * @throws Refusal `permissions_not_allowed_for_kind`
+ */
+export function refuseForKind(kind: 'human' | 'agent' | 'service', granted: readonly Permission[]): void {
+  const forbidden = kind === 'human' ? [] : granted.filter((name) => humanOnlyPermissions.includes(name));
+  if (forbidden.length > 0) fail('permissions_not_allowed_for_kind', { kind, forbidden });
+}

@@ -1,0 +1,35 @@
+import { emit } from '../../ledger/journal/journal.ts';
+import { CommandRefused, type OperatorTools } from '../../service/operator-command.ts';
+import { lockBinding, tenantOfBinding, updateBindingStatus } from './binding-state.sql.ts';
+import type { IamBinding } from './iam-binding.ts';
+import { iamBindingUpdated } from './iam-bindings.events.ts';
+import { boundIdentityOf, forgetIdentity } from './iam-bindings.ts';
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Closes a login for a while, or opens it again: the operator's own state of a binding, which the API can't set (core,
+ * section 24). A revoked binding is opened by binding the identity again.
+ * @returns whether anything changed
+ * @throws CommandRefused `not_found`, `binding_revoked`
+ */
+export async function setBindingState(
+  { pool, command }: OperatorTools,
+  bindingId: string,
+  state: 'active' | 'disabled',
+): Promise<boolean> {
+  const found = uuidForm.test(bindingId) ? await pool.row(tenantOfBinding(bindingId)) : undefined;
+  if (found === undefined) throw new CommandRefused('not_found', 'there is no such binding.');
+  return command('binding', found.tenant_id, async (context) => {
+    const binding = await context.db.row(lockBinding(context.tenantId, bindingId));
+    const status: IamBinding['status'] | undefined = binding?.status;
+    if (status === 'revoked') throw new CommandRefused('binding_revoked', 'bind the identity again instead.');
+    if (status === state) return false;
+    const row = await context.db.row(updateBindingStatus(context.tenantId, bindingId, state));
+    if (row === undefined) throw new Error('a locked binding is gone');
+    const traced = { ...context, requestId: `binding:${bindingId}` };
+    emit(traced, iamBindingUpdated, { entityId: row.id }, boundIdentityOf(row));
+    forgetIdentity(context, row);
+    return true;
+  });
+}

@@ -1,0 +1,76 @@
+import { reply } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { PermissionList } from '../granting.ts';
+import { endpoint } from '../../service/service.ts';
+import { IamBinding } from './iam-binding.ts';
+import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
+import { bindIdentity, readBindings, revokeBinding } from './iam-bindings.ts';
+
+export const IamBindingRequest = z.strictObject({
+  issuer: z.string().min(1).max(2000),
+  iamTenantId: Uuid,
+  iamPrincipalId: Uuid,
+  permissions: PermissionList.min(1),
+});
+
+const params = { id: Uuid };
+
+export const iamBindingsApi = [
+  endpoint({
+    method: 'GET',
+    path: '/principals/{id}/iam-bindings',
+    summary: 'List the identities bound to a principal, newest first, revoked ones too.',
+    permission: 'principals.read',
+    params,
+    returns: { 200: z.strictObject({ items: z.array(IamBinding), nextCursor: z.null() }) },
+    errors: ['not_found'],
+    handle: async (input, context) => ({
+      items: await readBindings(context, input.params.id),
+      nextCursor: null,
+    }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/principals/{id}/iam-bindings',
+    summary: 'Bind an identity to a principal.',
+    description:
+      'An identity that the tenant has bound is re-pointed: permissions replaced, admitted again. 201 when it is new, else 200.',
+    permission: 'principals.write',
+    params,
+    body: IamBindingRequest,
+    returns: { 200: IamBinding, 201: IamBinding },
+    errors: [
+      'iam_issuer_untrusted',
+      'not_found',
+      'principal_not_active',
+      'invalid_permissions',
+      'permission_escalation',
+      'permissions_not_allowed_for_kind',
+      'iam_identity_bound_elsewhere',
+    ],
+    emits: [iamBindingCreated, iamBindingUpdated],
+    example: {
+      issuer: 'https://baton.example/iam',
+      iamTenantId: '0190b2c4-0000-7000-8000-000000000001',
+      iamPrincipalId: '0190b2c4-0000-7000-8000-000000000002',
+      permissions: ['tasks.read', 'tasks.claim', 'sessions.open'],
+    },
+    async handle(input, context) {
+      const { binding, isNew } = await bindIdentity(context, input.params.id, input.body);
+      return reply(isNew ? 201 : 200, binding);
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/iam-bindings/{id}:revoke',
+    summary: 'Close the login of an identity.',
+    description: 'Revoking a revoked one changes nothing; binding the identity again admits it again.',
+    permission: 'principals.write',
+    params,
+    returns: { 200: IamBinding },
+    errors: ['not_found'],
+    emits: [iamBindingRevoked],
+    handle: (input, context) => revokeBinding(context, input.params.id),
+  }),
+];

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import {
+  type Actor,
+  type Answer,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
+
+let baton: TestCoordination;
+let humanAdmin: Actor;
+before(async () => {
+  baton = await startCoordination();
+  humanAdmin = baton.admin;
+});
+after(() => baton.close());
+
+function refused(answer: Answer, status: number, code: string, details?: object): void {
+  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], JSON.stringify(answer.body));
+  if (details !== undefined) assert.deepEqual(answer.body.error.details, details);
+}
+
+async function principal(kind = 'agent', status = 'active'): Promise<string> {
+  const { body } = await humanAdmin.post('/principals', { kind, displayName: kind, status });
+  return body.id;
+}
+
+function identity() {
+  return { issuer: baton.issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() };
+}
+
+const bind = (principalId: string, body: object, actor = humanAdmin) =>
+  actor.post(`/principals/${principalId}/iam-bindings`, body);
+
+async function enter(who: { iamTenantId: string; iamPrincipalId: string }): Promise<number> {
+  const token = await baton.issuer.sign({
+    sub: who.iamPrincipalId,
+    tenant_id: who.iamTenantId,
+    scope: 'control-plane:read control-plane:write',
+  });
+  return (await baton.request('GET', '/api/v1/principals', { token })).status;
+}
+
+function eventsOf(entityId: string) {
+  return baton.pool.rows<{ type: string; payload: unknown }>(sql`
+    select type, payload from events where entity_id = ${entityId} order by position, sequence`);
+}
+
+test('an identity is bound with 201, and bound again with 200: permissions replaced', async () => {
+  const id = await principal();
+  const who = identity();
+  assert.equal(await enter(who), 401);
+  const first = await bind(id, { ...who, permissions: ['tasks.read', 'principals.read', 'tasks.read'] });
+  assert.equal(first.status, 201);
+  assert.deepEqual(first.body.permissions, ['principals.read', 'tasks.read']);
+  assert.deepEqual([first.body.status, first.body.revokedAt, first.body.lastUsedAt], ['active', null, null]);
+  // The denial of a moment ago is not remembered.
+  assert.equal(await enter(who), 200);
+
+  const moved = { ...who, iamTenantId: newId() };
+  const second = await bind(id, { ...moved, permissions: ['tasks.read'] });
+  assert.deepEqual([second.status, second.body.id], [200, first.body.id]);
+  assert.deepEqual([second.body.permissions, second.body.iamTenantId], [['tasks.read'], moved.iamTenantId]);
+  assert.equal(await enter(who), 401);
+  assert.equal(await enter(moved), 403);
+
+  const { issuer, iamPrincipalId } = who;
+  assert.deepEqual(await eventsOf(first.body.id), [
+    {
+      type: 'iam_binding.created',
+      payload: {
+        principalId: id,
+        issuer,
+        iamPrincipalId,
+        iamTenantId: who.iamTenantId,
+        permissions: ['principals.read', 'tasks.read'],
+      },
+    },
+    {
+      type: 'iam_binding.updated',
+      payload: {
+        principalId: id,
+        issuer,
+        iamPrincipalId,
+        iamTenantId: moved.iamTenantId,
+        permissions: ['tasks.read'],
+      },
+    },
+  ]);
+});
+
+test('a revoked identity is shut out at once, and re-admitted by binding it again', async () => {
+  const id = await principal();
+  const who = identity();
+  const { body: made } = await bind(id, { ...who, permissions: ['principals.read'] });
+  assert.equal(await enter(who), 200);
+  const revoked = await humanAdmin.post(`/iam-bindings/${made.id}:revoke`);
+  assert.deepEqual([revoked.status, revoked.body.status], [200, 'revoked']);
+  assert.notEqual(revoked.body.revokedAt, null);
+  assert.equal(await enter(who), 401);
+  const again = await humanAdmin.post(`/iam-bindings/${made.id}:revoke`, {});
+  assert.deepEqual([again.status, again.body], [200, revoked.body]);
+  assert.deepEqual((await eventsOf(made.id)).slice(1), [
+    {
+      type: 'iam_binding.revoked',
+      payload: { principalId: id, issuer: who.issuer, iamPrincipalId: who.iamPrincipalId },
+    },
+  ]);
+  const back = await bind(id, { ...who, permissions: ['principals.read'] });
+  assert.deepEqual([back.status, back.body.status, back.body.revokedAt], [200, 'active', null]);
+  assert.equal(await enter(who), 200);
+  refused(await humanAdmin.post(`/iam-bindings/${newId()}:revoke`), 404, 'not_found');
+  refused(await baton.otherAdmin.post(`/iam-bindings/${made.id}:revoke`), 404, 'not_found');
+});
+
+test('it refuses in the order of the contract', async () => {
+  const paused = await principal('agent', 'paused');
+  const agent = await principal();
+  const who = identity();
+  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
+  const body = { ...who, permissions: ['zebra'] };
+  refused(await bind(newId(), { ...body, issuer: 'https://else.example' }), 422, 'iam_issuer_untrusted');
+  refused(await bind(newId(), body), 404, 'not_found');
+  refused(await bind(baton.otherAdmin.principalId, body), 404, 'not_found');
+  refused(await bind(paused, body), 422, 'principal_not_active');
+  refused(await bind(agent, body, writer), 422, 'invalid_permissions', { unknown: ['zebra'] });
+  refused(
+    await bind(agent, { ...who, permissions: ['admin', 'tasks.read'] }, writer),
+    403,
+    'permission_escalation',
+    { missing: ['admin'] },
+  );
+  refused(
+    await bind(agent, { ...who, permissions: ['admin', 'approvals.decide', 'tasks.read'] }),
+    422,
+    'permissions_not_allowed_for_kind',
+    { kind: 'agent', forbidden: ['admin', 'approvals.decide'] },
+  );
+  refused(await bind(agent, { ...who, permissions: [] }), 400, 'invalid_request');
+});
+
+test('an identity of another tenant is bound elsewhere', async () => {
+  const elsewhere = { issuer: baton.issuer.issuer, iamTenantId: newId() };
+  const answer = await bind(await principal(), {
+    ...elsewhere,
+    iamPrincipalId: baton.otherAdmin.iamPrincipalId,
+    permissions: ['tasks.read'],
+  });
+  refused(answer, 409, 'iam_identity_bound_elsewhere');
+});
+
+test('only an administrator moves an identity from one principal to another', async () => {
+  const [from, to] = [await principal(), await principal()];
+  const who = identity();
+  const { body: made } = await bind(from, { ...who, permissions: ['tasks.read'] });
+  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
+  refused(await bind(to, { ...who, permissions: ['tasks.read'] }, writer), 403, 'permission_escalation', {
+    missing: ['admin'],
+  });
+  const moved = await bind(to, { ...who, permissions: ['principals.read'] });
+  assert.deepEqual([moved.status, moved.body.id, moved.body.principalId], [200, made.id, to]);
+  const [, event] = await eventsOf(made.id);
+  assert.equal((event?.payload as { previousPrincipalId: string }).previousPrincipalId, from);
+  const { body } = await humanAdmin.get(`/principals/${from}/iam-bindings`);
+  assert.deepEqual(body, { items: [], nextCursor: null });
+});
+
+test('GET lists the bindings of a principal newest first, revoked ones too, whole', async () => {
+  const id = await principal();
+  const made: string[] = [];
+  for (let n = 0; n < 3; n += 1)
+    made.push((await bind(id, { ...identity(), permissions: ['tasks.read'] })).body.id);
+  await humanAdmin.post(`/iam-bindings/${made[1]}:revoke`);
+  const { status, body } = await humanAdmin.get(`/principals/${id}/iam-bindings`);
+  assert.deepEqual([status, body.nextCursor], [200, null]);
+  assert.deepEqual(
+    body.items.map((item: { id: string; status: string }) => [item.id, item.status]),
+    [
+      [made[2], 'active'],
+      [made[1], 'revoked'],
+      [made[0], 'active'],
+    ],
+  );
+  refused(await humanAdmin.get(`/principals/${newId()}/iam-bindings`), 404, 'not_found');
+  refused(await baton.otherAdmin.get(`/principals/${id}/iam-bindings`), 404, 'not_found');
+});

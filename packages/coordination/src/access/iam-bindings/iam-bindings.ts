@@ -1,0 +1,142 @@
+import { newId } from '@baton/kernel/ids';
+import type { z } from 'zod';
+import { lockPrincipal } from '../authn/principal-lock.ts';
+import type { Context } from '../../service/context.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Permission } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import { type IamBinding, iamBindingOf, type IamBindingRow, type Identity } from './iam-binding.ts';
+import type { IamBindingRequest } from './iam-bindings.api.ts';
+import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
+import {
+  bindingById,
+  bindingsOf,
+  insertBinding,
+  lockBindingOf,
+  lockUnrevokedBindingsOf,
+  principalExists,
+  repointBinding,
+  revokeLiveBinding,
+} from './iam-bindings.sql.ts';
+
+/** A binding as it was written, and whether the identity was bound for the first time. */
+export interface BoundIdentity {
+  readonly binding: IamBinding;
+  readonly isNew: boolean;
+}
+
+type Grant = Identity & { principalId: string; permissions: readonly Permission[] };
+
+/**
+ * Binds an identity to a principal, or re-points the tenant's binding of it: permissions replaced, admitted again
+ * (core, section 4.2).
+ * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
+ * `permission_escalation`, `permissions_not_allowed_for_kind`, `iam_identity_bound_elsewhere`
+ */
+export async function bindIdentity(
+  context: Context,
+  principalId: string,
+  { permissions: names, ...identity }: z.output<typeof IamBindingRequest>,
+): Promise<BoundIdentity> {
+  const trusted = context.settings.CP_IAM_ISSUER;
+  if (trusted !== '' && identity.issuer !== trusted) fail('iam_issuer_untrusted');
+  const principal = await lockPrincipal(context, principalId);
+  if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
+  const permissions = parsePermissions(names);
+  refuseEscalation(context.caller.permissions, permissions);
+  refuseForKind(principal.kind, permissions);
+
+  const grant: Grant = { ...identity, principalId, permissions };
+  const known = await context.db.row(lockBindingOf(context.tenantId, identity));
+  if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
+  const binding = await bindNewIdentity(context, grant);
+  if (binding !== undefined) return { binding, isNew: true };
+  // Somebody bound it in between: in this tenant, or it was another tenant's all along.
+  const rival = await context.db.row(lockBindingOf(context.tenantId, identity));
+  if (rival?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
+  return { binding: await repoint(context, rival, grant), isNew: false };
+}
+
+/** Taking an identity from another principal is an administrator's right: it may enter as somebody else then. */
+async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
+  const moves = known.principal_id !== grant.principalId;
+  if (moves) refuseEscalation(context.caller.permissions, ['admin']);
+  const { db, tenantId } = context;
+  const row = await db.row(repointBinding({ ...grant, id: known.id, tenantId }));
+  if (row === undefined) throw new Error('a locked binding is gone');
+  const previous = moves ? { previousPrincipalId: known.principal_id } : {};
+  emit(context, iamBindingUpdated, { entityId: row.id }, { ...boundIdentityOf(row), ...previous });
+  forgetIdentity(context, row);
+  return iamBindingOf(row);
+}
+
+/**
+ * Binds an identity that no tenant has bound; what may be granted was checked before.
+ * @returns undefined when it is bound already
+ */
+export async function bindNewIdentity(
+  context: Context,
+  grant: Grant & { id?: string },
+): Promise<IamBinding | undefined> {
+  const { db, tenantId } = context;
+  const row = await db.row(insertBinding({ id: newId(), ...grant, tenantId }));
+  if (row === undefined) return undefined;
+  emit(context, iamBindingCreated, { entityId: row.id }, boundIdentityOf(row));
+  forgetIdentity(context, row);
+  return iamBindingOf(row);
+}
+
+/** @throws Refusal `not_found` */
+export async function readBindings({ db, tenantId }: Context, principalId: string): Promise<IamBinding[]> {
+  const rows = await db.rows(bindingsOf(tenantId, principalId));
+  if (rows.length === 0 && (await db.row(principalExists(tenantId, principalId))) === undefined)
+    fail('not_found', { principalId });
+  return rows.map(iamBindingOf);
+}
+
+/**
+ * Closes the login of an identity; repeated, it changes nothing.
+ * @throws Refusal `not_found`
+ */
+export async function revokeBinding(context: Context, bindingId: string): Promise<IamBinding> {
+  const { db, tenantId } = context;
+  const revoked = await db.row(revokeLiveBinding(tenantId, bindingId));
+  if (revoked === undefined)
+    return iamBindingOf((await db.row(bindingById(tenantId, bindingId))) ?? fail('not_found', { bindingId }));
+  const { principal_id: principalId, issuer, iam_principal_id: iamPrincipalId } = revoked;
+  emit(context, iamBindingRevoked, { entityId: bindingId }, { principalId, issuer, iamPrincipalId });
+  forgetIdentity(context, revoked);
+  return iamBindingOf(revoked);
+}
+
+/** Revokes every binding of a principal that isn't yet; returns how many. */
+export async function revokeBindingsOf(context: Context, principalId: string): Promise<number> {
+  const live = await context.db.rows(lockUnrevokedBindingsOf(context.tenantId, principalId));
+  for (const { id } of live) await revokeBinding(context, id);
+  return live.length;
+}
+
+/** Every binding of a principal, for whoever judges them all. */
+export async function bindingRowsOf({ db, tenantId }: Context, principalId: string) {
+  return db.rows(bindingsOf(tenantId, principalId));
+}
+
+/** After the commit no process remembers what the identity was allowed before. */
+export function forgetIdentity(
+  context: Context,
+  { issuer, iam_principal_id: iamPrincipalId }: Pick<IamBindingRow, 'issuer' | 'iam_principal_id'>,
+): void {
+  context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
+}
+
+/** What the events of a binding say about it. */
+export function boundIdentityOf(row: IamBindingRow) {
+  return {
+    principalId: row.principal_id,
+    issuer: row.issuer,
+    iamTenantId: row.iam_tenant_id,
+    iamPrincipalId: row.iam_principal_id,
+    permissions: row.permissions,
+  };
+}

@@ -1,0 +1,137 @@
+import { eventText } from '@baton/kernel/documents';
+import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
+import { releaseClaims } from '../../leases/release.ts';
+import type { Context } from '../../service/context.ts';
+import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
+import { refuseEscalation } from '../granting.ts';
+import { bindingRowsOf, forgetIdentity, revokeBindingsOf } from '../iam-bindings/iam-bindings.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { failRunsOfClaims } from '../../leases/run-ending.ts';
+import { fail } from '../../service/service.ts';
+import { closeSession } from '../../leases/session-ending.ts';
+import { type Principal, principalOf, type PrincipalRow } from './principal.ts';
+import { principalDisabled, principalEnabled } from './principals.events.ts';
+import {
+  activeClaimsOf,
+  lockAlone,
+  lockOpenSessionsOf,
+  principalById,
+  updateStatus,
+} from './principals.sql.ts';
+
+const reasonOfEffects = 'principal_disabled';
+
+/**
+ * Disables a principal and ends everything it has, in the order of core section 4.3; repeated, it changes nothing.
+ * Its keys stay, but don't enter.
+ * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
+ */
+export async function disablePrincipal(
+  context: Context,
+  principalId: string,
+  reason: string | undefined,
+): Promise<Principal> {
+  const { db, tenantId } = context;
+  // The caller's own row is locked for this command already, and is never the one to be disabled: asking for more of
+  // it would only wait for the caller's other commands.
+  const lock = principalId === context.caller.principalId ? principalById : lockAlone;
+  const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
+  if (before.status === 'disabled') return principalOf(before);
+  await requireMayDisable(context, before);
+
+  const row = (await db.row(updateStatus(tenantId, principalId, 'disabled'))) as PrincipalRow;
+  const revokedBindings = await revokeBindingsOf(context, principalId);
+  const revokedDelegations = await revokeAllDelegationsOf(context, principalId, reasonOfEffects);
+  const ended = await endWorkOf(context, principalId);
+  emit(
+    context,
+    principalDisabled,
+    { entityId: principalId },
+    {
+      kind: before.kind,
+      previousStatus: before.status,
+      reason: reason === undefined ? null : eventText(reason),
+      revokedBindings,
+      revokedDelegations,
+      ...ended,
+      withdrawnInvocations: 0,
+    },
+  );
+  return principalOf(row);
+}
+
+/**
+ * What stands against a disable, also for whoever only asks (`POST /authz:check`).
+ * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
+ */
+export async function requireMayDisable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
+  if (kind === 'service') fail('principal_kind_not_disableable', { kind });
+  if (id === context.caller.principalId) fail('cannot_disable_self');
+  const bindings = await bindingRowsOf(context, id);
+  const live = [
+    ...bindings.filter(({ status }) => status === 'active').map(({ permissions }) => permissions),
+    ...(await livePermissionsOfKeys(context, id)),
+  ];
+  // Only an administrator stops an administrator.
+  refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
+}
+
+/** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
+async function endWorkOf(context: Context, principalId: string) {
+  const { db, tenantId } = context;
+  const sessionIds = (await db.rows(lockOpenSessionsOf(tenantId, principalId))).map(({ id }) => id);
+  const claimIds = (await db.rows(activeClaimsOf(tenantId, principalId, sessionIds))).map(({ id }) => id);
+  let releasedClaims = 0;
+  for (const sessionId of sessionIds)
+    releasedClaims += (await closeSession(context, sessionId, reasonOfEffects))?.releasedClaims ?? 0;
+  const release = { reason: reasonOfEffects, taskStatusMove: true };
+  releasedClaims += (await releaseClaims(context, { holderId: principalId }, release)).length;
+  const failedRuns = await failRunsOfClaims(context, claimIds, reasonOfEffects);
+  return { closedSessions: sessionIds.length, releasedClaims, failedRuns };
+}
+
+/** A principal that was enabled, and how many keys of its own enter again. */
+export type EnabledPrincipal = Principal & { liveApiKeys: number };
+
+/**
+ * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live keys enter.
+ * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`
+ */
+export async function enablePrincipal(
+  context: Context,
+  principalId: string,
+  reason: string | undefined,
+): Promise<EnabledPrincipal> {
+  const { db, tenantId } = context;
+  const lock = principalId === context.caller.principalId ? principalById : lockAlone;
+  const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
+  const liveApiKeys = (await livePermissionsOfKeys(context, principalId)).length;
+  if (before.status === 'active') return { ...principalOf(before), liveApiKeys };
+  await requireMayEnable(context, before);
+
+  const row = (await db.row(updateStatus(tenantId, principalId, 'active'))) as PrincipalRow;
+  for (const binding of await bindingRowsOf(context, principalId)) forgetIdentity(context, binding);
+  const { kind, status: previousStatus } = before;
+  const why = reason === undefined ? null : eventText(reason);
+  emit(
+    context,
+    principalEnabled,
+    { entityId: principalId },
+    { kind, previousStatus, reason: why, liveApiKeys },
+  );
+  return { ...principalOf(row), liveApiKeys };
+}
+
+/**
+ * What stands against an enable: nobody gives back more than they hold themselves.
+ * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`
+ */
+export async function requireMayEnable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
+  if (kind === 'service') fail('principal_kind_not_enableable', { kind });
+  const bindings = await bindingRowsOf(context, id);
+  const given = [
+    ...bindings.filter(({ status }) => status !== 'revoked').map(({ permissions }) => permissions),
+    ...(await livePermissionsOfKeys(context, id)),
+  ];
+  refuseEscalation(context.caller.permissions, [...new Set(given.flat())].sort());
+}

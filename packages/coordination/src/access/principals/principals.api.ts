@@ -1,0 +1,154 @@
+import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { delegationRevoked } from '../delegations/delegations.events.ts';
+import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
+import { endpoint } from '../../service/service.ts';
+import { disablePrincipal, enablePrincipal } from './disabling.ts';
+import { Principal } from './principal.ts';
+import {
+  principalCreated,
+  principalDisabled,
+  principalEnabled,
+  principalUpdated,
+} from './principals.events.ts';
+import {
+  changePrincipal,
+  createPrincipal,
+  getPrincipal,
+  readPrincipals,
+  refuseNullFields,
+} from './principals.ts';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+
+const displayName = z.string().min(1).max(200);
+
+export const PrincipalRequest = z.strictObject({
+  kind: z.string(),
+  displayName,
+  status: z.string().default('active'),
+  metadata: FreeObject.default({}),
+});
+
+const profileText = (charactersMax: number) => z.string().max(charactersMax).nullable().default(null);
+
+/** What is left out of the profile is emptied: it is replaced as a whole. */
+export const PrincipalChange = z.strictObject({
+  displayName: displayName.nullable().optional(),
+  profile: z
+    .strictObject({
+      jobTitle: profileText(200),
+      email: profileText(320),
+      phone: profileText(50),
+      note: profileText(2000),
+    })
+    .nullable()
+    .optional(),
+  metadata: FreeObject.nullable().optional(),
+});
+
+const Reason = z.strictObject({ reason: z.string().max(500).optional() });
+const params = { id: Uuid };
+
+export const principalsApi = [
+  endpoint({
+    method: 'POST',
+    path: '/principals',
+    summary: 'Make a principal.',
+    description: 'It enters once an identity is bound to it, or with a key of its own.',
+    permission: 'principals.write',
+    body: PrincipalRequest,
+    returns: { 201: Principal },
+    errors: [
+      'invalid_kind',
+      'invalid_status',
+      'invalid_display_name',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+    ],
+    emits: [principalCreated],
+    example: { kind: 'agent', displayName: 'Reviewer', metadata: { team: 'core' } },
+    handle: ({ body }, context) => createPrincipal(context, body),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/principals',
+    summary: 'List principals, newest first.',
+    permission: 'principals.read',
+    query: { kind: z.string().optional() },
+    paging: true,
+    returns: { 200: z.strictObject({ items: z.array(Principal), nextCursor: z.string().nullable() }) },
+    errors: ['invalid_kind', 'invalid_cursor'],
+    handle: ({ query, page }, context) => readPrincipals(context, query.kind, page),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/principals/{id}',
+    summary: 'Read a principal.',
+    permission: 'principals.read',
+    params,
+    returns: { 200: Principal },
+    etag: 'principal',
+    errors: ['not_found'],
+    handle: (input, context) => getPrincipal(context, input.params.id),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/principals/{id}',
+    summary: 'Change what is known about a principal.',
+    description: 'The profile is replaced as a whole. Values that are stored already change nothing.',
+    permission: 'principals.write',
+    permissionFirst: true,
+    ifMatch: 'principal',
+    etag: 'principal',
+    params,
+    body: PrincipalChange,
+    returns: { 200: Principal },
+    errors: [
+      'invalid_field',
+      'not_found',
+      'version_conflict',
+      'empty_update',
+      'invalid_display_name',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+    ],
+    emits: [principalUpdated],
+    example: { displayName: 'Ada', profile: { jobTitle: 'Engineer', email: 'ada@example.com' } },
+    precheck: ({ body }) => refuseNullFields(body),
+    handle: (input, context) => changePrincipal(context, input.params.id, input.ifMatch, input.body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/principals/{id}:disable',
+    summary: 'Disable a principal and end everything it has.',
+    description:
+      'Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled one changes nothing.',
+    permission: 'principals.write',
+    params,
+    body: Reason,
+    bodyOptional: true,
+    returns: { 200: Principal },
+    errors: ['not_found', 'principal_kind_not_disableable', 'cannot_disable_self', 'permission_escalation'],
+    emits: [iamBindingRevoked, delegationRevoked, claimReleased, sessionClosed, runFailed, principalDisabled],
+    example: { reason: 'left the company' },
+    handle: (input, context) => disablePrincipal(context, input.params.id, input.body.reason),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/principals/{id}:enable',
+    summary: 'Let a principal act again.',
+    description:
+      'Only the status comes back; `liveApiKeys` says how many keys enter again with it. Enabling an active one changes nothing.',
+    permission: 'principals.write',
+    params,
+    body: Reason,
+    bodyOptional: true,
+    returns: { 200: Principal.extend({ liveApiKeys: z.int() }) },
+    errors: ['not_found', 'principal_kind_not_enableable', 'permission_escalation'],
+    emits: [principalEnabled],
+    example: { reason: 'back again' },
+    handle: (input, context) => enablePrincipal(context, input.params.id, input.body.reason),
+  }),
+];

@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from 'node:util';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
+import { newId } from '@baton/kernel/ids';
+import { cutPage, type Page } from '@baton/kernel/paging';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { z } from 'zod';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import {
+  type Principal,
+  principalKinds,
+  principalOf,
+  type PrincipalRow,
+  principalStatuses,
+} from './principal.ts';
+import type { PrincipalChange, PrincipalRequest } from './principals.api.ts';
+import { principalCreated, principalUpdated } from './principals.events.ts';
+import {
+  insertPrincipal,
+  listPrincipals,
+  lockForChange,
+  principalById,
+  principalsNewestFirst,
+  type PrincipalValues,
+  updatePrincipal,
+} from './principals.sql.ts';
+
+/**
+ * Makes a principal (core, section 4.2). It can do nothing until an identity is bound to it or it has a key.
+ * @throws Refusal `invalid_kind`, `invalid_status`, `invalid_display_name`, `payload_too_large`, `payload_too_deep`,
+ * `secret_material_rejected`
+ */
+export async function createPrincipal(
+  context: Context,
+  request: z.output<typeof PrincipalRequest>,
+): Promise<Principal> {
+  const kind = requireKind(request.kind);
+  const status = principalStatuses.find((known) => known === request.status);
+  if (status === undefined) return fail('invalid_status', { allowed: principalStatuses });
+  const displayName = requireDisplayName(request.displayName);
+  requireMetadata(request.metadata);
+  const { db, tenantId } = context;
+  const values = { id: newId(), tenantId, kind, displayName, status, metadata: request.metadata };
+  const row = await db.row(insertPrincipal(values));
+  if (row === undefined) throw new Error('a new principal was not stored');
+  emit(context, principalCreated, { entityId: row.id }, { kind, displayName });
+  return principalOf(row);
+}
+
+/** @throws Refusal `invalid_kind`, `invalid_cursor` */
+export async function readPrincipals({ db, tenantId }: Context, kind: string | undefined, page: Page) {
+  const known = kind === undefined ? undefined : requireKind(kind);
+  const found = await db.rows(listPrincipals(tenantId, known, page));
+  const { rows, nextCursor } = cutPage(found, page, principalsNewestFirst, (row) => [row.created_at, row.id]);
+  return { items: rows.map(principalOf), nextCursor };
+}
+
+/** @throws Refusal `not_found` */
+export async function getPrincipal(context: Context, principalId: string): Promise<Principal> {
+  return principalOf(await findPrincipalRow(context, principalId));
+}
+
+/** @throws Refusal `not_found` */
+export async function findPrincipalRow(
+  { db, tenantId }: Context,
+  principalId: string,
+): Promise<PrincipalRow> {
+  return (await db.row(principalById(tenantId, principalId))) ?? fail('not_found', { principalId });
+}
+
+/** @throws Refusal `invalid_field` for a null: none of the fields can be cleared */
+export function refuseNullFields(change: z.output<typeof PrincipalChange>): void {
+  const field = Object.entries(change).find(([, value]) => value === null)?.[0];
+  if (field !== undefined) fail('invalid_field', { field });
+}
+
+/**
+ * Changes what is known about a principal; values that are stored already change nothing.
+ * @throws Refusal `not_found`, `version_conflict`, `empty_update`, `invalid_display_name`, `payload_too_large`,
+ * `payload_too_deep`, `secret_material_rejected`
+ */
+export async function changePrincipal(
+  context: Context,
+  principalId: string,
+  ifMatch: number,
+  change: z.output<typeof PrincipalChange>,
+): Promise<Principal> {
+  const { db, tenantId } = context;
+  const before = (await db.row(lockForChange(tenantId, principalId))) ?? fail('not_found', { principalId });
+  requireVersion(before, ifMatch);
+  if (Object.keys(change).length === 0) fail('empty_update');
+  const current = principalOf(before);
+  const after: PrincipalValues = {
+    displayName: change.displayName == null ? current.displayName : requireDisplayName(change.displayName),
+    profile: change.profile ?? current.profile,
+    metadata: change.metadata ?? current.metadata,
+  };
+  if (change.profile != null) refuseSecretsInProfile(change.profile);
+  if (change.metadata != null) requireMetadata(change.metadata);
+  const names = ['displayName', 'profile', 'metadata'] as const;
+  const changes = names.filter((name) => !isDeepStrictEqual(after[name], current[name]));
+  if (changes.length === 0) return current;
+  const row = await db.row(updatePrincipal(tenantId, principalId, after));
+  if (row === undefined) throw new Error('a locked principal is gone');
+  const payload = { principalId, version: row.version, changes };
+  emit(context, principalUpdated, { entityId: principalId }, payload);
+  return principalOf(row);
+}
+
+function requireVersion({ id, version }: PrincipalRow, expectedVersion: number): void {
+  if (version === expectedVersion) return;
+  const details = { principalId: id, entity: 'principal', id, expectedVersion, currentVersion: version };
+  fail('version_conflict', details);
+}
+
+function requireKind(kind: string): PrincipalRow['kind'] {
+  return principalKinds.find((known) => known === kind) ?? fail('invalid_kind', { allowed: principalKinds });
+}
+
+function requireDisplayName(text: string): string {
+  const displayName = text.trim();
+  return displayName === '' ? fail('invalid_display_name') : displayName;
+}
+
+function requireMetadata(metadata: JsonObject): void {
+  checkDocument(metadata, { field: 'metadata' });
+  refuseSecretKeys(metadata, 'metadata');
+}
+
+function refuseSecretsInProfile(profile: object): void {
+  for (const [name, text] of Object.entries(profile)) {
+    if (typeof text === 'string') refuseSecretText(text, `profile.${name}`);
+  }
+}

@@ -1,0 +1,139 @@
+import cors from '@fastify/cors';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { addDocs } from '@baton/kernel/docs-page';
+import { buildHttp, type RunningService } from '@baton/kernel/http';
+import { drainable } from '@baton/kernel/listen';
+import { createLog, type Logger } from '@baton/kernel/log';
+import { requestMetrics } from '@baton/kernel/metrics';
+import { readMigrations } from '@baton/kernel/migrate';
+import { answerUnreadable } from '@baton/kernel/unreadable';
+import { Registry } from 'prom-client';
+import { createAuthenticator } from '../access/authn/authenticate.ts';
+import { readCoordinationSettings, type Settings } from '../service/config.ts';
+import { createCounters } from '../service/counters.ts';
+import { describeApi } from './describe.ts';
+import { endpoints } from './endpoints.ts';
+import { createHealth } from './health/health.ts';
+import { enterEpoch } from '../ledger/epoch/epoch.ts';
+import { migrationsDirectory } from '../service/migrations.ts';
+import { coordinationRuntime, renderError } from './runtime.ts';
+import { createEventStream } from './stream/event-stream.ts';
+import { createNotifier } from './stream/notifier.ts';
+
+export interface CoordinationOptions {
+  /** The documented settings (CP_*). */
+  env: Readonly<Record<string, string | undefined>>;
+  /** The tests' own; by default a log to standard output. */
+  log?: Logger;
+}
+
+/** How long a stop waits for requests under way: longer than any statement may run. */
+const drainMsMax = 30_000;
+
+export function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
+  return createPool({
+    url: settings.CP_DATABASE_URL,
+    ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
+    connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
+    applicationName,
+    statementTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
+    lockTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
+    idleInTransactionTimeoutMs: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS * 1000,
+    onConnect: (db) => enterEpoch(db, log),
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+}
+
+/**
+ * Makes the coordination service; whoever owns the port passes requests to its handler.
+ * @throws Error with one sentence for settings that can't be used
+ */
+export async function createCoordination({ env, log: given }: CoordinationOptions): Promise<RunningService> {
+  const settings = readCoordinationSettings(env);
+  const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
+  const headRevision = (await readMigrations(migrationsDirectory)).length;
+  const registry = new Registry();
+  const pool = poolOf(settings, log, 'baton-coordination');
+  const authenticator = createAuthenticator(pool, settings, log);
+  const stream = createEventStream({ db: pool, settings, log, authenticator });
+  const bindingChanged = (issuer: string, iamPrincipalId: string) => {
+    authenticator.forget(issuer, iamPrincipalId);
+    stream.checkAgain(iamPrincipalId);
+  };
+  const notifier = createNotifier({
+    pool,
+    log,
+    listener: {
+      journalGrew: stream.wake,
+      bindingChanged,
+      missed() {
+        authenticator.forgetAll();
+        stream.checkAgain();
+        stream.wakeAll();
+      },
+    },
+  });
+  const app = buildHttp(
+    coordinationRuntime({
+      settings,
+      pool,
+      log,
+      metrics: requestMetrics(registry),
+      counters: createCounters(registry),
+      authenticator,
+      health: createHealth({ db: pool, registry, headRevision, log }),
+      wake(tenantId) {
+        stream.wake(tenantId);
+        notifier.announceJournal(tenantId);
+      },
+      publishBindingChange(issuer, iamPrincipalId) {
+        bindingChanged(issuer, iamPrincipalId);
+        notifier.announceBinding(issuer, iamPrincipalId);
+      },
+    }),
+    endpoints,
+  );
+  if (settings.CP_CORS_ORIGINS.length > 0) {
+    app.register(cors, corsOf(settings));
+    // Answers are written past the framework's reply, where the plugin has left its headers.
+    app.addHook('preHandler', (_request, reply, done) => {
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      done();
+    });
+  }
+  addDocs(app, 'Baton coordination', describeApi());
+  await app.ready();
+  const requests = drainable(app.routing);
+  return {
+    handler: requests.handler,
+    upgrade: stream.upgrade,
+    unreadable: answerUnreadable(renderError),
+    async close() {
+      await Promise.all([stream.close(), requests.drain(drainMsMax)]);
+      await app.close();
+      await notifier.close();
+      await pool.close();
+    },
+  };
+}
+
+/** Pages of the named origins may call; the credential is a header, so no cookie is ever involved. */
+function corsOf({ CP_CORS_ORIGINS: origins }: Settings) {
+  return {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'if-match',
+      'if-none-match',
+      'x-correlation-id',
+      'x-request-id',
+      'x-run-id',
+    ],
+    exposedHeaders: ['etag', 'idempotency-replayed', 'location', 'retry-after', 'x-request-id', 'x-run-id'],
+    maxAge: 600,
+  };
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { actionsOf } from './authz.ts';
+
+let baton: TestCoordination;
+let holder: Actor;
+let runId: string;
+before(async () => {
+  baton = await startCoordination();
+  holder = await baton.actor({ permissions: ['tasks.claim', 'sessions.open'] });
+  const { body: session } = await holder.post('/sessions', { clientName: 'test' });
+  const { body: task } = await baton.admin.post('/tasks', { title: 'work' });
+  const { body: claim } = await holder.post(`/tasks/${task.id}:claim`, { sessionId: session.id });
+  const { claimId, fencingToken } = claim;
+  runId = (await holder.post(`/tasks/${task.id}:start-run`, { claimId, fencingToken })).body.id;
+});
+after(() => baton.close());
+
+interface Asked {
+  action: string;
+  resourceType: string;
+  resourceId: string;
+}
+
+const ask = (actor: Actor, ...checks: Asked[]) => actor.post('/authz:check', { checks });
+
+/** The reason against one action: null when it is allowed. */
+async function reason(actor: Actor, action: string, resourceType: string, resourceId: string) {
+  const { status, body } = await ask(actor, { action, resourceType, resourceId });
+  assert.equal(status, 200, JSON.stringify(body));
+  const [{ allowed, reason: found, ...asked }] = body.results;
+  assert.deepEqual(asked, { action, resourceType, resourceId });
+  assert.equal(allowed, found === null);
+  return found === null ? null : { code: found.code, details: found.details };
+}
+
+test('a run is cancelled by its own principal with tasks.claim, or with claims.manage', async () => {
+  const stranger = await baton.actor({ permissions: ['tasks.claim'] });
+  const manager = await baton.actor({ permissions: ['claims.manage'] });
+  const reader = await baton.actor({ permissions: ['tasks.read'] });
+  for (const action of ['cancel', 'request-cancel']) {
+    assert.equal(await reason(holder, action, 'run', runId), null);
+    assert.equal(await reason(manager, action, 'run', runId.toUpperCase()), null);
+    assert.deepEqual(await reason(stranger, action, 'run', runId), {
+      code: 'permission_denied',
+      details: { required: ['claims.manage'] },
+    });
+    assert.deepEqual(await reason(reader, action, 'run', runId), {
+      code: 'permission_denied',
+      details: { required: ['tasks.claim', 'claims.manage'] },
+    });
+    assert.equal((await reason(manager, action, 'run', newId()))?.code, 'not_found');
+    assert.equal((await reason(baton.otherAdmin, action, 'run', runId))?.code, 'not_found');
+  }
+});
+
+test('the state of a run is not asked', async () => {
+  await baton.pool.run(sql`update runs set status = 'failed', finished_at = now() where id = ${runId}`);
+  assert.equal(await reason(holder, 'cancel', 'run', runId), null);
+});
+
+test('principals are judged as the calls themselves would, their state included', async () => {
+  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
+  const agent = await baton.actor({ permissions: ['tasks.read'] });
+  const service = await baton.actor({ kind: 'service' });
+  const why = (actor: Actor, action: string, id: string) => reason(actor, action, 'principal', id);
+  assert.equal(await why(writer, 'disable', agent.principalId), null);
+  assert.deepEqual(await why(agent, 'disable', agent.principalId), {
+    code: 'permission_denied',
+    details: { required: ['principals.write'] },
+  });
+  assert.equal((await why(writer, 'disable', newId()))?.code, 'not_found');
+  assert.equal((await why(writer, 'disable', baton.otherAdmin.principalId))?.code, 'not_found');
+  assert.equal((await why(writer, 'disable', writer.principalId))?.code, 'cannot_disable_self');
+  assert.equal((await why(writer, 'disable', service.principalId))?.code, 'principal_kind_not_disableable');
+  assert.deepEqual(await why(writer, 'disable', baton.admin.principalId), {
+    code: 'permission_escalation',
+    details: { missing: ['admin'] },
+  });
+  assert.equal(await why(writer, 'enable', service.principalId), null, 'it is active: nothing to do');
+
+  await baton.admin.post(`/principals/${agent.principalId}/api-keys`, { permissions: ['tasks.read'] });
+  await baton.admin.post(`/principals/${agent.principalId}:disable`);
+  assert.equal(await why(writer, 'disable', agent.principalId), null, 'it is disabled: nothing to do');
+  assert.equal(await why(baton.admin, 'enable', agent.principalId), null);
+  assert.deepEqual(await why(writer, 'enable', agent.principalId), {
+    code: 'permission_escalation',
+    details: { missing: ['tasks.read'] },
+  });
+  await baton.pool.run(sql`update principals set status = 'paused' where id = ${service.principalId}`);
+  assert.equal((await why(writer, 'enable', service.principalId))?.code, 'principal_kind_not_enableable');
+});
+
+test('an absent object is no error: allowed is false, for the reason not_found', async () => {
+  for (const resourceType of ['approval', 'process_instance', 'rule', 'agent'] as const)
+    for (const action of actionsOf[resourceType])
+      assert.equal((await reason(baton.admin, action, resourceType, newId()))?.code, 'not_found');
+  assert.equal((await reason(baton.admin, 'update-state', 'agent', 'reviewer'))?.code, 'not_found');
+});
+
+test('whoever lacks the right is told that, not whether there is such an object', async () => {
+  const nobody = await baton.actor({ permissions: [] });
+  for (const [resourceType, actions] of Object.entries(actionsOf))
+    for (const action of actions)
+      assert.equal((await reason(nobody, action, resourceType, newId()))?.code, 'permission_denied');
+});
+
+test('results come in the order of the checks, up to a hundred, with whatever each says', async () => {
+  const ids = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? baton.admin.principalId : newId()));
+  const checks = ids.map((resourceId) => ({ action: 'enable', resourceType: 'principal', resourceId }));
+  const { status, body } = await ask(baton.admin, ...checks);
+  assert.equal(status, 200);
+  const expected = ids.map((id) => [id, id === baton.admin.principalId]);
+  const got = body.results.map((result: { resourceId: string; allowed: boolean }) => [
+    result.resourceId,
+    result.allowed,
+  ]);
+  assert.deepEqual(got, expected);
+});
+
+test('no check, too many, an unknown word or type: 400', async () => {
+  const check = { action: 'enable', resourceType: 'principal', resourceId: newId() };
+  const wrong = [
+    [],
+    Array(101).fill(check),
+    [{ ...check, action: 'fly' }],
+    [{ ...check, resourceType: 'bird' }],
+    [{ ...check, zebra: 1 }],
+  ];
+  for (const checks of wrong) {
+    const { status, body } = await ask(baton.admin, ...checks);
+    assert.deepEqual([status, body.error.code], [400, 'invalid_request']);
+  }
+});
+
+test('a word that the type does not have: 422 unknown_action', async () => {
+  const words = [...new Set(Object.values(actionsOf).flat())];
+  for (const [resourceType, actions] of Object.entries(actionsOf))
+    for (const action of words.filter((word) => !actions.includes(word))) {
+      const { status, body } = await ask(baton.admin, { action, resourceType, resourceId: 'x' });
+      assert.deepEqual([status, body.error.code], [422, 'unknown_action']);
+    }
+});
+
+test('an id that is no uuid where one is needed: 422 invalid_check', async () => {
+  for (const [resourceType, [action]] of Object.entries(actionsOf)) {
+    const { status, body } = await ask(baton.admin, { action: action ?? '', resourceType, resourceId: 'x' });
+    if (resourceType === 'agent') assert.equal(status, 200);
+    else assert.deepEqual([status, body.error.code], [422, 'invalid_check']);
+  }
+});
+
+test('it writes nothing, and anybody may ask about themselves', async () => {
+  const nobody = await baton.actor({ permissions: [] });
+  const count = () => baton.pool.row(sql`select count(*) as events from events`);
+  const before = await count();
+  const headers = { 'idempotency-key': newId() };
+  const checks = [{ action: 'disable', resourceType: 'principal', resourceId: baton.admin.principalId }];
+  for (let time = 0; time < 2; time += 1) {
+    const answer = await nobody.post('/authz:check', { checks }, headers);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('idempotency-replayed'), null);
+    assert.equal(answer.body.results[0].reason.code, 'permission_denied');
+  }
+  assert.deepEqual(await count(), before);
+});

@@ -1,0 +1,94 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { z } from 'zod';
+import type { Context } from '../../service/context.ts';
+import { type ErrorCode, errors } from '../../service/errors.ts';
+import { holds, type Permission } from '../../service/permissions.ts';
+import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
+import { findPrincipalRow } from '../../access/principals/principals.ts';
+import { getRun } from '../../execution/runs/runs.ts';
+import { fail } from '../../service/service.ts';
+import type { Check, CheckResult } from './authz.api.ts';
+
+type CheckOf = z.output<typeof Check>;
+
+/** Which words belong to which resources (organisation, section 21.4). */
+export const actionsOf: Readonly<Record<CheckOf['resourceType'], readonly CheckOf['action'][]>> = {
+  approval: ['approve', 'reject'],
+  process_instance: ['suspend', 'resume', 'cancel'],
+  run: ['request-cancel', 'cancel'],
+  rule: ['enable', 'disable'],
+  agent: ['update-state'],
+  principal: ['enable', 'disable'],
+};
+
+/** What the actions of resources ask for that have no verbs here yet. */
+const permissionOf: Readonly<Record<Exclude<CheckOf['resourceType'], 'run' | 'principal'>, Permission>> = {
+  approval: 'approvals.decide',
+  process_instance: 'processes.operate',
+  rule: 'rules.write',
+  agent: 'agents.manage',
+};
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Says for each action whether the caller's rights would let it do that, without doing it. Whether the object's state
+ * would is not asked, except for principals.
+ * @throws Refusal `unknown_action` for a word that the type doesn't have, `invalid_check` for an id of another form
+ */
+export async function checkActions(
+  context: Context,
+  checks: readonly CheckOf[],
+): Promise<z.infer<typeof CheckResult>[]> {
+  for (const [index, check] of checks.entries()) refuseMalformed(check, index);
+  const results = [];
+  for (const check of checks) {
+    const reason = await reasonAgainst(context, check);
+    results.push({ ...check, allowed: reason === null, reason });
+  }
+  return results;
+}
+
+function refuseMalformed({ action, resourceType, resourceId }: CheckOf, index: number): void {
+  if (!actionsOf[resourceType].includes(action)) fail('unknown_action', { index, action, resourceType });
+  if (resourceType !== 'agent' && !uuidForm.test(resourceId)) fail('invalid_check', { index });
+}
+
+async function reasonAgainst(context: Context, check: CheckOf) {
+  try {
+    await judge(context, check);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { code: error.code, message: errors[error.code as ErrorCode].when, details: error.details };
+  }
+}
+
+/** Refuses as the action itself would. */
+async function judge(context: Context, { action, resourceType, resourceId }: CheckOf): Promise<void> {
+  if (resourceType === 'run') return judgeRun(context, resourceId.toLowerCase());
+  if (resourceType === 'principal') return judgePrincipal(context, action, resourceId.toLowerCase());
+  // The other types of resources come with their parts: none of their objects exists yet, but who may not ask isn't told.
+  requireAny(context, [permissionOf[resourceType]]);
+  fail('not_found');
+}
+
+async function judgeRun(context: Context, runId: string): Promise<void> {
+  requireAny(context, ['tasks.claim', 'claims.manage']);
+  const { principalId } = await getRun(context, runId);
+  const isOwn =
+    principalId === context.caller.principalId && holds(context.caller.permissions, 'tasks.claim');
+  if (!isOwn) requireAny(context, ['claims.manage']);
+}
+
+async function judgePrincipal(context: Context, action: string, principalId: string): Promise<void> {
+  requireAny(context, ['principals.write']);
+  const principal = await findPrincipalRow(context, principalId);
+  const isThere = principal.status === (action === 'disable' ? 'disabled' : 'active');
+  if (isThere) return;
+  await (action === 'disable' ? requireMayDisable : requireMayEnable)(context, principal);
+}
+
+function requireAny({ caller }: Context, required: readonly Permission[]): void {
+  if (!required.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
+}

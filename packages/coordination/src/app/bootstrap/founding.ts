@@ -1,0 +1,40 @@
+import type { Db } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { systemLifecycle } from '../../work/task-types/system-type.ts';
+import { createTaskNumbers, insertTenant } from './founding.sql.ts';
+
+/**
+ * Founds a tenant: its first administrator, the built-in task type, the numbers of its tasks and the floor of its journal.
+ * @returns the ids given
+ */
+export async function foundTenant(
+  tx: Db,
+  {
+    tenantId = newId(),
+    tenantSlug,
+    tenantName,
+    adminDisplayName,
+  }: {
+    tenantId?: string | undefined;
+    tenantSlug: string;
+    tenantName: string;
+    adminDisplayName: string;
+  },
+): Promise<{ tenantId: string; adminPrincipalId: string }> {
+  const adminPrincipalId = newId();
+  const { claimStatus, transitions } = systemLifecycle;
+  await tx.run(
+    insertTenant({
+      tenantId,
+      tenantSlug,
+      tenantName,
+      adminPrincipalId,
+      adminDisplayName,
+      taskTypeId: newId(),
+      lifecycle: systemLifecycle,
+      claimFrom: transitions.filter(({ to }) => to.includes(claimStatus)).map(({ from }) => from),
+    }),
+  );
+  await tx.run(createTaskNumbers(tenantId));
+  return { tenantId, adminPrincipalId };
+}

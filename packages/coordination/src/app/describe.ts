@@ -1,0 +1,40 @@
+import { openApi } from '@baton/kernel/openapi';
+import { z } from 'zod';
+import { endpoints } from './endpoints.ts';
+import { errors } from '../service/errors.ts';
+import { pipelineCodesOf } from './runtime.ts';
+
+const ErrorEnvelope = z.strictObject({
+  error: z.strictObject({
+    code: z.string().meta({ description: 'Stable; react to it.' }),
+    message: z.string().meta({ description: 'For people; do not parse it.' }),
+    details: z.record(z.string(), z.unknown()),
+    requestId: z.string(),
+  }),
+});
+
+/** The OpenAPI description of coordination. */
+export function describeApi(): object {
+  return openApi(
+    {
+      title: 'Baton coordination',
+      version: '0.1.0',
+      description: 'Tasks under exclusive, fenced leases, runs, and an append-only journal of every change.',
+      basePath: '/api/v1',
+      errors,
+      errorSchema: ErrorEnvelope,
+      securitySchemes: {
+        accessToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of identity for this audience.',
+        },
+        bootstrapSecret: { type: 'http', scheme: 'bearer', description: 'The bootstrap secret.' },
+      },
+      securityOf: ({ auth }) =>
+        auth === undefined ? 'accessToken' : auth === 'bootstrap' ? 'bootstrapSecret' : undefined,
+      pipelineCodesOf,
+    },
+    endpoints,
+  );
+}

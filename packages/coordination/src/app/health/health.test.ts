@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { databaseIn } from '@baton/kernel/testing/database';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+
+let baton: TestCoordination;
+
+before(async () => {
+  baton = await startCoordination({ CP_CORS_ORIGINS: '["https://console.example"]' });
+});
+after(() => baton.close());
+
+async function get(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { headers });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+}
+
+/** A store address where nobody listens. */
+async function deadAddress(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return `postgresql://nobody@127.0.0.1:${port}/nothing`;
+}
+
+test('GET /health/live answers alive without asking the store', async () => {
+  const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
+  const answer = await get(`${service.url}/health/live`);
+  assert.deepEqual([answer.status, answer.body], [200, { status: 'alive' }]);
+  await service.close();
+});
+
+test('GET /health/ready answers ready with the schema revision', async () => {
+  const answer = await get(`${baton.url}/health/ready`);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.body.status, 'ready');
+  assert.ok(answer.body.revision >= 1);
+});
+
+test('GET /health/ready answers 503 database_unreachable when the store is down', async () => {
+  const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
+  const answer = await get(`${service.url}/health/ready`);
+  assert.deepEqual(
+    [answer.status, answer.body],
+    [503, { status: 'unavailable', reason: 'database_unreachable' }],
+  );
+  await service.close();
+});
+
+test('GET /health/ready answers 503 migrations_pending with both revisions on a store without the schema', async () => {
+  const name = `baton_empty_${process.pid}`;
+  await baton.pool.run({ text: `create database ${name} template template0`, values: [] });
+  const service = await baton.another({ CP_DATABASE_URL: databaseIn(baton.databaseUrl, name) });
+  const answer = await get(`${service.url}/health/ready`);
+  assert.equal(answer.status, 503);
+  assert.deepEqual(
+    { ...answer.body, headRevision: undefined },
+    { status: 'unavailable', reason: 'migrations_pending', dbRevision: 0, headRevision: undefined },
+  );
+  assert.ok(answer.body.headRevision >= 1);
+  await service.close();
+  await baton.pool.run({ text: `drop database ${name} with (force)`, values: [] });
+});
+
+test('GET /metrics gives counters and the gauges of what is live, without a credential', async () => {
+  const { principalId, tenantId } = await baton.actor();
+  await baton.pool.run(sql`
+    insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
+    values (${newId()}, ${tenantId}, ${principalId}, 'live', 'cooperative', now() + interval '1 minute'),
+      (${newId()}, ${tenantId}, ${principalId}, 'dead', 'cooperative', now() - interval '1 minute')`);
+  const service = await baton.another();
+  const answer = await get(`${service.url}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  const text = answer.body as string;
+  assert.match(text, /^active_harness_sessions 1$/m);
+  assert.match(text, /^active_claims 0$/m);
+  assert.match(text, /^active_runs 0$/m);
+  assert.match(text, /^journal_horizon_age_seconds [0-9.]+$/m);
+  assert.match(text, /^outbox_waiting 0$/m);
+  assert.match(text, /^outbox_dead 0$/m);
+  for (const counter of [
+    'claim_takeovers_total',
+    'stale_fencing_rejections_total',
+    'run_cancellations_total',
+    'event_replay_requests_total',
+    'event_replay_events_total',
+  ])
+    assert.match(text, new RegExp(`^${counter} 0$`, 'm'));
+  const again = await get(`${service.url}/metrics`);
+  assert.match(again.body, /^http_requests_total\{method="GET",status="200"\} 1$/m);
+  await service.close();
+});
+
+test('GET /metrics keeps its counters and says so in a comment when the store is down', async () => {
+  const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
+  const answer = await get(`${service.url}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.body, /^# DB gauges unavailable$/m);
+  assert.match(answer.body, /^claim_takeovers_total 0$/m);
+  assert.doesNotMatch(answer.body, /^active_/m);
+  await service.close();
+});
+
+test('GET /openapi.json describes the service endpoints, and GET /docs is a page', async () => {
+  const description = await get(`${baton.url}/openapi.json`);
+  assert.equal(description.status, 200);
+  assert.equal(description.body.openapi, '3.1.0');
+  assert.deepEqual(description.body.paths['/health/live'].get.security, []);
+  assert.ok(description.body.paths['/metrics'].get.responses['200'].content['text/plain']);
+  const page = await get(`${baton.url}/docs`);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+});
+
+test('a page of a listed origin may call and read the headers that clients use; another origin may not', async () => {
+  const preflight = (origin: string) =>
+    fetch(`${baton.url}/api/v1/tasks`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,if-match',
+      },
+    });
+  const allowed = await preflight('https://console.example');
+  assert.equal(allowed.status, 204);
+  assert.equal(allowed.headers.get('access-control-allow-origin'), 'https://console.example');
+  assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /if-match/);
+  const refused = await preflight('https://elsewhere.example');
+  assert.equal(refused.headers.get('access-control-allow-origin'), null);
+
+  const answer = await get(`${baton.url}/health/live`, { origin: 'https://console.example' });
+  assert.equal(answer.headers.get('access-control-allow-origin'), 'https://console.example');
+  assert.match(answer.headers.get('access-control-expose-headers') ?? '', /etag/);
+  const unknown = await get(`${baton.url}/api/v1/nothing`, { origin: 'https://console.example' });
+  assert.equal(unknown.headers.get('access-control-allow-origin'), 'https://console.example');
+});
+
+test('CORS is off unless CP_CORS_ORIGINS names an origin', async () => {
+  const service = await baton.another({ CP_CORS_ORIGINS: '' });
+  const answer = await get(`${service.url}/health/live`, { origin: 'https://console.example' });
+  assert.equal(answer.headers.get('access-control-allow-origin'), null);
+  await service.close();
+});

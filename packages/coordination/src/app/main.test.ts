@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { databaseIn } from '@baton/kernel/testing/database';
+import { keepLog } from '@baton/kernel/testing/leaks';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+
+let baton: TestCoordination;
+const children: ChildProcess[] = [];
+
+before(async () => {
+  baton = await startCoordination();
+});
+after(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await baton.close();
+});
+
+interface Program {
+  child: ChildProcess;
+  output: () => string;
+  /** Resolves with the match as soon as the program printed it. */
+  printed(form: RegExp): Promise<RegExpExecArray>;
+  ended: Promise<number | null>;
+}
+
+function run(file: string, args: string[], env: Record<string, string>): Program {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, file), ...args],
+    { env: { ...env, PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  children.push(child);
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += String(chunk)));
+  child.on('close', () => keepLog(text));
+  return {
+    child,
+    output: () => text,
+    async printed(form) {
+      for (let waitedMs = 0; waitedMs < 15_000; waitedMs += 20) {
+        const match = form.exec(text);
+        if (match !== null) return match;
+        await new Promise((done) => setTimeout(done, 20));
+      }
+      throw new Error(`never printed ${form}: ${text}`);
+    },
+    ended: once(child, 'close').then(([code]) => code as number | null),
+  };
+}
+
+async function serve(env: Record<string, string>) {
+  const program = run('main.ts', ['serve'], { ...env, CP_PORT: '0', CP_LOG_LEVEL: 'info' });
+  const [, url] = await program.printed(/"url":"(http:[^"]+)"/);
+  return { ...program, url: url as string };
+}
+
+test('baton coordination serve answers on its port and finishes requests under way at SIGTERM', async () => {
+  const { url, child, ended, output } = await serve(baton.env);
+  assert.equal((await fetch(`${url}/health/ready`)).status, 200);
+
+  // The answer waits for the table, so the request is under way when the signal comes.
+  const answer = await baton.pool.transaction(async (tx) => {
+    await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
+    const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {
+      headers: { authorization: `Bearer ${baton.admin.token}` },
+    });
+    await new Promise((done) => setTimeout(done, 300));
+    child.kill('SIGTERM');
+    await new Promise((done) => setTimeout(done, 300));
+    await assert.rejects(fetch(`${url}/health/live`), 'a new connection is refused while it stops');
+    return { asked };
+  });
+  const { status } = await answer.asked;
+  assert.equal(status, 404);
+  assert.equal(await ended, 0, output());
+});
+
+test('a signal that arrives twice does not kill the stop half-way', async () => {
+  const { url, child, ended, output } = await serve(baton.env);
+  const answer = await baton.pool.transaction(async (tx) => {
+    await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
+    const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {
+      headers: { authorization: `Bearer ${baton.admin.token}` },
+    });
+    await new Promise((done) => setTimeout(done, 300));
+    for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) {
+      child.kill(signal);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    return { asked };
+  });
+  assert.equal((await answer.asked).status, 404);
+  assert.equal(await ended, 0, output());
+  assert.equal(output().match(/stopping: /g)?.length, 1);
+});
+
+test('a second signal on purpose ends a stop that takes too long', async () => {
+  const { url, child, ended } = await serve(baton.env);
+  await baton.pool.transaction(async (tx) => {
+    await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
+    const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {
+      headers: { authorization: `Bearer ${baton.admin.token}` },
+    });
+    await new Promise((done) => setTimeout(done, 200));
+    child.kill('SIGINT');
+    await new Promise((done) => setTimeout(done, 1200));
+    child.kill('SIGINT');
+    await assert.rejects(asked);
+    assert.equal(await ended, 1);
+  });
+});
+
+test('headers that are too large are answered in the envelope', async () => {
+  const { url, child, ended } = await serve(baton.env);
+  const answer = await fetch(`${url}/health/live`, { headers: { 'x-big': 'a'.repeat(20_000) } });
+  assert.equal(answer.status, 400);
+  const { error } = (await answer.json()) as { error: { code: string; details: unknown; requestId: string } };
+  assert.equal(error.code, 'invalid_request');
+  assert.deepEqual(error.details, { errors: [{ loc: 'header', message: 'The headers are too large' }] });
+  assert.equal(answer.headers.get('x-request-id'), error.requestId);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+});
+
+test('a stop is at once when nothing is under way, also with idle connections kept alive', async () => {
+  const { url, child, ended } = await serve(baton.env);
+  await (await fetch(`${url}/health/live`)).text();
+  const toldAt = performance.now();
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  assert.ok(performance.now() - toldAt < 3000);
+});
+
+test('a port that is taken ends the start with one sentence and a non-zero exit', async () => {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const program = run('main.ts', ['serve'], { ...baton.env, CP_PORT: String(port) });
+  assert.equal(await program.ended, 1);
+  assert.match(
+    program.output(),
+    new RegExp(`^Can't listen on 127.0.0.1:${port}: another program uses it.$`, 'm'),
+  );
+  await new Promise((done) => server.close(done));
+});
+
+test('a setting that cannot be used ends the start with one sentence', async () => {
+  const program = run('main.ts', ['serve'], { ...baton.env, CP_PORT: 'many' });
+  assert.equal(await program.ended, 1);
+  assert.equal(program.output(), 'CP_PORT must be an integer from 0 to 65535.\n');
+});
+
+test('serve migrates nothing; baton coordination migrate does, and a second time changes nothing', async () => {
+  const name = `baton_main_${process.pid}`;
+  await baton.pool.run({ text: `create database ${name} template template0`, values: [] });
+  const env = { ...baton.env, CP_DATABASE_URL: databaseIn(baton.databaseUrl, name) };
+  const { url, child, ended } = await serve(env);
+  const pending = await fetch(`${url}/health/ready`);
+  assert.equal(pending.status, 503);
+  assert.equal(((await pending.json()) as { reason: string }).reason, 'migrations_pending');
+
+  const first = run('main.ts', ['migrate'], env);
+  assert.equal(await first.ended, 0, first.output());
+  assert.match(first.output(), /^The database of coordination is at revision \d+: applied 1/);
+  const second = run('main.ts', ['migrate'], env);
+  assert.equal(await second.ended, 0);
+  assert.match(second.output(), /nothing to do\.$/m);
+
+  assert.equal((await fetch(`${url}/health/ready`)).status, 200);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  await baton.pool.run({ text: `drop database ${name} with (force)`, values: [] });
+});
+
+test('an unknown command prints the usage and exits with 2', async () => {
+  const program = run('main.ts', ['dance'], baton.env);
+  assert.equal(await program.ended, 2);
+  assert.match(program.output(), /^Usage: baton coordination/);
+});
+
+test('baton worker runs until SIGTERM', async () => {
+  const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
+  await program.printed(/the worker runs/);
+  // A terminal's signal can arrive more than once.
+  program.child.kill('SIGTERM');
+  program.child.kill('SIGTERM');
+  program.child.kill('SIGINT');
+  assert.equal(await program.ended, 0, program.output());
+});

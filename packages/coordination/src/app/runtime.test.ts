@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { refused } from '../testing/leases.ts';
+
+/** What any call may answer although nobody did anything wrong (core, sections 1.4 and 1.7). */
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination({
+    CP_STATEMENT_TIMEOUT_SECONDS: '1',
+    CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: '1',
+  });
+});
+after(() => baton.close());
+
+test('an unhandled failure is 500 internal_error and shows nothing of itself', async () => {
+  await baton.pool.run(sql`alter table tasks rename to tasks_gone`);
+  const { status, body, headers } = await baton.admin.get('/tasks');
+  await baton.pool.run(sql`alter table tasks_gone rename to tasks`);
+  assert.deepEqual([status, body.error.code, body.error.details], [500, 'internal_error', {}]);
+  assert.equal(body.error.requestId, headers.get('x-request-id'));
+  assert.doesNotMatch(JSON.stringify(body), /tasks|relation|sql/i);
+});
+
+test('a store that does not answer in time is 503 unavailable with Retry-After', async () => {
+  await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`lock table tasks in access exclusive mode`);
+    const answer = await baton.admin.get('/tasks');
+    await refused(Promise.resolve(answer), 503, 'unavailable');
+    assert.equal(answer.headers.get('retry-after'), '1');
+  });
+  assert.equal((await baton.admin.get('/tasks')).status, 200);
+});
+
+test('a duplicate of a request that does not end in time is 409 idempotency_in_flight', async () => {
+  const key = randomUUID();
+  await baton.pool
+    .transaction(async (tx) => {
+      await tx.run(sql`
+      insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
+      values (${baton.tenantId}, ${key}, 'of the first', now() + interval '1 hour')`);
+      const duplicate = baton.admin.post('/tasks', { title: 'wanted' }, { 'idempotency-key': key });
+      await refused(duplicate, 409, 'idempotency_in_flight');
+      throw new Error('the first fails');
+    })
+    .catch((error: Error) => assert.equal(error.message, 'the first fails'));
+  const again = await baton.admin.post('/tasks', { title: 'wanted' }, { 'idempotency-key': key });
+  assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, null]);
+});

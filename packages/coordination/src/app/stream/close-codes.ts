@@ -1,0 +1,34 @@
+import { isTemporary } from '@baton/kernel/command';
+import { Refusal } from '@baton/kernel/refusal';
+import { type ErrorCode, errors } from '../../service/errors.ts';
+
+/** Why a stream ends, as its client sees it (core, section 17.4; the specification's table). */
+export interface StreamEnd {
+  readonly code: number;
+  /** The code of the refusal, for people who look. */
+  readonly reason: string;
+}
+
+export const goingAway: StreamEnd = { code: 1001, reason: 'going_away' };
+/** Not in the contract's table: the bound is ours. The code is the protocol's own for "try again later". */
+export const tooManyStreams: StreamEnd = { code: 1013, reason: 'too_many_streams' };
+
+const byStatus: Readonly<Record<number, number>> = {
+  400: 4400,
+  422: 4400,
+  401: 4401,
+  403: 4403,
+  404: 4404,
+  503: 4503,
+};
+
+export function streamEndOf(error: unknown): StreamEnd {
+  if (error instanceof Refusal) {
+    const status = errors[error.code as ErrorCode]?.status ?? 500;
+    return { code: byStatus[status] ?? 1011, reason: error.code };
+  }
+  // The store is away for a moment: nobody lost a right, so the client is asked back.
+  return isTemporary(error)
+    ? { code: 4503, reason: 'unavailable' }
+    : { code: 1011, reason: 'internal_error' };
+}

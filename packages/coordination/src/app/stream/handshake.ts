@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { type JournalCursor, parseCursor } from '../../ledger/journal/cursor.ts';
+import { parseTypePrefixes } from '../../ledger/journal/event-types.ts';
+import { fail } from '../../service/service.ts';
+
+export const streamPath = '/api/v1/events/ws';
+/** Browsers can't set headers on a WebSocket: the token comes as a second sub-protocol (core, section 24). */
+export const subProtocol = 'baton';
+const tokenPrefix = 'bearer.';
+
+export function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] as string;
+}
+
+/** @throws Refusal `invalid_credentials` */
+export function credentialOf({ headers }: IncomingMessage): string {
+  const fromHeader = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+  const fromProtocol = offered.find((name) => name.startsWith(tokenPrefix))?.slice(tokenPrefix.length);
+  const credential = fromHeader ?? (offered.includes(subProtocol) ? fromProtocol : undefined);
+  return credential ?? fail('invalid_credentials', {}, { reason: 'credential_missing' });
+}
+
+export interface StreamRequest {
+  /** Undefined: from the beginning of what still exists. */
+  readonly after: JournalCursor | undefined;
+  readonly typePrefixes: readonly string[] | undefined;
+  readonly workspaceId: string | undefined;
+}
+
+/**
+ * Other names in the query are passed over (core, section 1.1).
+ * @throws Refusal `invalid_cursor`, `unsupported_cursor_version`, `invalid_event_type_filter`
+ */
+export function streamRequestOf({ url = '' }: IncomingMessage): StreamRequest {
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
+  const after = query.get('after');
+  const types = query.getAll('types');
+  return {
+    after: after === null ? undefined : parseCursor(after),
+    typePrefixes: parseTypePrefixes(types.length === 0 ? undefined : types),
+    workspaceId: query.get('workspaceId') ?? undefined,
+  };
+}

@@ -1,0 +1,22 @@
+import type { JournalPosition } from '../../ledger/journal/cursor.ts';
+import { eventOf } from '../../ledger/journal/events.ts';
+import type { EventRow } from '../../ledger/journal/reading.ts';
+
+/** An event on its way to sockets: encoded at its first use, and once for all of them. */
+export interface StreamMessage extends JournalPosition {
+  readonly type: string;
+  bytes(): Buffer;
+}
+
+export function messageOf(row: EventRow): StreamMessage {
+  let encoded: Buffer | undefined;
+  return {
+    position: row.position,
+    sequence: row.sequence,
+    type: row.type,
+    bytes() {
+      encoded ??= Buffer.from(JSON.stringify(eventOf(row)));
+      return encoded;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import type { Duplex } from 'node:stream';
+import type { Db } from '@baton/kernel/db';
+import type { WebSocket } from 'ws';
+import type { Caller } from '../../access/authn/caller.ts';
+import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
+import { typePatternsOf } from '../../ledger/journal/event-types.ts';
+import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
+import { type StreamEnd, streamEndOf } from './close-codes.ts';
+import { messageOf, type StreamMessage } from './message.ts';
+import { batchMax, type Follower, type TenantTail } from './tenant-tail.ts';
+import type { Turns } from './turns.ts';
+
+export interface SubscriberOptions {
+  readonly ws: WebSocket;
+  /** What `ws` writes to. */
+  readonly socket: Duplex;
+  readonly db: Db;
+  readonly caller: Caller;
+  readonly credential: string;
+  readonly after: JournalCursor | undefined;
+  readonly typePrefixes: readonly string[] | undefined;
+  readonly tail: TenantTail;
+  /** How many sockets may read the store by pages at once. */
+  readonly turns: Turns;
+}
+
+/** What may wait in memory for one slow client, before its reading is stopped. */
+export const waitingBytesMax = 1024 * 1024;
+
+/**
+ * One open stream. It reads the store by pages until it has come to the end, then follows the tenant's shared reader; a
+ * client that takes its messages too slowly leaves the shared reader and goes on by pages, at its own speed.
+ */
+export class Subscriber implements Follower {
+  readonly caller: Caller;
+  readonly credential: string;
+  readonly #options: SubscriberOptions;
+  #cursor: JournalCursor | undefined;
+  #isFollowing = false;
+
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
+    this.caller = options.caller;
+    this.credential = options.credential;
+    this.#cursor = options.after;
+    options.ws.once('close', () => this.#options.tail.leave(this));
+  }
+
+  get #isOpen(): boolean {
+    return this.#options.ws.readyState === this.#options.ws.OPEN;
+  }
+
+  end({ code, reason }: StreamEnd): void {
+    this.#options.tail.leave(this);
+    this.#options.ws.close(code, reason);
+  }
+
+  /** Sends what is there, then follows. Ends the stream with the fitting code when that can't be. */
+  async run(): Promise<void> {
+    try {
+      await this.#catchUp();
+    } catch (error) {
+      this.end(streamEndOf(error));
+    }
+  }
+
+  deliver(messages: readonly StreamMessage[], through: JournalPosition): void {
+    for (const message of messages) {
+      if (this.#isTooFull) return this.#fallBehind();
+      this.#send(message);
+    }
+    if (this.#hasPassed(through)) return;
+    this.#cursor = through;
+  }
+
+  async #catchUp(): Promise<void> {
+    const { db, tail, turns, caller, typePrefixes } = this.#options;
+    const filter = { ...everyEvent, typePatterns: typePatternsOf(typePrefixes) };
+    while (this.#isOpen) {
+      await this.#drained();
+      const page = await turns.take(() =>
+        readPageAfter(db, this.#cursor, { tenantId: caller.tenantId, filter, limit: batchMax }),
+      );
+      for (const row of page.rows) {
+        if (this.#isTooFull) await this.#drained();
+        if (!this.#isOpen) return;
+        this.#send(messageOf(row));
+      }
+      const end: JournalPosition =
+        page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
+      this.#cursor = end;
+      if (!this.#isOpen) return;
+      if (page.hasMore) continue;
+      // Set before, because what the reader has kept may already be too much for this client.
+      this.#isFollowing = true;
+      if (tail.follow(this, end)) return;
+      this.#isFollowing = false;
+    }
+  }
+
+  #send(message: StreamMessage): void {
+    if (this.#hasPassed(message)) return;
+    this.#cursor = { position: message.position, sequence: message.sequence };
+    const { ws, typePrefixes } = this.#options;
+    if (typePrefixes !== undefined && !typePrefixes.some((prefix) => message.type.startsWith(prefix))) return;
+    ws.send(message.bytes(), { binary: false });
+  }
+
+  #hasPassed(place: JournalPosition): boolean {
+    return this.#cursor !== undefined && !isLegacy(this.#cursor) && !isBehind(place, this.#cursor);
+  }
+
+  get #isTooFull(): boolean {
+    return this.#options.socket.writableLength > waitingBytesMax;
+  }
+
+  #fallBehind(): void {
+    if (!this.#isFollowing) return;
+    this.#isFollowing = false;
+    this.#options.tail.leave(this);
+    void this.run();
+  }
+
+  /** Resolves when the client has taken what was waiting for it, or is gone. */
+  async #drained(): Promise<void> {
+    const { socket } = this.#options;
+    if (!socket.writableNeedDrain) return;
+    await new Promise<void>((done) => {
+      const end = () => {
+        socket.off('drain', end).off('close', end);
+        done();
+      };
+      socket.on('drain', end).on('close', end);
+    });
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { runJobs, startWorker } from './worker.ts';
+
+const lines: { msg: string; job: string; waitMs: number }[] = [];
+const log = createLog({
+  name: 'worker',
+  level: 'error',
+  destination: { write: (line) => lines.push(JSON.parse(line)) },
+});
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+test('a full batch runs again at once, a shorter one after the pause', async () => {
+  const answers = [5, 5, 5, 0];
+  const ranAt: number[] = [];
+  const jobs = runJobs(
+    [
+      {
+        name: 'busy',
+        batchMax: 5,
+        run: async () => {
+          ranAt.push(performance.now());
+          return answers.shift() ?? 0;
+        },
+      },
+    ],
+    { pauseMs: 200, log },
+  );
+  await sleep(100);
+  assert.equal(ranAt.length, 4);
+  await sleep(200);
+  assert.equal(ranAt.length, 5);
+  await jobs.close();
+});
+
+test('a failing job backs off by doubling, is logged, and holds up no other', async () => {
+  lines.length = 0;
+  let healthyRuns = 0;
+  const jobs = runJobs(
+    [
+      { name: 'failing', batchMax: 1, run: () => Promise.reject(new Error('no')) },
+      {
+        name: 'healthy',
+        batchMax: 1,
+        run: async () => {
+          healthyRuns += 1;
+          return 0;
+        },
+      },
+    ],
+    { pauseMs: 20, log },
+  );
+  await sleep(400);
+  await jobs.close();
+  const waits = lines.filter(({ job }) => job === 'failing').map(({ waitMs }) => waitMs);
+  assert.deepEqual(waits.slice(0, 4), [40, 80, 160, 320]);
+  assert.ok(healthyRuns > 10);
+});
+
+test('the longest backoff is 30 s', async () => {
+  lines.length = 0;
+  const jobs = runJobs([{ name: 'failing', batchMax: 1, run: () => Promise.reject(new Error('no')) }], {
+    pauseMs: 60_000,
+    log,
+  });
+  await sleep(20);
+  await jobs.close();
+  assert.equal(lines[0]?.waitMs, 30_000);
+});
+
+test('closing waits for the job under way', async () => {
+  let finished = false;
+  const jobs = runJobs(
+    [
+      {
+        name: 'slow',
+        batchMax: 1,
+        run: async () => {
+          await sleep(150);
+          finished = true;
+          return 0;
+        },
+      },
+    ],
+    { pauseMs: 1000, log },
+  );
+  await sleep(20);
+  await jobs.close();
+  assert.equal(finished, true);
+});
+
+test('answers past their time are forgotten, others are kept', async () => {
+  const keep = (key: string, interval: string) => sql`
+    insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
+    values (${baton.tenantId}, ${key}, 'f', now() + ${interval}::interval)`;
+  await baton.pool.run(keep('over', '-1 second'));
+  await baton.pool.run(keep('live', '1 hour'));
+  const worker = await startWorker({ env: baton.env, log });
+  const left = () => baton.pool.rows<{ key: string }>(sql`select key from idempotency_keys`);
+  for (let waitedMs = 0; waitedMs < 5000 && (await left()).length > 1; waitedMs += 20) await sleep(20);
+  assert.deepEqual(await left(), [{ key: 'live' }]);
+  await worker.close();
+});

@@ -1,0 +1,101 @@
+import { createLog, type Logger } from '@baton/kernel/log';
+import { openBackground, type WorkerTools } from './background.ts';
+import { readCoordinationSettings } from '../service/config.ts';
+import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
+import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
+import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
+
+/** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
+export interface Job {
+  /** Names it in the log and in the correlation id of its events. */
+  readonly name: string;
+  /** Handled by one run at most; a run that reaches it is followed by the next at once. */
+  readonly batchMax: number;
+  /** Does one batch. @returns how many items were handled */
+  run(): Promise<number>;
+}
+
+export interface Worker {
+  /** Ends the pauses, waits for the jobs under way and lets go of the store. */
+  close(): Promise<void>;
+}
+
+const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
+  expireDueSessions,
+  expireDueClaims,
+  deleteAnsweredKeys,
+];
+
+const backoffMsMax = 30_000;
+
+/**
+ * Starts every job of the worker; it needs no port. A worker that stands still loses no correctness: leases are judged
+ * by the database's clock when they are used.
+ * @param options.env the documented settings (CP_*)
+ * @param options.sink where events are delivered to; without one they are ticked off
+ * @throws Error with one sentence for settings that can't be used
+ */
+export async function startWorker(options: {
+  env: Readonly<Record<string, string | undefined>>;
+  log?: Logger;
+  sink?: OutboxSink;
+}): Promise<Worker> {
+  const settings = readCoordinationSettings(options.env);
+  const log = options.log ?? createLog({ name: 'worker', level: settings.CP_LOG_LEVEL });
+  const { tools, close } = await openBackground(settings, log, 'baton-worker');
+  const made = [...jobMakers.map((make) => make(tools)), deliverOutbox(tools, options.sink)];
+  const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
+  log.info({ jobs: made.map(({ name }) => name) }, 'the worker runs');
+  return {
+    async close() {
+      await jobs.close();
+      await close();
+    },
+  };
+}
+
+/** Runs each job in a loop of its own, so that a slow one holds up no other. */
+export function runJobs(
+  jobs: readonly Job[],
+  { pauseMs, log }: { pauseMs: number; log: Logger },
+): { close(): Promise<void> } {
+  const stop = new AbortController();
+  const loops = jobs.map((job) => repeat(job));
+  return {
+    async close() {
+      stop.abort();
+      await Promise.all(loops);
+    },
+  };
+
+  async function repeat(job: Job): Promise<void> {
+    let failures = 0;
+    while (!stop.signal.aborted) {
+      let waitMs = pauseMs;
+      try {
+        const handled = await job.run();
+        failures = 0;
+        if (handled >= job.batchMax) waitMs = 0;
+      } catch (error) {
+        failures += 1;
+        waitMs = Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        log.error({ err: error, job: job.name, failures, waitMs }, 'a job of the worker failed');
+      }
+      await pause(waitMs, stop.signal);
+    }
+  }
+}
+
+/** Even a pause of nothing lets requests of the same process in between. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) return done();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      done();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}

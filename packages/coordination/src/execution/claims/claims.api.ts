@@ -1,0 +1,130 @@
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../../service/service.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
+import { taskClaimed } from './claims.events.ts';
+import { claimTask, getClaim, readClaims, reclaimTask, releaseClaim } from './claims.ts';
+import { heartbeatClaim } from './heartbeat.ts';
+import { sessionClosed, claimExpired, claimReleased } from '../../leases/leases.events.ts';
+
+/** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
+export const Claim = z.strictObject({
+  id: Uuid,
+  claimId: Uuid,
+  tenantId: Uuid,
+  taskId: Uuid,
+  sessionId: Uuid,
+  holderId: Uuid,
+  status: z.enum(['active', 'released', 'stale']),
+  fencingToken: z.int().positive(),
+  intent: z.string(),
+  acquiredAt: Timestamp,
+  heartbeatAt: Timestamp,
+  expiresAt: Timestamp,
+  releasedAt: Timestamp.nullable(),
+  releaseReason: z.string().nullable(),
+});
+export type Claim = z.infer<typeof Claim>;
+
+export const ClaimRequest = z.strictObject({
+  sessionId: Uuid,
+  ttlSeconds: z.int().nullish(),
+  intent: z.string().max(500).default(''),
+});
+
+const params = { id: Uuid };
+const exampleId = '0190b2c4-0000-7000-8000-000000000001';
+
+const sessionErrors = ['session_owner_mismatch', 'session_not_active', 'session_expired'] as const;
+const taskErrors = ['task_not_claimable', 'task_not_ready', 'task_already_claimed', 'invalid_ttl'] as const;
+const claimEvents = [claimExpired, taskClaimed, claimReleased, sessionClosed];
+
+export const claimsApi = [
+  endpoint({
+    method: 'POST',
+    path: '/tasks/{ref}:claim',
+    summary: 'Take an exclusive, expiring lease on a task.',
+    permission: 'tasks.claim',
+    params: { ref: TaskRef },
+    body: ClaimRequest,
+    returns: { 200: Claim },
+    errors: ['not_found', ...sessionErrors, ...taskErrors],
+    emits: claimEvents,
+    transaction: 'statement',
+    example: { sessionId: exampleId, intent: 'fix the flaky test' },
+    handle: (input, context) => claimTask(context, input.params.ref, input.body),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/claims',
+    summary: 'List claims, newest first.',
+    permission: 'tasks.read',
+    query: { taskId: Uuid.optional(), sessionId: Uuid.optional(), status: z.string().optional() },
+    paging: true,
+    returns: { 200: z.strictObject({ items: z.array(Claim), nextCursor: z.string().nullable() }) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => readClaims(context, query, page),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/claims/{id}',
+    summary: 'Read a claim.',
+    permission: 'tasks.read',
+    params,
+    returns: { 200: Claim },
+    errors: ['not_found'],
+    handle: (input, context) => getClaim(context, input.params.id),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/claims/{id}:heartbeat',
+    summary: 'Extend or shorten the lease of a claim.',
+    description:
+      'For its holder, or with `claims.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was taken for.',
+    permission: ['tasks.claim', 'claims.manage'],
+    params,
+    body: z.strictObject({ ttlSeconds: z.int().nullish() }),
+    bodyOptional: true,
+    returns: { 200: Claim },
+    errors: [
+      'not_found',
+      'claim_holder_mismatch',
+      'claim_not_active',
+      'claim_expired',
+      'session_not_active',
+      'invalid_ttl',
+    ],
+    emits: [claimReleased, sessionClosed],
+    transaction: 'statement',
+    example: { ttlSeconds: 300 },
+    handle: (input, context) => heartbeatClaim(context, input.params.id, input.body.ttlSeconds),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/claims/{id}:release',
+    summary: 'Give a task back.',
+    description: 'For its holder, or with `claims.manage`. A claim that ended before stays as it is.',
+    permission: ['tasks.claim', 'claims.manage'],
+    params,
+    body: z.strictObject({ reason: z.string().min(1).max(200).default('released') }),
+    bodyOptional: true,
+    returns: { 200: Claim },
+    errors: ['not_found', 'claim_holder_mismatch'],
+    emits: [claimReleased],
+    example: { reason: 'out of budget' },
+    handle: (input, context) => releaseClaim(context, input.params.id, input.body.reason),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/claims/{id}:reclaim',
+    summary: 'Take over the task of a dead claim.',
+    permission: ['tasks.claim', 'claims.manage'],
+    params,
+    body: ClaimRequest,
+    returns: { 200: Claim },
+    errors: ['not_found', ...sessionErrors, 'claim_not_expired', ...taskErrors],
+    emits: claimEvents,
+    example: { sessionId: exampleId, intent: 'take over' },
+    handle: (input, context) => reclaimTask(context, input.params.id, input.body),
+  }),
+];

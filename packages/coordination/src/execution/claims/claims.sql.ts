@@ -1,0 +1,145 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { decodeCursor, type Page } from '@baton/kernel/paging';
+import { compiled, sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+
+export interface LeaseRequest {
+  tenantId: string;
+  principalId: string;
+  iamPrincipalId: string | null;
+  ref: TaskRef;
+  sessionId: string;
+  claimId: string;
+  claimedEventId: string;
+  expiredEventId: string;
+  ttlSeconds: number;
+  intent: string;
+  correlationId: string;
+  requestId: string;
+  traceRunId: string;
+}
+
+/** The new claim, and what its events said. */
+export interface LeaseRow extends ClaimRow {
+  reaped_claim_id: string | null;
+  claimed_payload: unknown;
+  expired_payload: unknown;
+}
+
+/**
+ * Takes the lease in one statement and one round trip, with its journal and outbox rows; returns no row when anything
+ * stands in the way.
+ *
+ * One winner, because everything that rivals compete for lies on the task's row: whoever waited for its lock has the
+ * `where` judged again on the new row, prerequisites included. The session of the claim that is there is seen as of the
+ * statement's start, and that is enough: a session that was dead stays dead. The caller and the own session are locked
+ * against a disable or a close under way. `claims_one_active` stands behind it all as the second guard.
+ */
+export function takeLease(request: LeaseRequest) {
+  return sql<LeaseRow>`
+    with caller as materialized (
+      select id from principals
+      where id = ${request.principalId} and tenant_id = ${request.tenantId} and status = 'active'
+      for key share
+    ), holder as materialized (
+      select s.id from sessions s join caller on s.principal_id = caller.id
+      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active' and s.expires_at > now()
+        and (s.delegation_id is null or exists (
+          select from delegations d
+          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
+      for share of s
+    ), taken as (
+      update tasks t
+      set claim_epoch = t.claim_epoch + 1, active_claim_id = ${request.claimId},
+        lease_expires_at = now() + make_interval(secs => ${request.ttlSeconds}),
+        status = case when t.status = any (tt.claim_from) then tt.claim_status else t.status end,
+        category = case when t.status = any (tt.claim_from) then tt.claim_category else t.category end,
+        version = t.version + 1, updated_at = now()
+      from task_types tt, holder
+      where t.id = coalesce(${request.ref.id}::uuid, (
+          select id from tasks where tenant_id = ${request.tenantId} and public_number = ${request.ref.number}::bigint))
+        and t.tenant_id = ${request.tenantId} and tt.id = t.type_id
+        and t.category not in ('terminal_success', 'terminal_cancelled')
+        and (t.active_claim_id is null or t.lease_expires_at <= now() or exists (
+          select from claims c join sessions s on s.id = c.session_id
+          where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= now())))
+        and t.open_prerequisites = 0
+      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version
+    ), reaped as (
+      update claims c set status = 'stale', released_at = now(), release_reason = dead.reason
+      from (
+        select c.id, case when c.expires_at <= now() then 'expired' else 'session_inactive' end as reason
+        from claims c join taken on c.task_id = taken.id where c.status = 'active'
+      ) dead
+      where c.id = dead.id and c.status = 'active'
+      returning c.id, c.task_id, c.session_id, dead.reason
+    ), made as (
+      insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
+        expires_at)
+      select ${request.claimId}, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
+        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.lease_expires_at
+      -- joined, so that the dead claim is off the unique index before the new one enters it
+      from taken left join reaped on reaped.task_id = taken.id
+      returning *
+    ), said as (
+      select 1 as n, ${request.expiredEventId}::uuid as id, 'claim.expired' as type, 'claim' as entity_type,
+        reaped.id as entity_id, taken.workspace_id, reaped.session_id,
+        jsonb_build_object('taskId', taken.id, 'reason', reaped.reason) as payload
+      from reaped join taken on taken.id = reaped.task_id
+      union all
+      select 2, ${request.claimedEventId}::uuid, 'task.claimed', 'task', taken.id, taken.workspace_id, made.session_id,
+        jsonb_build_object('publicId', taken.public_id, 'claimId', made.id, 'sessionId', made.session_id,
+          'holderId', made.holder_id, 'fencingToken', made.fencing_token,
+          'expiresAt', to_char(made.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'status', taken.status, 'systemStatusCategory', taken.category, 'version', taken.version)
+      from made join taken on taken.id = made.task_id
+    ), logged as (
+      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
+        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
+      select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
+        ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
+      from said order by n
+      returning sequence
+    ), queued as (
+      insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
+    )
+    select made.*, (select id from reaped) as reaped_claim_id,
+      (select payload from said where n = 1) as expired_payload,
+      (select payload from said where n = 2) as claimed_payload
+    from made`;
+}
+
+export function findClaim(tenantId: string, claimId: string) {
+  return sql<ClaimRow>`select * from claims where id = ${claimId} and tenant_id = ${tenantId}`;
+}
+
+export interface ClaimFilter {
+  taskId?: string | undefined;
+  sessionId?: string | undefined;
+  status?: ClaimRow['status'] | undefined;
+}
+
+const build = queryBuilder<{ claims: ClaimRow }>();
+export const claimsNewestFirst = 'claims';
+
+/** One page and one row more, newest first. */
+export function listClaims(tenantId: string, filter: ClaimFilter, page: Page) {
+  let query = build
+    .selectFrom('claims')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('acquired_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId);
+  if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (page.cursor !== undefined) {
+    const [acquiredAt, id] = decodeCursor(claimsNewestFirst, page.cursor, ['timestamp', 'uuid']);
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('acquired_at', 'id'), '<', tuple(acquiredAt as string, id as string)),
+    );
+  }
+  return compiled(query);
+}

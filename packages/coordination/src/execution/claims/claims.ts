@@ -1,0 +1,193 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import { violatedConstraint } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { cutPage, type Page } from '@baton/kernel/paging';
+import type { z } from 'zod';
+import { leaseBounds } from '../../service/config.ts';
+import type { Context } from '../../service/context.ts';
+import { noteEvent } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
+import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readiness/claimability.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import type { Claim, ClaimRequest } from './claims.api.ts';
+import { taskClaimed } from './claims.events.ts';
+import {
+  type ClaimFilter,
+  claimsNewestFirst,
+  findClaim,
+  type LeaseRow,
+  listClaims,
+  takeLease,
+} from './claims.sql.ts';
+import { lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
+import { releaseClaims } from '../../leases/release.ts';
+import { claimExpired } from '../../leases/leases.events.ts';
+import { type ClaimRow, claimStatuses } from '../../leases/lease-rows.ts';
+
+/** What a task showed under its lock may change once more only by a relation added in between. */
+const attemptsMax = 3;
+
+/**
+ * Takes the lease on a task for the caller's session (core, section 9).
+ * The usual case is one statement on its own. When that grants nothing, two reads find the first reason in the contract's
+ * order. Only when they find none, because it went away meanwhile, is it tried again in a transaction that locks first.
+ */
+export async function claimTask(
+  context: Context,
+  ref: TaskRef,
+  request: z.output<typeof ClaimRequest>,
+): Promise<Claim> {
+  const ttlSeconds = claimTtl(context, request.ttlSeconds);
+  if (!context.transactional) {
+    const lease = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);
+    if (lease !== undefined) return lease;
+    await explainDeadSession(context, request.sessionId);
+    await refuseUnclaimableTask(context, ref);
+    if (ttlSeconds === undefined) refuseTtl(context);
+    throw new NeedsTransaction();
+  }
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    if (ttlSeconds !== undefined) {
+      const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
+      if (lease !== undefined) return granted(context, lease);
+    }
+    await requireLiveSession(context, request.sessionId);
+    await requireClaimableTask(context, ref);
+    if (ttlSeconds === undefined) refuseTtl(context);
+  }
+  throw new Error('a claim was refused although nothing stood in its way');
+}
+
+/**
+ * Takes over the task of a claim that is dead, or that ended before.
+ * @throws Refusal `not_found`, those of a session, `claim_not_expired` while the claim is live, those of `claimTask`
+ */
+export async function reclaimTask(
+  context: Context,
+  claimId: string,
+  request: z.output<typeof ClaimRequest>,
+): Promise<Claim> {
+  const claim = await getClaim(context, claimId);
+  await requireLiveSession(context, request.sessionId);
+  await context.db.row(lockTaskOfClaim(context.tenantId, claimId));
+  const state = await context.db.row(readLeaseState(context.tenantId, claimId));
+  if (state !== undefined && state.status === 'active' && !state.lease_over && !state.session_over)
+    fail('claim_not_expired', { claimId, expiresAt: state.expires_at });
+  return claimTask(context, { id: claim.taskId, number: null }, request);
+}
+
+/** @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function readClaims(
+  context: Context,
+  { status, ...asked }: Omit<ClaimFilter, 'status'> & { status?: string | undefined },
+  page: Page,
+) {
+  const known = claimStatuses.find((name) => name === status);
+  if (status !== undefined && known === undefined) fail('invalid_status', { known: claimStatuses });
+  const found = await context.db.rows(listClaims(context.tenantId, { ...asked, status: known }, page));
+  const { rows, nextCursor } = cutPage(found, page, claimsNewestFirst, (row) => [row.acquired_at, row.id]);
+  return { items: rows.map(claimOf), nextCursor };
+}
+
+/** @throws Refusal `not_found` */
+export async function getClaim(context: Context, claimId: string): Promise<Claim> {
+  const row = await context.db.row(findClaim(context.tenantId, claimId));
+  return row === undefined ? fail('not_found') : claimOf(row);
+}
+
+/**
+ * Releases a claim for its holder or a manager; one that ended before stays as it is.
+ * @throws Refusal `not_found`, `claim_holder_mismatch`
+ */
+export async function releaseClaim(context: Context, claimId: string, reason: string): Promise<Claim> {
+  const claim = await getClaim(context, claimId);
+  const isHolder = claim.holderId === context.caller.principalId;
+  if (!isHolder && !holds(context.caller.permissions, 'claims.manage'))
+    fail('claim_holder_mismatch', { claimId });
+  if (claim.status !== 'active') return claim;
+  const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
+  // It ended between the look and the lock.
+  return released === undefined ? getClaim(context, claimId) : claimOf(released);
+}
+
+async function tryLease(
+  context: Context,
+  ref: TaskRef,
+  request: z.output<typeof ClaimRequest>,
+  ttlSeconds: number,
+): Promise<Claim | undefined> {
+  try {
+    const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
+    return lease === undefined ? undefined : granted(context, lease);
+  } catch (error) {
+    if (violatedConstraint(error) === 'claims_one_active') return undefined;
+    throw error;
+  }
+}
+
+/** The asked lease in seconds, or undefined when it is out of bounds: that is refused last. */
+function claimTtl({ settings }: Context, asked: number | null | undefined): number | undefined {
+  const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
+  const ttlSeconds = asked ?? usual;
+  return ttlSeconds >= min && ttlSeconds <= max ? ttlSeconds : undefined;
+}
+
+function refuseTtl({ settings }: Context): never {
+  const { min, max } = leaseBounds(settings, 'CP_CLAIM');
+  fail('invalid_ttl', { min, max });
+}
+
+function leaseRequest(
+  context: Context,
+  ref: TaskRef,
+  request: z.output<typeof ClaimRequest>,
+  ttlSeconds: number,
+) {
+  const { caller, tenantId, correlationId, requestId, traceRunId } = context;
+  return {
+    tenantId,
+    principalId: caller.principalId,
+    iamPrincipalId: caller.iamPrincipalId,
+    ref,
+    sessionId: request.sessionId,
+    claimId: newId(),
+    claimedEventId: newId(),
+    expiredEventId: newId(),
+    ttlSeconds,
+    intent: request.intent,
+    correlationId,
+    requestId,
+    traceRunId,
+  };
+}
+
+function granted(context: Context, lease: LeaseRow): Claim {
+  context.wroteEvents = true;
+  noteEvent(context, taskClaimed, lease.claimed_payload);
+  if (lease.reaped_claim_id !== null) {
+    noteEvent(context, claimExpired, lease.expired_payload);
+    context.afterCommit.push(() => context.counters.claimTakeovers.inc());
+  }
+  return claimOf(lease);
+}
+
+export function claimOf(row: ClaimRow): Claim {
+  return {
+    id: row.id,
+    claimId: row.id,
+    tenantId: row.tenant_id,
+    taskId: row.task_id,
+    sessionId: row.session_id,
+    holderId: row.holder_id,
+    status: row.status,
+    fencingToken: row.fencing_token,
+    intent: row.intent,
+    acquiredAt: row.acquired_at,
+    heartbeatAt: row.heartbeat_at,
+    expiresAt: row.expires_at,
+    releasedAt: row.released_at,
+    releaseReason: row.release_reason,
+  };
+}

@@ -1,0 +1,62 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import { leaseBounds } from '../../service/config.ts';
+import type { Context } from '../../service/context.ts';
+import { holds } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import { endUndelegatedSession } from '../../leases/session-ending.ts';
+import type { Claim } from './claims.api.ts';
+import { claimOf } from './claims.ts';
+import { beatClaim, type LeaseStateRow, lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
+
+/** A session that closes meanwhile doesn't lock the task before it has closed: what was read may change once. */
+const attemptsMax = 3;
+
+/**
+ * Extends or shortens the lease of a claim (core, section 9); without a length, by the one it was taken for. The usual case is one statement on its own, without an
+ * event; only when it changes nothing is it repeated under the task's lock to say why.
+ * @throws Refusal `not_found`, `claim_holder_mismatch`, `claim_not_active`, `claim_expired`, `session_not_active`,
+ * `invalid_ttl`
+ */
+export async function heartbeatClaim(
+  context: Context,
+  claimId: string,
+  ttlAsked: number | null | undefined,
+): Promise<Claim> {
+  const { db, tenantId, caller, settings } = context;
+  const { min, max } = leaseBounds(settings, 'CP_CLAIM');
+  const ttlSeconds = ttlAsked ?? null;
+  const fits = ttlSeconds === null || (ttlSeconds >= min && ttlSeconds <= max);
+  const mayManage = holds(caller.permissions, 'claims.manage');
+  const beat = () =>
+    db.row(beatClaim({ tenantId, claimId, callerId: caller.principalId, mayManage, ttlSeconds }));
+
+  if (!context.transactional) {
+    const row = fits ? await beat() : undefined;
+    if (row === undefined) throw new NeedsTransaction();
+    return claimOf(row);
+  }
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    await db.row(lockTaskOfClaim(tenantId, claimId));
+    await refuseDeadLease(context, claimId, mayManage);
+    if (!fits) fail('invalid_ttl', { min, max });
+    const row = await beat();
+    if (row !== undefined) return claimOf(row);
+  }
+  throw new Error('a heartbeat was refused although nothing stood in its way');
+}
+
+async function refuseDeadLease(context: Context, claimId: string, mayManage: boolean): Promise<void> {
+  const state: LeaseStateRow | undefined = await context.db.row(readLeaseState(context.tenantId, claimId));
+  if (state === undefined) return fail('not_found');
+  const { session_id: sessionId } = state;
+  if (state.holder_id !== context.caller.principalId && !mayManage)
+    fail('claim_holder_mismatch', { claimId });
+  if (state.status !== 'active') fail('claim_not_active', { claimId, status: state.status });
+  if (state.lease_over) fail('claim_expired', { claimId, expiresAt: state.expires_at });
+  // A session over its lease is stale, whether or not anybody has recorded it.
+  const sessionStatus = state.session_status === 'active' ? 'stale' : state.session_status;
+  if (state.session_over) fail('session_not_active', { sessionId, status: sessionStatus });
+  if (!state.delegation_over) return;
+  await endUndelegatedSession(context, sessionId);
+  fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  claimTask,
+  done,
+  endClaimLease,
+  endSessionLease,
+  makeTask,
+  makeWorker,
+  openSession,
+  refused,
+} from '../../testing/leases.ts';
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+const startRun = (worker: { actor: { post: any } }, claim: any) =>
+  done(
+    worker.actor.post(`/tasks/${claim.taskId}:start-run`, {
+      claimId: claim.id,
+      fencingToken: claim.fencingToken,
+    }),
+    201,
+  );
+
+test('an actor without anything finds itself, its tenant and empty lists', async () => {
+  const actor = await baton.actor({ permissions: ['tasks.read', 'events.read', 'sessions.open'] });
+  const { eventCursor, principal, tenant, ...rest } = await done(actor.get('/harness/context'));
+  assert.match(eventCursor, /^ec1_[A-Za-z0-9_-]+$/);
+  assert.deepEqual(tenant, { id: baton.tenantId, slug: 'first', name: 'first' });
+  assert.equal(principal.id, actor.principalId);
+  assert.equal(principal.kind, 'agent');
+  assert.equal(principal.status, 'active');
+  assert.deepEqual(rest, {
+    protocol: { name: 'control-harness', supportedVersions: ['1', '2'] },
+    session: null,
+    activeSessions: [],
+    activeClaims: [],
+    activeRuns: [],
+    suspendedRuns: [],
+    roles: [],
+    capabilities: [],
+    skills: [],
+    pendingApprovals: [],
+    permissions: ['events.read', 'sessions.open', 'tasks.read'],
+  });
+});
+
+test('needs no permission, and shows what remains of it under the scopes of the token', async () => {
+  const none = await baton.actor({ permissions: [] });
+  assert.deepEqual((await done(none.get('/harness/context'))).permissions, []);
+  const reader = await baton.actor({
+    permissions: ['tasks.read', 'tasks.write'],
+    scopes: ['control-plane:read'],
+  });
+  assert.deepEqual((await done(reader.get('/harness/context'))).permissions, ['tasks.read']);
+});
+
+test('shows live sessions newest first, live claims, and every running run with its claim', async () => {
+  const worker = await makeWorker(baton);
+  const second = await openSession(worker.actor, {
+    harness: { type: 'acme', version: '3', protocolVersion: '2', capabilities: ['resume'] },
+  });
+  const over = await openSession(worker.actor);
+  await endSessionLease(baton, over);
+  const closed = await openSession(worker.actor);
+  await done(worker.actor.post(`/sessions/${closed}:close`));
+  const task = await makeTask(baton, { title: 'find me again' });
+  const claim = await claimTask(worker, task.id);
+  const run = await startRun(worker, claim);
+  const context = await done(worker.actor.get(`/harness/context?sessionId=${second}`));
+  assert.deepEqual(
+    context.activeSessions.map(({ id }: { id: string }) => id),
+    [second, worker.sessionId],
+  );
+  const session = await done(worker.actor.get(`/sessions/${second}`));
+  assert.deepEqual(context.session, context.activeSessions[0]);
+  for (const [name, value] of Object.entries(context.session)) assert.deepEqual(value, session[name], name);
+  assert.equal(Object.keys(context.session).length, 11);
+  assert.deepEqual(context.activeClaims, [
+    {
+      id: claim.id,
+      taskId: task.id,
+      taskPublicId: task.publicId,
+      taskTitle: 'find me again',
+      taskStatus: 'in_progress',
+      sessionId: worker.sessionId,
+      fencingToken: 1,
+      expiresAt: claim.expiresAt,
+    },
+  ]);
+  assert.deepEqual(context.activeRuns, [
+    {
+      id: run.id,
+      taskId: task.id,
+      claimId: claim.id,
+      sessionId: worker.sessionId,
+      status: 'running',
+      attempt: 1,
+      fencingToken: 1,
+      startedAt: run.startedAt,
+      finishedAt: null,
+      cancelRequestedAt: null,
+    },
+  ]);
+  // An ended session of the caller is still shown when it is asked for.
+  assert.equal(
+    (await done(worker.actor.get(`/harness/context?sessionId=${closed}`))).session.status,
+    'closed',
+  );
+});
+
+test('a foreign or unknown session is not found', async () => {
+  const [worker, other] = [await makeWorker(baton), await makeWorker(baton)];
+  await refused(worker.actor.get(`/harness/context?sessionId=${other.sessionId}`), 404, 'not_found');
+  await refused(worker.actor.get(`/harness/context?sessionId=${newId()}`), 404, 'not_found');
+  await refused(baton.otherAdmin.get(`/harness/context?sessionId=${worker.sessionId}`), 404, 'not_found');
+});
+
+test('a restarted executor finds its orphaned run, fails it and takes the task up again', async () => {
+  const worker = await makeWorker(baton);
+  const task = await makeTask(baton);
+  const orphan = await startRun(worker, await claimTask(worker, task.id));
+  await endClaimLease(baton, task.id);
+  const context = await done(worker.actor.get('/harness/context'));
+  assert.deepEqual(context.activeClaims, []);
+  assert.deepEqual(
+    context.activeRuns.map(({ id }: { id: string }) => id),
+    [orphan.id],
+  );
+  // Looking has changed nothing.
+  assert.equal((await done(worker.actor.get(`/claims/${orphan.claimId}`))).status, 'active');
+  await done(worker.actor.post(`/runs/${orphan.id}:fail`, { failureReason: 'restart_recovery' }));
+  assert.deepEqual((await done(worker.actor.get('/harness/context'))).activeRuns, []);
+  const next = await startRun(worker, await claimTask(worker, task.id));
+  assert.deepEqual([next.attempt, next.fencingToken], [2, 2]);
+});
+
+test('a claim under a session that is over is not shown: it protects nothing', async () => {
+  const worker = await makeWorker(baton);
+  const claim = await claimTask(worker, (await makeTask(baton)).id);
+  await endSessionLease(baton, worker.sessionId);
+  const context = await done(worker.actor.get('/harness/context'));
+  assert.deepEqual([context.activeSessions, context.activeClaims], [[], []]);
+  assert.equal((await done(worker.actor.get(`/claims/${claim.id}`))).status, 'active');
+});
+
+test('shows the newest 20 suspended runs', async () => {
+  const worker = await makeWorker(baton);
+  const runs: string[] = [];
+  for (let count = 0; count < 22; count += 1) {
+    const { id } = await startRun(worker, await claimTask(worker, (await makeTask(baton)).id));
+    runs.push(id);
+  }
+  // Suspending comes later; its state is part of the record already.
+  await baton.pool.run(sql`update runs set status = 'suspended' where id = any (${runs}::uuid[])`);
+  const { suspendedRuns } = await done(worker.actor.get('/harness/context'));
+  assert.deepEqual(
+    suspendedRuns.map(({ id }: { id: string }) => id),
+    runs.reverse().slice(0, 20),
+  );
+});
+
+test('the journal read from its cursor has every event that follows', async () => {
+  const worker = await makeWorker(baton);
+  const { eventCursor } = await done(worker.actor.get('/harness/context'));
+  const claim = await claimTask(worker, (await makeTask(baton)).id);
+  // What is above the horizon comes a moment later.
+  const types: string[] = [];
+  for (let [cursor, waitedMs] = [eventCursor, 0]; types.length < 2 && waitedMs < 10_000; waitedMs += 50) {
+    const page = await done(worker.actor.get(`/events?cursor=${cursor}&entityId=${claim.taskId}`));
+    types.push(...page.items.map(({ type }: { type: string }) => type));
+    cursor = page.nextCursor;
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  assert.deepEqual(types, ['task.created', 'task.claimed']);
+});

@@ -1,0 +1,42 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { TaskRow } from '../../work/tasks/task.ts';
+import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
+
+/** The task of a run, locked, with what never changes of the run. */
+export interface TaskOfRunRow extends TaskRow {
+  run_status: RunRow['status'];
+  run_principal_id: string;
+  run_claim_id: string;
+  run_fencing_token: number;
+}
+
+/**
+ * Locks the task of a run. The task is as it is under the lock; the run's status is as of the statement's start, for a run
+ * can end without its task: whoever ends it says so by `status = 'running'` in the update.
+ */
+export function lockTaskOfRun(tenantId: string, runId: string) {
+  return sql<TaskOfRunRow>`
+    select t.*, tt.key as type_key, tt.version as type_version, r.status as run_status, r.principal_id as run_principal_id,
+      r.claim_id as run_claim_id, r.fencing_token as run_fencing_token
+    from runs r join tasks t on t.id = r.task_id join task_types tt on tt.id = t.type_id
+    where r.id = ${runId} and r.tenant_id = ${tenantId}
+    for no key update of t`;
+}
+
+/** Ends a running run; no row when it isn't running. */
+export function endRun(end: {
+  tenantId: string;
+  runId: string;
+  status: 'succeeded' | 'failed' | 'cancelled';
+  failureReason: string | null;
+  output: JsonObject | null;
+}) {
+  return sql<EndedRunRow>`
+    update runs r
+    set status = ${end.status}, failure_reason = ${end.failureReason}, finished_at = now(), version = r.version + 1,
+      updated_at = now(), output = coalesce(${end.output === null ? null : JSON.stringify(end.output)}::jsonb, r.output)
+    from tasks t
+    where r.id = ${end.runId} and r.tenant_id = ${end.tenantId} and r.status = 'running' and t.id = r.task_id
+    returning r.*, t.workspace_id`;
+}

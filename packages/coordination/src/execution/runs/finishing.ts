@@ -1,0 +1,125 @@
+import { checkDocument, eventText } from '@baton/kernel/documents';
+import type { JsonObject } from '@baton/kernel/wire';
+import { passClaimGate } from '../../leases/gate.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import { completeTask, requireCompletable } from '../../work/completion/completion.ts';
+import { type Task, taskOf } from '../../work/tasks/task.ts';
+import { noteFailed } from '../../leases/run-ending.ts';
+import { endRun, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
+import { type Run, runOf } from './run.ts';
+import { runCancelled, runSucceeded } from './runs.events.ts';
+import { getRun } from './runs.ts';
+import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
+
+/**
+ * Ends a run well and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).
+ * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
+ * `stale_claim`, `invalid_transition`
+ */
+export async function succeedRun(
+  context: Context,
+  runId: string,
+  request: { output?: JsonObject | null | undefined; completeTask: boolean },
+): Promise<{ run: Run; task: Task }> {
+  checkOutput(request.output);
+  const task = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
+  if (task.run_status !== 'running') fail('run_not_active', { runId, status: task.run_status });
+  if (task.run_principal_id !== context.caller.principalId) fail('run_holder_mismatch', { runId });
+  const liveClaim = await requireWritable(context, runId, task, request.completeTask);
+  const run = await end(context, runId, 'succeeded', { output: request.output });
+  emit(
+    context,
+    runSucceeded,
+    { entityId: runId, workspaceId: run.workspace_id, sessionId: run.session_id },
+    { taskId: run.task_id, attempt: run.attempt, taskCompleted: request.completeTask },
+  );
+  if (!request.completeTask) return { run: runOf(run), task: taskOf(task) };
+  return { run: runOf(run), task: await completeTask(context, task, { liveClaim }) };
+}
+
+/** A run that ended while this waited for the task is refused as such, whatever its end did to the task. */
+async function requireWritable(
+  context: Context,
+  runId: string,
+  task: TaskOfRunRow,
+  completes: boolean,
+): Promise<ClaimRow | undefined> {
+  try {
+    if (completes) requireCompletable(task);
+    const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
+    return await passClaimGate(context, task.id, presented, { claimRequired: true });
+  } catch (refusal) {
+    await requireRunning(context, runId);
+    throw refusal;
+  }
+}
+
+/**
+ * Ends a run as failed, for its principal or a manager. It asks for no claim: an executor that lost its lease can still
+ * say how its attempt ended.
+ * @throws Refusal `not_found`, `run_holder_mismatch`, `run_not_active`
+ */
+export async function failRun(
+  context: Context,
+  runId: string,
+  { failureReason, output }: { failureReason: string; output?: JsonObject | null | undefined },
+): Promise<Run> {
+  checkOutput(output);
+  await requireRunHolder(context, runId);
+  const run = await end(context, runId, 'failed', { failureReason, output });
+  noteFailed(context, run, failureReason);
+  return runOf(run);
+}
+
+/**
+ * Ends a run as cancelled, for its principal or a manager; it asks for no claim.
+ * @throws Refusal `not_found`, `run_holder_mismatch`, `run_not_active`
+ */
+export async function cancelRun(context: Context, runId: string, reason: string): Promise<Run> {
+  await requireRunHolder(context, runId);
+  const run = await end(context, runId, 'cancelled', {});
+  emit(
+    context,
+    runCancelled,
+    { entityId: runId, workspaceId: run.workspace_id, sessionId: run.session_id },
+    { taskId: run.task_id, reason: eventText(reason), attempt: run.attempt },
+  );
+  context.afterCommit.push(() => context.counters.runCancellations.inc());
+  return runOf(run);
+}
+
+async function requireRunHolder(context: Context, runId: string): Promise<void> {
+  const { principalId } = await getRun(context, runId);
+  const { caller } = context;
+  if (principalId !== caller.principalId && !holds(caller.permissions, 'claims.manage'))
+    fail('run_holder_mismatch', { runId });
+}
+
+async function requireRunning(context: Context, runId: string): Promise<void> {
+  const { status } = await getRun(context, runId);
+  if (status !== 'running') fail('run_not_active', { runId, status });
+}
+
+async function end(
+  context: Context,
+  runId: string,
+  status: 'succeeded' | 'failed' | 'cancelled',
+  {
+    failureReason = null,
+    output = null,
+  }: { failureReason?: string | null; output?: JsonObject | null | undefined },
+): Promise<EndedRunRow> {
+  const run = await context.db.row(
+    endRun({ tenantId: context.tenantId, runId, status, failureReason, output }),
+  );
+  if (run !== undefined) return run;
+  await requireRunning(context, runId);
+  throw new Error('a running run could not be ended');
+}
+
+function checkOutput(output: JsonObject | null | undefined): void {
+  if (output != null) checkDocument(output, { field: 'output' });
+}

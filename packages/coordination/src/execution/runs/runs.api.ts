@@ -1,0 +1,141 @@
+import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../../service/service.ts';
+import { Task } from '../../work/tasks/task.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
+import { taskCompleted } from '../../work/tasks/tasks.events.ts';
+import { cancelRun, failRun, succeedRun } from './finishing.ts';
+import { Run } from './run.ts';
+import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
+import { getRun, readRuns } from './runs.ts';
+import { startRun } from './starting.ts';
+import { claimReleased, sessionClosed, runFailed } from '../../leases/leases.events.ts';
+
+const Budget = z.int().positive().nullish();
+
+export const RunRequest = z.strictObject({
+  claimId: Uuid,
+  fencingToken: z.int(),
+  input: FreeObject.nullish(),
+  metadata: FreeObject.default({}),
+  maxDurationSeconds: Budget,
+  maxActions: Budget,
+  agentRevisionId: Uuid.nullish(),
+});
+
+const params = { id: Uuid };
+const exampleId = '0190b2c4-0000-7000-8000-000000000001';
+
+export const runsApi = [
+  endpoint({
+    method: 'POST',
+    path: '/tasks/{ref}:start-run',
+    summary: 'Start an attempt to execute a claimed task.',
+    permission: 'tasks.claim',
+    params: { ref: TaskRef },
+    body: RunRequest,
+    returns: { 201: Run },
+    errors: [
+      'invalid_budget',
+      'payload_too_large',
+      'payload_too_deep',
+      'agent_revision_mismatch',
+      'not_found',
+      'task_not_runnable',
+      'stale_claim',
+      'claim_holder_mismatch',
+      'run_already_active',
+    ],
+    emits: [runFailed, runStarted, claimReleased, sessionClosed],
+    transaction: 'statement',
+    example: { claimId: exampleId, fencingToken: 1, maxDurationSeconds: 3600 },
+    handle: (input, context) => startRun(context, input.params.ref, input.body),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/runs',
+    summary: 'List runs, newest first.',
+    permission: 'tasks.read',
+    query: {
+      taskId: Uuid.optional(),
+      claimId: Uuid.optional(),
+      principalId: Uuid.optional(),
+      agentKey: z.string().optional(),
+      status: z.string().optional(),
+    },
+    paging: true,
+    returns: { 200: z.strictObject({ items: z.array(Run), nextCursor: z.string().nullable() }) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => readRuns(context, query, page),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/runs/{id}',
+    summary: 'Read a run.',
+    permission: 'tasks.read',
+    params,
+    returns: { 200: Run },
+    errors: ['not_found'],
+    handle: (input, context) => getRun(context, input.params.id),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/runs/{id}:succeed',
+    summary: 'End a run well, and complete its task.',
+    description: 'With `completeTask` false the task stays claimed. Only under the live claim of the run.',
+    permission: 'tasks.claim',
+    params,
+    body: z.strictObject({ output: FreeObject.nullish(), completeTask: z.boolean().default(true) }),
+    bodyOptional: true,
+    returns: { 200: z.strictObject({ run: Run, task: Task }) },
+    errors: [
+      'payload_too_large',
+      'payload_too_deep',
+      'not_found',
+      'run_not_active',
+      'run_holder_mismatch',
+      'task_already_completed',
+      'task_cancelled',
+      'stale_claim',
+      'invalid_transition',
+    ],
+    emits: [runSucceeded, claimReleased, taskCompleted, sessionClosed],
+    example: { output: { tests: 'green' } },
+    handle: (input, context) => succeedRun(context, input.params.id, input.body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/runs/{id}:fail',
+    summary: 'End a run as failed.',
+    description:
+      'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
+    permission: ['tasks.claim', 'claims.manage'],
+    params,
+    body: z.strictObject({
+      failureReason: z.string().min(1).max(2000).default('failed'),
+      output: FreeObject.nullish(),
+    }),
+    bodyOptional: true,
+    returns: { 200: Run },
+    errors: ['payload_too_large', 'payload_too_deep', 'not_found', 'run_holder_mismatch', 'run_not_active'],
+    emits: [runFailed],
+    example: { failureReason: 'restart_recovery' },
+    handle: (input, context) => failRun(context, input.params.id, input.body),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/runs/{id}:cancel',
+    summary: 'End a run as cancelled.',
+    description:
+      'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
+    permission: ['tasks.claim', 'claims.manage'],
+    params,
+    body: z.strictObject({ reason: z.string().min(1).max(500).default('cancelled') }),
+    bodyOptional: true,
+    returns: { 200: Run },
+    errors: ['not_found', 'run_holder_mismatch', 'run_not_active'],
+    emits: [runCancelled],
+    example: { reason: 'no longer needed' },
+    handle: (input, context) => cancelRun(context, input.params.id, input.body.reason),
+  }),
+];

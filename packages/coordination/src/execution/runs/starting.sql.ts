@@ -1,0 +1,109 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import type { RunRow } from '../../leases/lease-rows.ts';
+
+export interface RunStart {
+  tenantId: string;
+  principalId: string;
+  iamPrincipalId: string | null;
+  ref: TaskRef;
+  claimId: string;
+  fencingToken: number;
+  runId: string;
+  startedEventId: string;
+  failedEventId: string;
+  input: JsonObject | null;
+  metadata: JsonObject;
+  maxDurationSeconds: number | null;
+  maxActions: number | null;
+  correlationId: string;
+  requestId: string;
+  traceRunId: string;
+}
+
+/** The new run, and what its events said. */
+export interface StartedRunRow extends RunRow {
+  started_payload: unknown;
+  failed_payload: unknown;
+}
+
+/**
+ * Starts a run under a live claim in one statement and one round trip, with its journal and outbox rows; returns no row
+ * when anything stands in the way.
+ *
+ * Claim, epoch and lease are judged on the task's row, again after a wait for its lock. Whoever ends the claim or closes
+ * its session writes that row too, so what is read elsewhere can't be older than the lock allows. Runs are seen as of the
+ * statement's start: when another one began or ended during the wait, the unique indexes on the running run and on the
+ * attempt refuse this one, and it is tried again under the lock.
+ */
+export function insertRun(start: RunStart) {
+  return sql<StartedRunRow>`
+    with caller as materialized (
+      select id from principals
+      where id = ${start.principalId} and tenant_id = ${start.tenantId} and status = 'active'
+      for key share
+    ), task as materialized (
+      select t.id, t.workspace_id, c.session_id
+      from caller
+      join claims c on c.holder_id = caller.id
+      join sessions s on s.id = c.session_id
+      join tasks t on t.id = c.task_id
+      where c.id = ${start.claimId} and c.tenant_id = ${start.tenantId} and c.fencing_token = ${start.fencingToken}
+        and s.status = 'active' and s.expires_at > now()
+        and (s.delegation_id is null or exists (
+          select from delegations d
+          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
+        and (t.id = ${start.ref.id}::uuid or t.public_number = ${start.ref.number}::bigint)
+        and t.category not in ('terminal_success', 'terminal_cancelled')
+        and t.active_claim_id = c.id and t.claim_epoch = c.fencing_token and t.lease_expires_at > now()
+      for no key update of t
+    ), superseded as (
+      update runs r
+      set status = 'failed', failure_reason = 'superseded', finished_at = now(), version = r.version + 1, updated_at = now()
+      from task
+      where r.task_id = task.id and r.status = 'running' and r.claim_id <> ${start.claimId}
+      returning r.id, r.task_id, r.session_id, r.attempt
+    ), made as (
+      insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, input, metadata,
+        max_duration_seconds, max_actions)
+      select ${start.runId}, ${start.tenantId}, task.id, ${start.claimId}, ${start.principalId}, task.session_id,
+        ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
+        ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
+        ${start.maxDurationSeconds}, ${start.maxActions}
+      -- joined, so that the zombie is off the unique index before the new run enters it
+      from task left join superseded on superseded.task_id = task.id
+      where not exists (
+        select from runs r where r.task_id = task.id and r.status = 'running' and r.claim_id = ${start.claimId})
+      returning *
+    ), said as (
+      select 1 as n, ${start.failedEventId}::uuid as id, 'run.failed' as type, 1 as schema_version, superseded.id as entity_id,
+        superseded.session_id,
+        jsonb_build_object('taskId', superseded.task_id, 'reason', 'superseded', 'attempt', superseded.attempt) as payload
+      from superseded
+      union all
+      select 2, ${start.startedEventId}::uuid, 'run.started', 2, made.id, made.session_id,
+        jsonb_build_object('taskId', made.task_id, 'claimId', made.claim_id, 'attempt', made.attempt,
+          'fencingToken', made.fencing_token, 'instructionsHash', made.instructions_hash,
+          'instructionsRefs', made.instructions_refs, 'agentRevisionId', made.agent_revision_id)
+      from made
+    ), logged as (
+      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
+        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
+      select said.id, ${start.tenantId}, type, schema_version, 'run', entity_id, task.workspace_id, ${start.principalId},
+        ${start.iamPrincipalId}, said.session_id, ${start.correlationId}, ${start.requestId}, ${start.traceRunId}, payload
+      from said, task order by n
+      returning sequence
+    ), queued as (
+      insert into outbox (event_sequence, tenant_id) select sequence, ${start.tenantId} from logged
+    )
+    select made.*, (select payload from said where n = 2) as started_payload,
+      (select payload from said where n = 1) as failed_payload
+    from made`;
+}
+
+/** The running run of a claim. */
+export function findRunningRun(tenantId: string, claimId: string) {
+  return sql<{ id: string }>`
+    select id from runs where claim_id = ${claimId} and tenant_id = ${tenantId} and status = 'running'`;
+}

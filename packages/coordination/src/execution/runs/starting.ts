@@ -1,0 +1,104 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import { violatedConstraint } from '@baton/kernel/db';
+import { checkDocument } from '@baton/kernel/documents';
+import { newId } from '@baton/kernel/ids';
+import type { z } from 'zod';
+import { passClaimGate } from '../../leases/gate.ts';
+import type { Context } from '../../service/context.ts';
+import { noteEvent } from '../../ledger/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import { terminalCategories } from '../../work/readiness/claimability.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { lockTaskRow } from '../../work/tasks/tasks.ts';
+import { type Run, runOf } from './run.ts';
+import type { RunRequest } from './runs.api.ts';
+import { runStarted } from './runs.events.ts';
+import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
+import { runFailed } from '../../leases/leases.events.ts';
+
+/** A budget fits the arithmetic of instants and counters; 68 years are enough for a run. */
+const budgetMax = 2_147_483_647;
+
+/** Between the gate and the statement only a delegation can end. */
+const attemptsMax = 3;
+
+/**
+ * Starts an attempt under the caller's live claim (core, section 10). A run that an older claim left running is failed as
+ * superseded. The usual case is one statement on its own; only when it starts nothing is it repeated under the task's
+ * lock, which finds the first reason in the contract's order.
+ * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_mismatch`, `not_found`,
+ * `task_not_runnable`, those of the claim gate, `run_already_active`
+ */
+export async function startRun(
+  context: Context,
+  ref: TaskRef,
+  request: z.output<typeof RunRequest>,
+): Promise<Run> {
+  checkRequest(request);
+  if (!context.transactional) {
+    const run = await tryStart(context, ref, request);
+    if (run === undefined) throw new NeedsTransaction();
+    return run;
+  }
+  const { id: taskId, status, category } = await lockTaskRow(context, ref);
+  if (terminalCategories.includes(category))
+    fail('task_not_runnable', { taskId, status, systemStatusCategory: category });
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    await passClaimGate(context, taskId, request, { claimRequired: true });
+    const started = await context.db.row(runStart(context, ref, request));
+    if (started !== undefined) return noteStarted(context, started);
+    const running = await context.db.row(findRunningRun(context.tenantId, request.claimId));
+    if (running !== undefined) fail('run_already_active', { taskId, runId: running.id });
+  }
+  throw new Error('a run was refused although nothing stood in its way');
+}
+
+function checkRequest(request: z.output<typeof RunRequest>): void {
+  for (const field of ['maxDurationSeconds', 'maxActions'] as const)
+    if ((request[field] ?? 1) > budgetMax) fail('invalid_budget', { field, max: budgetMax });
+  if (request.input != null) checkDocument(request.input, { field: 'input' });
+  checkDocument(request.metadata, { field: 'metadata' });
+  // Revisions come with the registry of agents; until then no principal has one of its own.
+  if (request.agentRevisionId != null)
+    fail('agent_revision_mismatch', { agentRevisionId: request.agentRevisionId });
+}
+
+async function tryStart(context: Context, ref: TaskRef, request: z.output<typeof RunRequest>) {
+  try {
+    const started = await context.db.row(runStart(context, ref, request));
+    return started === undefined ? undefined : noteStarted(context, started);
+  } catch (error) {
+    // Another run began or ended while this one waited for the task.
+    if (violatedConstraint(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
+function runStart(context: Context, ref: TaskRef, request: z.output<typeof RunRequest>) {
+  const { caller, tenantId, correlationId, requestId, traceRunId } = context;
+  return insertRun({
+    tenantId,
+    principalId: caller.principalId,
+    iamPrincipalId: caller.iamPrincipalId,
+    ref,
+    claimId: request.claimId,
+    fencingToken: request.fencingToken,
+    runId: newId(),
+    startedEventId: newId(),
+    failedEventId: newId(),
+    input: request.input ?? null,
+    metadata: request.metadata,
+    maxDurationSeconds: request.maxDurationSeconds ?? null,
+    maxActions: request.maxActions ?? null,
+    correlationId,
+    requestId,
+    traceRunId,
+  });
+}
+
+function noteStarted(context: Context, started: StartedRunRow): Run {
+  context.wroteEvents = true;
+  if (started.failed_payload !== null) noteEvent(context, runFailed, started.failed_payload);
+  noteEvent(context, runStarted, started.started_payload);
+  return runOf(started);
+}

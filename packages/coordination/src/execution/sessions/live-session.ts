@@ -1,0 +1,40 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import { closeSession } from '../../leases/session-ending.ts';
+import { readSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
+
+/**
+ * Locks a session (shared) and refuses one under which the caller can't claim, in the order of core section 9. One whose
+ * delegation is over is closed by this touch, and that is kept although the claim is refused.
+ * @throws Refusal `not_found`, `session_owner_mismatch`, `session_not_active`, `session_expired`
+ */
+export async function requireLiveSession(context: Context, sessionId: string): Promise<void> {
+  const session = (await context.db.row(shareSession(context.tenantId, sessionId))) ?? fail('not_found');
+  refuseDead(context, session);
+  if (session.delegation_over) {
+    // Two claims that share the session and both get here deadlock; the loser is repeated and finds it closed.
+    await closeSession(context, sessionId, 'delegation_ended');
+    fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
+  }
+}
+
+/**
+ * The same without locks, outside of a transaction, for a command that was refused already and only wants the reason.
+ * @throws NeedsTransaction where the reason is the caller's own state, or has to be recorded
+ */
+export async function explainDeadSession(context: Context, sessionId: string): Promise<void> {
+  const { tenantId, caller, db } = context;
+  const state = await db.row(readSessionState(tenantId, sessionId, caller.principalId));
+  if (!state?.caller_active) throw new NeedsTransaction();
+  if (state.id === null) return fail('not_found');
+  refuseDead(context, state);
+  if (state.delegation_over) throw new NeedsTransaction();
+}
+
+function refuseDead({ caller }: Context, session: SessionStateRow): void {
+  const { id: sessionId, status } = session;
+  if (session.principal_id !== caller.principalId) fail('session_owner_mismatch');
+  if (status !== 'active') fail('session_not_active', { sessionId, status });
+  if (session.lease_over) fail('session_expired', { sessionId });
+}

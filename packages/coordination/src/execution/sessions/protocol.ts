@@ -1,0 +1,37 @@
+import { fail } from '../../service/service.ts';
+
+/** The protocol between a harness and this service (core, section 6.3). Answers always have the form of version 2. */
+export const harnessProtocol = { name: 'control-harness', supportedVersions: ['1', '2'] };
+
+const knownCapabilities: ReadonlySet<string> = new Set([
+  'events.realtime',
+  'tasks.interactive',
+  'artifacts.publish',
+  'approvals.interactive',
+  'resume',
+  'checkpoints',
+  'active_turn_control.v1',
+  'child_run_handle.v1',
+  'skills.protocol.mcp',
+  'skills.protocol.http',
+  'skills.protocol.local',
+  'skills.protocol.opencode',
+  'skills.protocol.custom',
+]);
+const harnessTypeForm = /^[a-z0-9][a-z0-9._-]{0,99}$/;
+const shownCharactersMax = 100;
+
+/** @throws Refusal `unsupported_protocol_version`, `invalid_harness` */
+export function checkHarness({ type, protocolVersion }: { type: string; protocolVersion: string }): void {
+  const supported = harnessProtocol.supportedVersions;
+  if (!supported.includes(protocolVersion)) {
+    const requested = protocolVersion.slice(0, shownCharactersMax);
+    fail('unsupported_protocol_version', { requested, supported });
+  }
+  if (!harnessTypeForm.test(type)) fail('invalid_harness');
+}
+
+/** The known capabilities in the order given, each once. Unknown ones are dropped: a newer harness may name them. */
+export function knownCapabilitiesOf(named: readonly string[]): string[] {
+  return [...new Set(named)].filter((name) => knownCapabilities.has(name));
+}

@@ -1,0 +1,133 @@
+import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../../service/service.ts';
+import { sessionOpened } from './sessions.events.ts';
+import { closeSessionFor, getSession, heartbeatSession, openSession, readSessions } from './sessions.ts';
+import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
+
+/** A harness's lease on being there (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
+export const Session = z.strictObject({
+  id: Uuid,
+  tenantId: Uuid,
+  principalId: Uuid,
+  onBehalfOf: Uuid.nullable(),
+  onBehalfOfId: Uuid.nullable(),
+  delegationId: Uuid.nullable(),
+  status: z.enum(['active', 'stale', 'closed']),
+  clientName: z.string(),
+  clientVersion: z.string(),
+  controlLevel: z.enum(['human_operated', 'connected']),
+  harnessType: z.string().nullable(),
+  harnessVersion: z.string().nullable(),
+  protocolVersion: z.string().nullable(),
+  hostname: z.string().nullable(),
+  harnessCapabilities: z.array(z.string()).nullable(),
+  environment: FreeObject.nullable(),
+  metadata: FreeObject,
+  startedAt: Timestamp,
+  heartbeatAt: Timestamp,
+  expiresAt: Timestamp,
+  endedAt: Timestamp.nullable(),
+});
+export type Session = z.infer<typeof Session>;
+
+const Harness = z.strictObject({
+  type: z.string(),
+  version: z.string().max(100).default(''),
+  protocolVersion: z.string().default('1'),
+  capabilities: z.array(z.string()).max(100).default([]),
+  hostname: z.string().max(255).nullish(),
+  environment: FreeObject.default({}),
+});
+
+export const SessionRequest = z.strictObject({
+  clientName: z.string().min(1).max(200),
+  clientVersion: z.string().max(100).default(''),
+  metadata: FreeObject.default({}),
+  onBehalfOf: Uuid.nullish(),
+  ttlSeconds: z.int().nullish(),
+  harness: Harness.nullish(),
+});
+
+const params = { id: Uuid };
+
+export const sessionsApi = [
+  endpoint({
+    method: 'POST',
+    path: '/sessions',
+    summary: 'Open a session: the lease under which a harness claims tasks.',
+    permission: 'sessions.open',
+    body: SessionRequest,
+    returns: { 201: Session },
+    errors: [
+      'unsupported_protocol_version',
+      'invalid_harness',
+      'invalid_ttl',
+      'payload_too_large',
+      'payload_too_deep',
+      'not_found',
+      'delegation_required',
+    ],
+    emits: [sessionOpened],
+    example: {
+      clientName: 'example-harness',
+      clientVersion: '2.1.0',
+      ttlSeconds: 300,
+      harness: { type: 'example', version: '2.1.0', protocolVersion: '2', capabilities: ['resume'] },
+    },
+    handle: ({ body }, context) => openSession(context, body),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/sessions',
+    summary: 'List sessions, newest first.',
+    permission: 'sessions.manage',
+    query: { status: z.string().optional() },
+    paging: true,
+    returns: { 200: z.strictObject({ items: z.array(Session), nextCursor: z.string().nullable() }) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => readSessions(context, query.status, page),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/sessions/{id}',
+    summary: 'Read a session.',
+    description: 'For its owner, or with `sessions.manage`.',
+    params,
+    returns: { 200: Session },
+    errors: ['not_found', 'permission_denied'],
+    handle: (input, context) => getSession(context, input.params.id),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/sessions/{id}:heartbeat',
+    summary: 'Extend the lease of a session.',
+    description:
+      'For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`.',
+    permission: ['sessions.open', 'sessions.manage'],
+    params,
+    body: z.strictObject({ ttlSeconds: z.int().nullish() }),
+    bodyOptional: true,
+    returns: { 200: Session },
+    errors: ['not_found', 'permission_denied', 'session_not_active', 'session_expired', 'invalid_ttl'],
+    emits: [claimReleased, sessionExpired, sessionClosed],
+    transaction: 'statement',
+    example: { ttlSeconds: 300 },
+    handle: (input, context) => heartbeatSession(context, input.params.id, input.body.ttlSeconds),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/sessions/{id}:close',
+    summary: 'Close a session and release its claims.',
+    description: 'For its owner, or with `sessions.manage`. Closing a closed one changes nothing.',
+    permission: ['sessions.open', 'sessions.manage'],
+    params,
+    body: z.strictObject({}),
+    bodyOptional: true,
+    returns: { 200: Session },
+    errors: ['not_found', 'permission_denied'],
+    emits: [claimReleased, sessionClosed],
+    example: {},
+    handle: (input, context) => closeSessionFor(context, input.params.id),
+  }),
+];

@@ -1,0 +1,101 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { decodeCursor, type Page } from '@baton/kernel/paging';
+import { compiled, sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { SessionRow } from '../../leases/lease-rows.ts';
+
+export interface NewSession {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  onBehalfOfId: string | null;
+  delegationId: string | null;
+  clientName: string;
+  clientVersion: string;
+  controlLevel: string;
+  harness: {
+    type: string;
+    version: string;
+    protocolVersion: string;
+    hostname: string | null;
+    capabilities: readonly string[];
+    environment: JsonObject;
+  } | null;
+  metadata: JsonObject;
+  ttlSeconds: number;
+}
+
+export function insertSession({ harness, ...session }: NewSession) {
+  const environment = harness === null ? null : JSON.stringify(harness.environment);
+  return sql<SessionRow>`
+    insert into sessions (id, tenant_id, principal_id, on_behalf_of_id, delegation_id, client_name, client_version,
+      control_level, harness_type, harness_version, protocol_version, hostname, harness_capabilities, environment,
+      metadata, lease_seconds, expires_at)
+    values (${session.id}, ${session.tenantId}, ${session.principalId}, ${session.onBehalfOfId}, ${session.delegationId},
+      ${session.clientName}, ${session.clientVersion}, ${session.controlLevel}, ${harness?.type ?? null},
+      ${harness?.version ?? null}, ${harness?.protocolVersion ?? null}, ${harness?.hostname ?? null},
+      ${harness?.capabilities ?? null}, ${environment}, ${JSON.stringify(session.metadata)},
+      ${session.ttlSeconds}::integer, now() + make_interval(secs => ${session.ttlSeconds}))
+    returning *`;
+}
+
+/** The live delegation that lasts longest. */
+export function findLiveDelegation(tenantId: string, humanPrincipalId: string, agentPrincipalId: string) {
+  return sql<{ id: string }>`
+    select id from delegations
+    where tenant_id = ${tenantId} and human_principal_id = ${humanPrincipalId} and agent_principal_id = ${agentPrincipalId}
+      and revoked_at is null and starts_at <= now() and (expires_at is null or expires_at > now())
+    order by expires_at desc nulls first, created_at
+    limit 1`;
+}
+
+export function findSession(tenantId: string, sessionId: string) {
+  return sql<SessionRow>`select * from sessions where id = ${sessionId} and tenant_id = ${tenantId}`;
+}
+
+const build = queryBuilder<{ sessions: SessionRow }>();
+export const sessionsNewestFirst = 'sessions';
+
+/** One page and one row more, newest first. */
+export function listSessions(tenantId: string, status: SessionRow['status'] | undefined, page: Page) {
+  let query = build
+    .selectFrom('sessions')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('started_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (page.cursor !== undefined) {
+    const [startedAt, id] = decodeCursor(sessionsNewestFirst, page.cursor, ['timestamp', 'uuid']);
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('started_at', 'id'), '<', tuple(startedAt as string, id as string)),
+    );
+  }
+  return compiled(query);
+}
+
+/**
+ * Moves a live session's lease; no row when anything stands in the way. A close under way either has the session locked,
+ * so that this waits and then finds it closed, or comes after.
+ */
+export function beatSession(beat: {
+  tenantId: string;
+  sessionId: string;
+  callerId: string;
+  mayManage: boolean;
+  /** Null for the length that it was opened for. */
+  ttlSeconds: number | null;
+}) {
+  return sql<SessionRow>`
+    update sessions s
+    set heartbeat_at = now(), expires_at = now() + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))
+    from principals caller
+    where s.id = ${beat.sessionId} and s.tenant_id = ${beat.tenantId} and s.status = 'active' and s.expires_at > now()
+      and (s.principal_id = ${beat.callerId} or ${beat.mayManage})
+      and (s.delegation_id is null or exists (
+        select from delegations d
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
+      and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
+    returning s.*`;
+}

@@ -1,0 +1,205 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import { checkDocument } from '@baton/kernel/documents';
+import { newId } from '@baton/kernel/ids';
+import { cutPage, type Page } from '@baton/kernel/paging';
+import type { z } from 'zod';
+import { lockPrincipal } from '../../access/authn/principal-lock.ts';
+import { leaseBounds } from '../../service/config.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import { fail } from '../../service/service.ts';
+import { closeSession, expireSession } from '../../leases/session-ending.ts';
+import { lockSession } from './live-session.sql.ts';
+import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
+import type { Session, SessionRequest } from './sessions.api.ts';
+import { sessionOpened } from './sessions.events.ts';
+import {
+  beatSession,
+  findLiveDelegation,
+  findSession,
+  insertSession,
+  listSessions,
+  sessionsNewestFirst,
+} from './sessions.sql.ts';
+import { type SessionRow, sessionStatuses } from '../../leases/lease-rows.ts';
+
+/**
+ * Opens a session for the caller (core, section 6.2).
+ * @throws Refusal `unsupported_protocol_version`, `invalid_harness`, `invalid_ttl`, `payload_too_large`,
+ * `payload_too_deep`, `not_found`, `delegation_required`
+ */
+export async function openSession(
+  context: Context,
+  request: z.output<typeof SessionRequest>,
+): Promise<Session> {
+  const { caller, tenantId } = context;
+  const { harness, onBehalfOf } = request;
+  if (harness != null) checkHarness(harness);
+  const ttlSeconds = sessionTtl(context, request.ttlSeconds);
+  checkDocument(request.metadata, { field: 'metadata' });
+  if (harness != null) checkDocument(harness.environment, { field: 'harness.environment' });
+  const delegationId = onBehalfOf == null ? null : await requireDelegation(context, onBehalfOf);
+  const row = (await context.db.row(
+    insertSession({
+      id: newId(),
+      tenantId,
+      principalId: caller.principalId,
+      onBehalfOfId: onBehalfOf ?? null,
+      delegationId,
+      clientName: request.clientName,
+      clientVersion: request.clientVersion,
+      controlLevel: caller.kind === 'human' ? 'human_operated' : 'connected',
+      harness:
+        harness == null
+          ? null
+          : {
+              ...harness,
+              hostname: harness.hostname ?? null,
+              capabilities: knownCapabilitiesOf(harness.capabilities),
+            },
+      metadata: request.metadata,
+      ttlSeconds,
+    }),
+  )) as SessionRow;
+  const session = sessionOf(row);
+  const { clientName, harnessType, controlLevel, protocolVersion, expiresAt } = session;
+  const about = { entityId: row.id, sessionId: row.id };
+  const payload = { clientName, harnessType, controlLevel, protocolVersion, expiresAt };
+  emit(context, sessionOpened, about, { ...payload, onBehalfOf: session.onBehalfOf });
+  return session;
+}
+
+/** Acting for a person needs that person active and a live delegation from them to the caller. */
+async function requireDelegation(context: Context, onBehalfOf: string): Promise<string> {
+  const { tenantId, caller, db } = context;
+  const person = await lockPrincipal(context, onBehalfOf);
+  const delegation =
+    person.status === 'active'
+      ? await db.row(findLiveDelegation(tenantId, onBehalfOf, caller.principalId))
+      : undefined;
+  return delegation?.id ?? fail('delegation_required', { onBehalfOf });
+}
+
+/** @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function readSessions(context: Context, status: string | undefined, page: Page) {
+  const known = sessionStatuses.find((name) => name === status);
+  if (status !== undefined && known === undefined) fail('invalid_status', { known: sessionStatuses });
+  const found = await context.db.rows(listSessions(context.tenantId, known, page));
+  const { rows, nextCursor } = cutPage(found, page, sessionsNewestFirst, (row) => [row.started_at, row.id]);
+  return { items: rows.map(sessionOf), nextCursor };
+}
+
+/** @throws Refusal `not_found`, `permission_denied` for another's session without `sessions.manage` */
+export async function getSession(context: Context, sessionId: string): Promise<Session> {
+  const row = await context.db.row(findSession(context.tenantId, sessionId));
+  if (row === undefined) return fail('not_found');
+  refuseStranger(context, row.principal_id);
+  return sessionOf(row);
+}
+
+/**
+ * Extends a session's lease; without a length, by the one it was opened for. The usual case is one statement on its own, without an event. When it changes nothing it is
+ * repeated in a transaction that locks the session and says why; a lease found to be over is recorded with that refusal.
+ * @throws Refusal `not_found`, `permission_denied`, `session_not_active`, `session_expired`, `invalid_ttl`
+ */
+export async function heartbeatSession(
+  context: Context,
+  sessionId: string,
+  ttlAsked: number | null | undefined,
+): Promise<Session> {
+  const ttlSeconds = ttlAsked ?? null;
+  const beat = () =>
+    context.db.row(
+      beatSession({
+        tenantId: context.tenantId,
+        sessionId,
+        callerId: context.caller.principalId,
+        mayManage: mayManage(context),
+        ttlSeconds,
+      }),
+    );
+  if (!context.transactional) {
+    const row = ttlSeconds === null || fitsSession(context, ttlSeconds) ? await beat() : undefined;
+    if (row === undefined) throw new NeedsTransaction();
+    return sessionOf(row);
+  }
+  await refuseDeadSession(context, sessionId);
+  if (ttlSeconds !== null) sessionTtl(context, ttlSeconds);
+  const row = await beat();
+  if (row === undefined) await refuseDeadSession(context, sessionId);
+  if (row !== undefined) return sessionOf(row);
+  throw new Error('a heartbeat was refused although nothing stood in its way');
+}
+
+/** Locks the session and refuses one that is over, or not the caller's; what is found to be over is recorded with it. */
+async function refuseDeadSession(context: Context, sessionId: string): Promise<void> {
+  const state = await context.db.row(lockSession(context.tenantId, sessionId));
+  if (state === undefined) return fail('not_found');
+  refuseStranger(context, state.principal_id);
+  if (state.status !== 'active') fail('session_not_active', { sessionId, status: state.status });
+  if (state.lease_over) {
+    await expireSession(context, sessionId);
+    fail('session_expired', { sessionId }, { commits: true });
+  }
+  if (state.delegation_over) {
+    await closeSession(context, sessionId, 'delegation_ended');
+    fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
+  }
+}
+
+/**
+ * Closes a session for its owner or a manager.
+ * @throws Refusal `not_found`, `permission_denied`
+ */
+export async function closeSessionFor(context: Context, sessionId: string): Promise<Session> {
+  await getSession(context, sessionId);
+  const ended = await closeSession(context, sessionId);
+  return ended === undefined ? getSession(context, sessionId) : sessionOf(ended.session);
+}
+
+function mayManage({ caller }: Context): boolean {
+  return holds(caller.permissions, 'sessions.manage');
+}
+
+function refuseStranger(context: Context, ownerId: string): void {
+  if (ownerId === context.caller.principalId || mayManage(context)) return;
+  fail('permission_denied', { required: ['sessions.manage'] });
+}
+
+function fitsSession({ settings }: Context, ttlSeconds: number): boolean {
+  const { min, max } = leaseBounds(settings, 'CP_SESSION');
+  return ttlSeconds >= min && ttlSeconds <= max;
+}
+
+function sessionTtl(context: Context, asked: number | null | undefined): number {
+  const { min, usual, max } = leaseBounds(context.settings, 'CP_SESSION');
+  const ttlSeconds = asked ?? usual;
+  return fitsSession(context, ttlSeconds) ? ttlSeconds : fail('invalid_ttl', { min, max });
+}
+
+export function sessionOf(row: SessionRow): Session {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    principalId: row.principal_id,
+    onBehalfOf: row.on_behalf_of_id,
+    onBehalfOfId: row.on_behalf_of_id,
+    delegationId: row.delegation_id,
+    status: row.status,
+    clientName: row.client_name,
+    clientVersion: row.client_version,
+    controlLevel: row.control_level,
+    harnessType: row.harness_type,
+    harnessVersion: row.harness_version,
+    protocolVersion: row.protocol_version,
+    hostname: row.hostname,
+    harnessCapabilities: row.harness_capabilities,
+    environment: row.environment,
+    metadata: row.metadata,
+    startedAt: row.started_at,
+    heartbeatAt: row.heartbeat_at,
+    expiresAt: row.expires_at,
+    endedAt: row.ended_at,
+  };
+}

@@ -1,0 +1,77 @@
+import type { WorkerTools } from '../../app/background.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { expireSession } from '../../leases/session-ending.ts';
+import type { Job } from '../../app/worker.ts';
+import { type DueRow, expireClaims, findDueClaims, findDueSessions, tryLockSession } from './sweeper.sql.ts';
+import { claimExpired } from '../../leases/leases.events.ts';
+
+/**
+ * What nobody touched is recorded here: leases that ran out while their holders were gone (core, section 19). Nothing
+ * waits for it, because every lease is judged by the clock of the database when it is used.
+ */
+
+const batchMax = 100;
+
+/** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
+export function expireDueSessions({ pool, command }: WorkerTools): Job {
+  const name = 'sessions';
+  return {
+    name,
+    batchMax,
+    async run() {
+      const due = await pool.rows(findDueSessions(batchMax));
+      return forEach(due, ({ id, tenant_id: tenantId }) =>
+        command(name, tenantId, async (context) => {
+          if ((await context.db.row(tryLockSession(tenantId, id))) === undefined) return 0;
+          return (await expireSession(context, id)) === undefined ? 0 : 1;
+        }),
+      );
+    },
+  };
+}
+
+/** Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction. */
+export function expireDueClaims({ pool, command }: WorkerTools): Job {
+  const name = 'claims';
+  return {
+    name,
+    batchMax,
+    async run() {
+      const due = Map.groupBy(await pool.rows(findDueClaims(batchMax)), (row: DueRow) => row.tenant_id);
+      return forEach([...due], ([tenantId, claims]) =>
+        command(name, tenantId, async (context) => {
+          const claimIds = claims.map(({ id }) => id);
+          const expired = await context.db.rows(expireClaims(tenantId, claimIds));
+          for (const claim of expired)
+            emit(
+              context,
+              claimExpired,
+              { entityId: claim.id, workspaceId: claim.workspace_id, sessionId: claim.session_id },
+              {
+                taskId: claim.task_id,
+                reason: 'expired',
+                taskStatus: claim.task_status,
+                taskSystemStatusCategory: claim.task_category,
+              },
+            );
+          return expired.length;
+        }),
+      );
+    },
+  };
+}
+
+/** One that fails holds up no other: the first failure is thrown when all have had their turn. */
+async function forEach<Item>(items: readonly Item[], act: (item: Item) => Promise<number>): Promise<number> {
+  let handled = 0;
+  const failures: unknown[] = [];
+  for (const item of items) {
+    try {
+      handled += await act(item);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return handled;
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { openStream } from '../../testing/stream-client.ts';
+
+const writingMs = 4000;
+
+let baton: TestCoordination;
+let other: { url: string };
+let pool: Pool;
+let actor: Actor;
+
+before(async () => {
+  baton = await startCoordination();
+  other = await baton.another();
+  actor = await baton.actor();
+  pool = createPool({
+    url: baton.databaseUrl,
+    connectionsMax: 16,
+    applicationName: 'writers',
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 10_000,
+    idleInTransactionTimeoutMs: 10_000,
+    onError: () => undefined,
+  });
+});
+after(async () => {
+  await pool.close();
+  await baton.close();
+});
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const upTo = (ms: number) => Math.random() * ms;
+class Undone extends Error {}
+
+/** Four events at both ends of a transaction that stays open for a while; some are rolled back. */
+async function writeSlowly(openMs: number, undo: boolean): Promise<void> {
+  await pool
+    .transaction(async (tx) => {
+      await writeEvents(tx, baton.tenantId, [{}, {}]);
+      await sleep(openMs);
+      await writeEvents(tx, baton.tenantId, [{}, {}]);
+      if (undo) throw new Undone();
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof Undone)) throw error;
+    });
+}
+
+async function createTask(url: string): Promise<void> {
+  const response = await fetch(`${url}/api/v1/tasks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${actor.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ title: 'written beside many' }),
+  });
+  assert.equal(response.status, 201, await response.text());
+}
+
+const writers: (() => Promise<void>)[] = [
+  ...Array.from({ length: 3 }, () => () => createTask(baton.url)),
+  ...Array.from({ length: 3 }, () => () => createTask(other.url)),
+  ...Array.from({ length: 4 }, () => () => writeSlowly(100 + upTo(500), false)),
+  ...Array.from({ length: 2 }, () => () => writeSlowly(upTo(300), true)),
+  ...Array.from({ length: 2 }, () => () => writeSlowly(upTo(20), Math.random() < 0.3)),
+  ...Array.from({ length: 2 }, () => async () => {
+    await writeEvents(pool, baton.tenantId, [{}]);
+    await sleep(upTo(10));
+  }),
+];
+
+async function readByPages(url: string, limit: number, isOver: () => boolean): Promise<string[]> {
+  const seen: string[] = [];
+  let cursor = '';
+  for (let idle = 0; idle < 3; ) {
+    const wasOver = isOver();
+    const response = await fetch(`${url}/api/v1/events?limit=${limit}${cursor}`, {
+      headers: { authorization: `Bearer ${actor.token}` },
+    });
+    const page = (await response.json()) as { items: { id: string }[]; nextCursor: string; hasMore: boolean };
+    seen.push(...page.items.map(({ id }) => id));
+    cursor = `&cursor=${page.nextCursor}`;
+    idle = wasOver && page.items.length === 0 ? idle + 1 : 0;
+    if (!page.hasMore) await sleep(upTo(50));
+  }
+  return seen;
+}
+
+async function waitUntilStable(): Promise<void> {
+  for (;;) {
+    const row = await baton.pool.row<{ held: boolean }>(
+      sql`select exists (select from events where position >= (select journal_horizon())) as held`,
+    );
+    if (!row?.held) return;
+    await sleep(10);
+  }
+}
+
+test('16 parallel writers, some slow, some rolled back, in two processes: readers miss nothing and see nothing twice', async () => {
+  const before = await baton.pool.row<{ count: number }>(sql`select count(*) from events`);
+  let isOver = false;
+  const until = performance.now() + writingMs;
+  const streams = [baton.url, other.url].map((url) => openStream(url, { token: actor.token }));
+  const pages = [readByPages(baton.url, 200, () => isOver), readByPages(other.url, 7, () => isOver)];
+  assert.equal(writers.length, 16);
+  await Promise.all(
+    writers.map(async (write) => {
+      while (performance.now() < until) await write();
+    }),
+  );
+  // One that comes in the middle of it all has been there, one that comes late reads it all from the start.
+  const late = openStream(other.url, { token: actor.token });
+  await waitUntilStable();
+  isOver = true;
+
+  const stored = await baton.pool.rows<{ id: string }>(sql`
+    select id from events where tenant_id = ${baton.tenantId} order by position, sequence`);
+  const expected = stored.map(({ id }) => id);
+  assert.ok(expected.length > (before?.count as number) + 200, `${expected.length} events`);
+  for (const seen of await Promise.all(pages)) assert.deepEqual(seen, expected);
+  for (const stream of [...streams, late]) {
+    await stream.received(expected.length, 15_000);
+    await sleep(50);
+    assert.deepEqual(
+      stream.events.map(({ id }) => id),
+      expected,
+    );
+    await stream.close();
+  }
+});

@@ -1,0 +1,78 @@
+import type { EventDeclaration } from '@baton/kernel/service';
+import { newId } from '@baton/kernel/ids';
+import { observer } from '@baton/kernel/observer';
+import type { z } from 'zod';
+import type { Context } from '../../service/context.ts';
+import { appendEvents } from './journal.sql.ts';
+
+/** A journal row on its way, in the names of its columns (coordination-core section 17.1). */
+export interface EventDraft {
+  id: string;
+  type: string;
+  schema_version: number;
+  entity_type: string;
+  entity_id: string;
+  workspace_id: string | null;
+  actor_id: string | null;
+  iam_actor_id: string | null;
+  session_id: string | null;
+  correlation_id: string;
+  causation_id: string | null;
+  request_id: string;
+  trace_run_id: string;
+  payload: unknown;
+}
+
+export interface EventAbout {
+  entityId: string;
+  workspaceId?: string | null;
+  sessionId?: string | null;
+  causationId?: string | null;
+}
+
+/**
+ * Adds an event to this change. It is written in the command's transaction together with its outbox row, so either the
+ * state, the event and its delivery exist, or none of them.
+ */
+export function emit<Payload extends z.ZodType>(
+  context: Context,
+  event: EventDeclaration<Payload>,
+  about: EventAbout,
+  payload: z.input<Payload>,
+): void {
+  noteEvent(context, event, payload);
+  context.drafts.push({
+    id: newId(),
+    type: event.type,
+    schema_version: event.version,
+    entity_type: event.entity,
+    entity_id: about.entityId,
+    workspace_id: about.workspaceId ?? null,
+    actor_id: context.caller.principalId || null,
+    iam_actor_id: context.caller.iamPrincipalId,
+    session_id: about.sessionId ?? null,
+    correlation_id: context.correlationId,
+    causation_id: about.causationId ?? null,
+    request_id: context.requestId,
+    trace_run_id: context.traceRunId,
+    payload,
+  });
+}
+
+/** Tells the tests about an event that a statement wrote by itself; its payload is checked against the declaration. */
+export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
+  const watching = observer();
+  if (watching === undefined) return;
+  const result = event.payload.safeParse(payload);
+  if (!result.success)
+    watching.violated(`${event.type} was written with another payload: ${result.error.message}`);
+  watching.emitted('coordination', context.endpoint, event.type);
+}
+
+/** Writes what was emitted, in its order. Called once, just before the commit. */
+export async function flushEvents(context: Context): Promise<void> {
+  const drafts = context.drafts.splice(0);
+  if (drafts.length === 0) return;
+  await context.db.run(appendEvents(context.tenantId, drafts));
+  context.wroteEvents = true;
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { startWorker, type Worker } from '../../app/worker.ts';
+import type { OutboxSink } from './outbox.ts';
+
+let baton: TestCoordination;
+const log = createLog({ name: 'worker', level: 'silent' });
+
+before(async () => {
+  baton = await startCoordination({
+    CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
+    CP_OUTBOX_BACKOFF_MAX_SECONDS: '1',
+    CP_OUTBOX_MAX_ATTEMPTS: '3',
+  });
+});
+after(() => baton.close());
+beforeEach(() => baton.pool.run(sql`delete from outbox`));
+
+interface OutboxState {
+  event_sequence: number;
+  attempts: number;
+  dead: boolean;
+  last_error: string | null;
+}
+const left = () =>
+  baton.pool.rows<OutboxState>(sql`
+    select event_sequence, attempts, dead_at is not null as dead, last_error from outbox order by event_sequence`);
+
+async function until(holds: () => boolean | Promise<boolean>, waitMs = 15_000): Promise<void> {
+  for (const end = performance.now() + waitMs; performance.now() < end; ) {
+    if (await holds()) return;
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  throw new Error('it never came');
+}
+
+const working: Worker[] = [];
+// One that a failed test left behind would deliver the events of the next.
+afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
+
+async function start(sink?: OutboxSink, env: Record<string, string> = {}): Promise<Worker> {
+  const worker = await startWorker({ env: { ...baton.env, ...env }, log, ...(sink && { sink }) });
+  working.push(worker);
+  return worker;
+}
+
+test('a change writes its outbox row with its event, and a worker delivers it', async () => {
+  const made = await baton.admin.post('/tasks', { title: 'to be delivered' });
+  assert.equal(made.status, 201);
+  assert.equal((await left()).length, 1);
+  const delivered: string[] = [];
+  await start(async (event) => void delivered.push(`${event.type} ${event.entityId}`));
+  await until(async () => (await left()).length === 0);
+  assert.deepEqual(delivered, [`task.created ${made.body.id}`]);
+});
+
+test('without a sink events are ticked off, thousands in a second', async () => {
+  for (let n = 0; n < 20; n += 1)
+    await writeEvents(
+      baton.pool,
+      baton.tenantId,
+      Array.from({ length: 250 }, () => ({})),
+    );
+  assert.equal((await left()).length, 5000);
+  await start();
+  const startedAt = performance.now();
+  await until(async () => (await left()).length === 0);
+  assert.ok(performance.now() - startedAt < 5000);
+});
+
+test('several workers deliver each event once between them', async () => {
+  const delivered: string[] = [];
+  const sink: OutboxSink = async ({ id }) => void delivered.push(id);
+  const written: string[] = [];
+  for (let n = 0; n < 10; n += 1)
+    written.push(
+      ...(await writeEvents(
+        baton.pool,
+        baton.tenantId,
+        Array.from({ length: 60 }, () => ({})),
+      )),
+    );
+  await Promise.all([start(sink), start(sink), start(sink)]);
+  await until(async () => (await left()).length === 0);
+  assert.deepEqual(delivered.toSorted(), written.toSorted());
+});
+
+test('one that fails is tried again after a wait, and holds up no other', async () => {
+  const [broken, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
+  const seen: string[] = [];
+  let failuresLeft = 1;
+  await start(async ({ id }) => {
+    seen.push(id);
+    if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
+  });
+  await until(async () => {
+    const [waiting, ...others] = await left();
+    return others.length === 0 && waiting?.last_error === 'receiver is away';
+  });
+  const [waiting] = await left();
+  assert.deepEqual([waiting?.attempts, waiting?.dead], [1, false]);
+  await until(async () => (await left()).length === 0);
+  assert.deepEqual(seen, [broken, fine, broken]);
+});
+
+test('after the last attempt it is set aside as a dead letter and not tried again', async () => {
+  await writeEvents(baton.pool, baton.tenantId, [{}]);
+  let attempts = 0;
+  await start(async () => {
+    attempts += 1;
+    throw new Error('never');
+  });
+  await until(async () => (await left())[0]?.dead === true);
+  await new Promise((done) => setTimeout(done, 1500));
+  assert.equal(attempts, 3);
+  assert.equal((await left())[0]?.attempts, 3);
+});
+
+test('what a worker that died had taken becomes due again', async () => {
+  const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
+  const delivered: string[] = [];
+  let release: () => void = () => undefined;
+  const standing = new Promise<void>((done) => {
+    release = done;
+  });
+  await start(() => standing, { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '1' });
+  try {
+    await until(async () => (await left())[0]?.attempts === 1);
+    await start(async (event) => void delivered.push(event.id));
+    await until(() => delivered.length > 0);
+    assert.deepEqual(delivered, [id]);
+  } finally {
+    release();
+  }
+});
+
+test('a worker delivers nothing of a change that is not committed, and does not wait for it', async () => {
+  const delivered: string[] = [];
+  await start(async ({ id }) => void delivered.push(id));
+  await baton.pool.transaction(async (tx) => {
+    const [open] = await writeEvents(tx, baton.tenantId, [{}]);
+    const [done] = await writeEvents(baton.pool, baton.tenantId, [{}]);
+    await until(() => delivered.includes(done as string));
+    assert.ok(!delivered.includes(open as string));
+  });
+  await until(() => delivered.length === 2);
+});

@@ -1,0 +1,84 @@
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
+import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { fail } from '../../service/service.ts';
+import { readDocument, withoutNulls } from './judged-document.ts';
+
+export const acceptanceChecksMax = 50;
+const specBytesMax = 16_384;
+
+export const checkKeyForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const kinds = ['deterministic', 'external_state', 'human', 'llm_judge'] as const;
+
+/** One thing that must hold before the task counts as done (core, section 8.7). */
+export const AcceptanceCheck = z.strictObject({
+  key: z.string().regex(checkKeyForm),
+  kind: z.enum(kinds),
+  description: z.string().min(1).max(2000),
+  spec: FreeObject.nullish(),
+  when: z
+    .array(z.string().regex(/^\$\.(task|spawnedBy)\.[^\s]{1,500}$/))
+    .min(1)
+    .max(8)
+    .nullish(),
+});
+export type AcceptanceCheck = z.infer<typeof AcceptanceCheck>;
+
+const skillRef = /^[^@\s][^@]{0,199}@[^@\s]{1,50}$/;
+const approval = { approver: Uuid.optional(), approverRole: Uuid.optional() };
+
+const deterministicSpec = z.union([
+  z.strictObject({
+    skill: z.string().regex(skillRef),
+    inputs: z.union([z.string(), textsByName(z.string(), z.string())]).optional(),
+    expect: FreeObject.optional(),
+  }),
+  z.strictObject({
+    artifact: z.strictObject({
+      type: z.string().min(1).max(200),
+      mediaTypes: z.array(z.string().min(1).max(200)).min(1).max(50).optional(),
+      content: z.enum(['required', 'optional']).optional(),
+    }),
+  }),
+]);
+
+const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
+  deterministic: deterministicSpec,
+  external_state: z.strictObject({ event: z.string().min(1).max(200).optional() }),
+  human: z.strictObject(approval),
+  llm_judge: z.strictObject({ ...approval, rubric: z.string().min(1).max(2000).optional() }),
+};
+
+/**
+ * Reads the acceptance checks of a task.
+ * @param typeKeys keys of the checks that the task's type brings itself
+ * @throws Refusal `invalid_acceptance`, `invalid_acceptance_spec`, `duplicate_check_key`, `payload_too_large`,
+ * `payload_too_deep`, `secret_material_rejected`
+ */
+export function readAcceptance(sent: readonly unknown[], typeKeys: readonly string[]): AcceptanceCheck[] {
+  const checks = sent.map((item, index) => {
+    const field = `acceptance[${index}]`;
+    const check = withoutNulls(readDocument(AcceptanceCheck, item, field, 'invalid_acceptance'));
+    if (check.key.startsWith('output.'))
+      fail('invalid_acceptance', { field: `${field}.key`, message: 'output. is reserved' });
+    if (typeKeys.includes(check.key))
+      fail('invalid_acceptance', { field: `${field}.key`, message: 'the task type has a check of this key' });
+    refuseSecretText(check.description, `${field}.description`);
+    if (check.spec !== undefined && check.spec !== null) checkSpec(check.kind, check.spec, `${field}.spec`);
+    return check;
+  });
+  const duplicate = checks.find(({ key }, index) => checks.findIndex((other) => other.key === key) !== index);
+  if (duplicate !== undefined) fail('duplicate_check_key', { key: duplicate.key });
+  return checks;
+}
+
+function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: string): void {
+  checkDocument(spec, { field, bytesMax: specBytesMax });
+  refuseSecretKeys(spec, field);
+  if (!specOf[kind].safeParse(spec).success) fail('invalid_acceptance_spec', { field, kind });
+  if (spec['approver'] !== undefined && spec['approverRole'] !== undefined)
+    fail('invalid_acceptance_spec', { field, kind });
+  if (typeof spec['rubric'] === 'string') refuseSecretText(spec['rubric'], `${field}.rubric`);
+  // Skills and artifact types come with their registries; nothing is registered yet, so none is known.
+  if (kind === 'deterministic') fail('invalid_acceptance_spec', { field, kind });
+}

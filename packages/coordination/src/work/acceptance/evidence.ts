@@ -1,0 +1,69 @@
+import { refuseSecretText } from '@baton/kernel/documents';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { fail } from '../../service/service.ts';
+import { checkKeyForm } from './acceptance.ts';
+import { readDocument, withoutNulls } from './judged-document.ts';
+
+export const evidenceItemsMax = 200;
+
+const about = { check: z.string().regex(checkKeyForm).nullish(), note: z.string().max(1000).nullish() };
+const ExternalRef = z.strictObject({
+  system: z.string().min(1).max(128),
+  id: z.string().min(1).max(512),
+  url: z.string().min(1).max(2048).nullish(),
+});
+
+/** A fact that speaks for a task: something recorded here, or a thing in another system (core, section 8.7). */
+export const Evidence = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('observation'), observationId: Uuid, ...about }),
+  z.strictObject({ kind: z.literal('artifact'), artifactId: Uuid, ...about }),
+  z.strictObject({ kind: z.literal('context_pack'), contextPackId: Uuid, ...about }),
+  z.strictObject({ kind: z.literal('external'), externalRef: ExternalRef, ...about }),
+]);
+export type Evidence = z.infer<typeof Evidence>;
+
+/**
+ * Reads a list of evidence; whether the facts exist is `requireEvidenceTargets`' matter.
+ * @param field the list's name in the body
+ * @throws Refusal `invalid_evidence`, `secret_material_rejected`, `duplicate_evidence`
+ */
+export function readEvidence(sent: readonly unknown[], field = 'evidence'): Evidence[] {
+  const items = sent.map((item, index) => {
+    const at = `${field}[${index}]`;
+    const evidence = withoutNulls(readDocument(Evidence, item, at, 'invalid_evidence'));
+    if (evidence.note) refuseSecretText(evidence.note, `${at}.note`);
+    if (evidence.kind !== 'external') return evidence;
+    const externalRef = withoutNulls(evidence.externalRef);
+    for (const [name, text] of Object.entries(externalRef))
+      refuseSecretText(text as string, `${at}.externalRef.${name}`);
+    return { ...evidence, externalRef };
+  });
+  const facts = items.map((item) => JSON.stringify([factOf(item), item.check ?? null]));
+  const repeated = facts.findIndex((fact, index) => facts.indexOf(fact) !== index);
+  if (repeated >= 0) fail('duplicate_evidence', { field: `${field}[${repeated}]` });
+  return items;
+}
+
+function factOf(item: Evidence): readonly string[] {
+  if (item.kind === 'observation') return [item.kind, item.observationId];
+  if (item.kind === 'artifact') return [item.kind, item.artifactId];
+  if (item.kind === 'context_pack') return [item.kind, item.contextPackId];
+  return [item.kind, item.externalRef.system, item.externalRef.id];
+}
+
+/** @throws Refusal `unknown_acceptance_check` for evidence of a check that neither the task nor its type has */
+export function requireKnownChecks(evidence: readonly Evidence[], known: readonly string[]): void {
+  const index = evidence.findIndex(({ check }) => check != null && !known.includes(check));
+  const check = evidence[index]?.check;
+  if (check != null) fail('unknown_acceptance_check', { field: `evidence[${index}]`, check, known });
+}
+
+/**
+ * Observations, artifacts and context packs come with their registries; until then none exists.
+ * @throws Refusal `not_found` for evidence that points at one
+ */
+export function requireEvidenceTargets(evidence: readonly Evidence[]): void {
+  for (const { kind: _, check: __, note: ___, ...target } of evidence)
+    if (!('externalRef' in target)) fail('not_found', target);
+}

@@ -1,0 +1,32 @@
+import { sql } from '@baton/kernel/sql';
+import type { TaskRef } from '../tasks/task-ref.ts';
+
+export interface ClaimabilityRow {
+  id: string;
+  public_id: string;
+  status: string;
+  category: string;
+  claim_id: string | null;
+  holder_id: string | null;
+  expires_at: string | null;
+  unmet: { taskId: string; publicId: string; status: string; systemStatusCategory: string }[];
+}
+
+/**
+ * What stands in the way of a claim. A claim protects its task only while its own lease, its session and that session's
+ * lease are live, whatever a sweeper has noted so far.
+ */
+export function readClaimability(tenantId: string, ref: TaskRef) {
+  return sql<ClaimabilityRow>`
+    select t.id, t.public_id, t.status, t.category, c.id as claim_id, c.holder_id, c.expires_at,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
+          'systemStatusCategory', p.category) order by p.public_number)
+        from task_relations r join tasks p on p.id = r.prerequisite_task_id
+        where r.waiting_task_id = t.id and p.category <> 'terminal_success'), '[]') as unmet
+    from tasks t
+    left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > now())
+      on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > now()
+    where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
+      and t.tenant_id = ${tenantId}`;
+}

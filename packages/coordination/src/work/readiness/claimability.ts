@@ -1,0 +1,55 @@
+import type { Context } from '../../service/context.ts';
+import type { ErrorCode } from '../../service/errors.ts';
+import { fail } from '../../service/service.ts';
+import { type ClaimabilityRow, readClaimability } from './claimability.sql.ts';
+import type { TaskRef } from '../tasks/task-ref.ts';
+import { lockTaskRow } from '../tasks/tasks.ts';
+
+/** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
+export interface ClaimObstacle {
+  code: Extract<ErrorCode, 'task_not_claimable' | 'task_not_ready' | 'task_already_claimed'>;
+  details: Record<string, unknown>;
+}
+
+export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
+
+/** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
+export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
+  const obstacles: ClaimObstacle[] = [];
+  if (terminalCategories.includes(row.category))
+    obstacles.push({
+      code: 'task_not_claimable',
+      details: { status: row.status, systemStatusCategory: row.category },
+    });
+  if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.claim_id !== null) {
+    const { claim_id: claimId, holder_id: holderId, expires_at: expiresAt } = row;
+    obstacles.push({ code: 'task_already_claimed', details: { claimId, holderId, expiresAt } });
+  }
+  return obstacles;
+}
+
+/**
+ * Locks the task and refuses with the first obstacle to a claim.
+ * @throws Refusal `not_found`, or the obstacle's code with `taskId` in its details
+ */
+export async function requireClaimableTask(context: Context, ref: TaskRef): Promise<void> {
+  await lockTaskRow(context, ref);
+  await refuseUnclaimableTask(context, ref);
+}
+
+/** The same without the lock, for a claim that was refused already and only wants the reason. */
+export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
+  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const [first] = obstaclesOf(row);
+  if (first === undefined) return;
+  const { holderId: _, ...details } = first.details;
+  fail(first.code, { taskId: row.id, ...details });
+}
+
+/** Every obstacle to a claim, not only the first (core, section 8.10). @throws Refusal `not_found` */
+export async function explainClaimability(context: Context, ref: TaskRef) {
+  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const reasons = obstaclesOf(row).map(({ code, details }) => ({ code, ...details }));
+  return { taskId: row.id, publicId: row.public_id, claimable: reasons.length === 0, reasons };
+}

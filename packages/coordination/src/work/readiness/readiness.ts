@@ -1,0 +1,32 @@
+import type { Context } from '../../service/context.ts';
+import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
+import { rulesOf } from '../task-types/type-rules.ts';
+import type { TaskRef } from '../tasks/task-ref.ts';
+import { getTask } from '../tasks/tasks.ts';
+
+/**
+ * Where a task can go from its status (core, section 8.10). Success is reached by `:complete`, which leads to the
+ * completion status alone.
+ * @throws Refusal `not_found`
+ */
+export async function listMoves(context: Context, ref: TaskRef) {
+  const task = await getTask(context, ref);
+  const { lifecycle } = await rulesOf(context, task.typeId);
+  const { id: taskId, publicId, typeId, typeKey, typeVersion, status, systemStatusCategory } = task;
+  const targets = movesFrom(lifecycle, status)
+    .map((key) => findStatus(lifecycle, key) as LifecycleStatus)
+    .filter(({ key, category }) => category !== 'terminal_success' || key === lifecycle.completionStatus)
+    .map(({ key, displayName, category }) => ({
+      status: key,
+      displayName,
+      systemStatusCategory: category,
+      route: category === 'terminal_success' ? ('complete' as const) : ('update' as const),
+    }));
+  return { taskId, publicId, typeId, typeKey, typeVersion, status, systemStatusCategory, targets };
+}
+
+/** What an executor of the task must have; nothing can be required yet. @throws Refusal `not_found` */
+export async function readRequirements(context: Context, ref: TaskRef) {
+  await getTask(context, ref);
+  return { roles: [], capabilities: [], skills: [] };
+}

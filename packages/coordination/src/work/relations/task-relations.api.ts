@@ -1,0 +1,62 @@
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../../service/service.ts';
+import { TaskRef } from '../tasks/task-ref.ts';
+import { taskRelationAdded } from '../tasks/tasks.events.ts';
+import { taskRelationRemoved } from './task-relations.events.ts';
+import { addRelation, listRelations, relationTypes, removeRelation } from './task-relations.ts';
+
+/** How two tasks belong together (core, section 8.11). */
+export const TaskRelation = z.strictObject({
+  id: Uuid,
+  fromTaskId: Uuid,
+  toTaskId: Uuid,
+  type: z.enum(relationTypes),
+  createdByPrincipalId: Uuid,
+  createdAt: Timestamp,
+});
+export type TaskRelation = z.infer<typeof TaskRelation>;
+
+const add = endpoint({
+  method: 'POST',
+  path: '/tasks/{ref}/relations',
+  summary: 'Relate a task to another.',
+  description:
+    'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by, related_to: for people to know.',
+  permission: 'tasks.write',
+  params: { ref: TaskRef },
+  body: z.strictObject({ toTask: TaskRef, type: z.string() }),
+  returns: { 201: TaskRelation },
+  errors: ['invalid_relation_type', 'not_found', 'invalid_relation', 'relation_exists', 'dependency_cycle'],
+  emits: [taskRelationAdded],
+  example: { toTask: 'TASK-000042', type: 'depends_on' },
+  handle: ({ params, body }, context) => addRelation(context, params.ref, body.toTask, body.type),
+});
+
+const list = endpoint({
+  method: 'GET',
+  path: '/tasks/{ref}/relations',
+  summary: 'List the relations of a task in both directions, oldest first.',
+  permission: 'tasks.read',
+  params: { ref: TaskRef },
+  returns: { 200: z.strictObject({ items: z.array(TaskRelation), nextCursor: z.null() }) },
+  errors: ['not_found'],
+  handle: async ({ params }, context) => ({
+    items: await listRelations(context, params.ref),
+    nextCursor: null,
+  }),
+});
+
+const remove = endpoint({
+  method: 'DELETE',
+  path: '/tasks/{ref}/relations/{id}',
+  summary: 'Remove a relation of a task, in either direction.',
+  permission: 'tasks.write',
+  params: { ref: TaskRef, id: Uuid },
+  returns: { 204: null },
+  errors: ['not_found'],
+  emits: [taskRelationRemoved],
+  handle: ({ params }, context) => removeRelation(context, params.ref, params.id),
+});
+
+export const taskRelationsApi = [add, list, remove];

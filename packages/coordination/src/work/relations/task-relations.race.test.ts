@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask } from '../../testing/leases.ts';
+
+const rounds = 40;
+
+let baton: TestCoordination;
+let second: { url: string };
+before(async () => {
+  baton = await startCoordination();
+  second = await baton.another();
+});
+after(() => baton.close());
+
+/** Through either of two processes on the same store. */
+async function relate(process: number, from: string, toTask: string, type: string): Promise<Answer['body']> {
+  const url = process % 2 === 0 ? baton.url : second.url;
+  const response = await fetch(`${url}/api/v1/tasks/${from}/relations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${baton.admin.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ toTask, type }),
+  });
+  return response.json();
+}
+
+test('of two relations at once that together close a cycle exactly one stands', async () => {
+  const types = ['parent', 'blocks', 'depends_on'];
+  for (let round = 0; round < rounds; round += 1) {
+    const type = types[round % types.length] as string;
+    const [a, b] = await Promise.all([makeTask(baton), makeTask(baton)]);
+    const answers = await Promise.all([relate(0, a.id, b.id, type), relate(1, b.id, a.id, type)]);
+    const codes = answers.map(({ error }) => error?.code ?? 'made').sort();
+    assert.deepEqual(codes, ['dependency_cycle', 'made'], `round ${round}`);
+  }
+});
+
+test('of three relations at once, said in both ways, that together close a cycle exactly two stand', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const [a, b, c] = await Promise.all([makeTask(baton), makeTask(baton), makeTask(baton)]);
+    const answers = await Promise.all([
+      relate(0, a.id, b.id, 'depends_on'),
+      relate(1, c.id, b.id, 'blocks'),
+      relate(0, c.id, a.id, 'depends_on'),
+    ]);
+    const codes = answers.map(({ error }) => error?.code ?? 'made').sort();
+    assert.deepEqual(codes, ['dependency_cycle', 'made', 'made'], `round ${round}`);
+  }
+});
+
+test('of the same relation made twice at once one is made, the other names it', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const type = ['related_to', 'blocks'][round % 2] as string;
+    const [a, b] = await Promise.all([makeTask(baton), makeTask(baton)]);
+    const answers = await Promise.all([0, 1, 2, 3].map((n) => relate(n, a.id, b.id, type)));
+    const made = answers.filter(({ error }) => error === undefined);
+    assert.equal(made.length, 1, `round ${round}`);
+    for (const { error } of answers)
+      if (error !== undefined)
+        assert.deepEqual([error.code, error.details], ['relation_exists', { relationId: made[0].id }]);
+  }
+});
+
+test('relations added and removed while their ends complete leave every count of open prerequisites right', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const tasks = await Promise.all(Array.from({ length: 5 }, () => makeTask(baton)));
+    const [hub, ...others] = tasks.map(({ id }) => id) as [string, ...string[]];
+    const kept = others.slice(0, 2);
+    const made = await Promise.all(
+      kept.flatMap((other) => [
+        relate(0, other, hub, 'depends_on'),
+        relate(1, other, others.at(-1) as string, 'depends_on'),
+      ]),
+    );
+    await Promise.all([
+      baton.admin.post(`/tasks/${hub}:complete`, {}, { 'if-match': 'task-1' }),
+      baton.admin.post(`/tasks/${others.at(-1)}:complete`, {}, { 'if-match': 'task-1' }),
+      relate(1, others[2] as string, hub, 'depends_on'),
+      relate(0, hub, others[2] as string, 'blocks'),
+      baton.admin.delete(`/tasks/${hub}/relations/${made[0].id}`),
+    ]);
+    const wrong = await baton.pool.rows(sql`
+      select t.id, t.open_prerequisites from tasks t
+      where t.open_prerequisites <> (
+        select count(*) from task_relations r join tasks p on p.id = r.prerequisite_task_id
+        where r.waiting_task_id = t.id and p.category <> 'terminal_success')`);
+    assert.deepEqual(wrong, [], `round ${round}`);
+    assert.equal((await done(baton.admin.get(`/tasks/${hub}`))).status, 'done');
+  }
+});

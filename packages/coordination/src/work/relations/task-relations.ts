@@ -1,0 +1,101 @@
+import { newId } from '@baton/kernel/ids';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import type { Task } from '../tasks/task.ts';
+import type { TaskRef } from '../tasks/task-ref.ts';
+import { taskRelationAdded } from '../tasks/tasks.events.ts';
+import { getTask } from '../tasks/tasks.ts';
+import type { TaskRelation } from './task-relations.api.ts';
+import { taskRelationRemoved } from './task-relations.events.ts';
+import {
+  deleteRelation,
+  findRelation,
+  insertRelation,
+  isAncestor,
+  isPrerequisite,
+  lockRelationGraph,
+  relationsOf,
+  type TaskRelationRow,
+} from './task-relations.sql.ts';
+
+export const relationTypes = ['parent', 'blocks', 'depends_on', 'spawned_by', 'related_to'] as const;
+
+/**
+ * Relates two tasks (core, section 8.11). Relations that could close a cycle are added one after another in a tenant, so
+ * that each one sees those before it.
+ * @throws Refusal `invalid_relation_type`, `not_found`, `invalid_relation`, `relation_exists`, `dependency_cycle`
+ */
+export async function addRelation(
+  context: Context,
+  fromRef: TaskRef,
+  toRef: TaskRef,
+  type: string,
+): Promise<TaskRelation> {
+  if (!relationTypes.includes(type as TaskRelation['type']))
+    fail('invalid_relation_type', { known: relationTypes });
+  const { db, tenantId, caller } = context;
+  const [from, to] = [await getTask(context, fromRef), await getTask(context, toRef)];
+  if (from.id === to.id) fail('invalid_relation', { taskId: from.id });
+  const isOrdering = ['parent', 'blocks', 'depends_on'].includes(type);
+  if (isOrdering) await db.run(lockRelationGraph(tenantId));
+  await refuseExisting(context, from, to, type);
+  if (isOrdering && (await closesCycle(context, from, to, type)))
+    fail('dependency_cycle', { fromTaskId: from.id, toTaskId: to.id, type });
+  const ends = { fromTaskId: from.id, toTaskId: to.id, type };
+  const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
+  if (row === undefined) {
+    // A rival made the same relation in between.
+    await refuseExisting(context, from, to, type);
+    return fail('relation_exists');
+  }
+  emit(
+    context,
+    taskRelationAdded,
+    { entityId: from.id, workspaceId: from.workspaceId },
+    { relationId: row.id, toTaskId: to.id, type },
+  );
+  return relationOf(row);
+}
+
+async function refuseExisting(context: Context, from: Task, to: Task, type: string): Promise<void> {
+  const existing = await context.db.row(findRelation(context.tenantId, from.id, to.id, type));
+  if (existing !== undefined) fail('relation_exists', { relationId: existing.id });
+}
+
+async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type: string): Promise<boolean> {
+  if (type === 'parent') return (await db.row(isAncestor(tenantId, from.id, to.id)))?.found === true;
+  const [waiting, prerequisite] = type === 'depends_on' ? [from, to] : [to, from];
+  return (await db.row(isPrerequisite(tenantId, waiting.id, prerequisite.id)))?.found === true;
+}
+
+/** The relations of a task in both directions, oldest first. @throws Refusal `not_found` */
+export async function listRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
+  const { id } = await getTask(context, ref);
+  return (await context.db.rows(relationsOf(context.tenantId, id))).map(relationOf);
+}
+
+/** Removes a relation that has the task at either end. @throws Refusal `not_found` */
+export async function removeRelation(context: Context, ref: TaskRef, relationId: string): Promise<undefined> {
+  const task = await getTask(context, ref);
+  const row = await context.db.row(deleteRelation(context.tenantId, task.id, relationId));
+  if (row === undefined) return fail('not_found', { relationId });
+  const { id, fromTaskId, toTaskId, type } = relationOf(row);
+  emit(
+    context,
+    taskRelationRemoved,
+    { entityId: task.id, workspaceId: task.workspaceId },
+    { relationId: id, fromTaskId, toTaskId, type },
+  );
+}
+
+function relationOf(row: TaskRelationRow): TaskRelation {
+  return {
+    id: row.id,
+    fromTaskId: row.from_task_id,
+    toTaskId: row.to_task_id,
+    type: row.type,
+    createdByPrincipalId: row.created_by,
+    createdAt: row.created_at,
+  };
+}

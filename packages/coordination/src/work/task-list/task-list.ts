@@ -1,0 +1,75 @@
+import { cutPage, type Page, type Position } from '@baton/kernel/paging';
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
+import { type Task, taskOf, type TaskRow } from '../tasks/task.ts';
+import { listTasks, type TaskOrder, taskOrderName } from './task-list.sql.ts';
+import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
+
+const statusLengthMax = 64;
+const searchLengthMax = 200;
+const searchTermsMax = 10;
+
+/** The query of `GET /tasks`. */
+export interface TaskQuery {
+  status?: string | undefined;
+  systemStatusCategory?: string | undefined;
+  typeKey?: string | undefined;
+  priority?: string | undefined;
+  ownerId?: string | undefined;
+  assigneeId?: string | undefined;
+  workspaceId?: string | undefined;
+  projectId?: string | undefined;
+  goalId?: string | undefined;
+  startFrom?: string | undefined;
+  startTo?: string | undefined;
+  dueFrom?: string | undefined;
+  dueTo?: string | undefined;
+  sort?: string | undefined;
+  q?: string | undefined;
+}
+
+/** A page of tasks (core, section 8.3). */
+export async function findTasks(
+  context: Context,
+  query: TaskQuery,
+  page: Page,
+): Promise<{ items: Task[]; nextCursor: string | null }> {
+  const { status, systemStatusCategory: category, typeKey, ownerId, assigneeId } = query;
+  if (status !== undefined && status.length > statusLengthMax)
+    fail('invalid_status', { maxLength: statusLengthMax });
+  if (category !== undefined && !statusCategories.includes(category as StatusCategory))
+    fail('invalid_status_category', { known: statusCategories });
+  const priority = query.priority === undefined ? undefined : priorityIndex(query.priority);
+  const terms = termsOf(query.q ?? '');
+  const order = orderOf(query.sort);
+  requireNoWorkspace(query.workspaceId);
+  requireNoProject(query.projectId);
+  requireNoGoal(query.goalId);
+  const { startFrom, startTo, dueFrom, dueTo } = query;
+  const dates = { startFrom, startTo, dueFrom, dueTo };
+  const filter = { status, category, typeKey, priority, ownerId, assigneeId, ...dates, terms };
+  const rows = await context.db.rows(listTasks(context.tenantId, filter, order, page));
+  const { rows: shown, nextCursor } = cutPage(rows, page, taskOrderName(order), positionIn(order));
+  return { items: shown.map(taskOf), nextCursor };
+}
+
+function termsOf(search: string): string[] {
+  const terms = search.split(/\s+/).filter(Boolean);
+  if (search.length > searchLengthMax || terms.length > searchTermsMax)
+    fail('invalid_search', { maxLength: searchLengthMax, maxTerms: searchTermsMax });
+  return terms;
+}
+
+function orderOf(sort: string | undefined): TaskOrder {
+  if (sort === undefined) return 'createdAt';
+  return sort === 'startDate' || sort === 'dueDate'
+    ? sort
+    : fail('invalid_sort', { allowed: ['startDate', 'dueDate'] });
+}
+
+function positionIn(order: TaskOrder): (row: TaskRow) => Position {
+  if (order === 'startDate') return ({ start_date: date, id }) => [date, id];
+  if (order === 'dueDate') return ({ due_date: date, id }) => [date, id];
+  return ({ created_at: createdAt, id }) => [createdAt, id];
+}

@@ -1,0 +1,62 @@
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import { compileSchema } from './field-schema.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import { systemTypeKey } from './system-type.ts';
+import { findTaskTypeId, readTaskType } from './task-types.sql.ts';
+
+/** What a task type says about its tasks. It never changes, so it is parsed once per process. */
+export interface TypeRules {
+  readonly id: string;
+  readonly key: string;
+  readonly version: number;
+  readonly lifecycle: Lifecycle;
+  /** Undefined where the type accepts any custom fields. */
+  readonly validateFields: ValidateFunction | undefined;
+  /** Keys of the type's own acceptance checks. */
+  readonly acceptanceKeys: readonly string[];
+}
+
+const rulesKeptMax = 1000;
+const rulesByType = new Map<string, TypeRules>();
+
+/** The rules of a type of the caller's tenant. @throws Refusal `not_found` */
+export async function rulesOf(context: Context, typeId: string): Promise<TypeRules> {
+  const name = `${context.tenantId}/${typeId}`;
+  const known = rulesByType.get(name);
+  if (known !== undefined) return known;
+  const row = await context.db.row(readTaskType(context.tenantId, typeId));
+  if (row === undefined) return fail('not_found', { taskTypeId: typeId });
+  const rules: TypeRules = {
+    id: row.id,
+    key: row.key,
+    version: row.version,
+    lifecycle: row.lifecycle_schema,
+    validateFields: compileSchema(row.field_schema),
+    acceptanceKeys: row.acceptance.map(({ key }) => key),
+  };
+  if (rulesByType.size >= rulesKeptMax) rulesByType.delete(rulesByType.keys().next().value as string);
+  rulesByType.set(name, rules);
+  return rules;
+}
+
+/**
+ * The type that a new task names: by id, else by key (default `task`) and version, else the newest active version
+ * (core, section 7.2).
+ * @throws Refusal `not_found`
+ */
+export async function resolveTaskType(
+  context: Context,
+  asked: {
+    typeId?: string | null | undefined;
+    typeKey?: string | null | undefined;
+    typeVersion?: number | null | undefined;
+  },
+): Promise<TypeRules> {
+  const { typeId: id = null, typeKey, typeVersion: version = null } = asked;
+  const key = typeKey ?? systemTypeKey;
+  const found = await context.db.row(findTaskTypeId(context.tenantId, { id, key, version }));
+  if (found !== undefined) return rulesOf(context, found.id);
+  return fail('not_found', id === null ? { taskTypeKey: key, taskTypeVersion: version } : { taskTypeId: id });
+}

@@ -1,0 +1,18 @@
+import { checkDocument, refuseSecretKeys } from '@baton/kernel/documents';
+import type { JsonObject } from '@baton/kernel/wire';
+import { fail } from '../../service/service.ts';
+import { faultsOf } from '../task-types/field-schema.ts';
+import type { TypeRules } from '../task-types/type-rules.ts';
+
+/**
+ * Judges custom fields: first their shape, then the type's schema, then keys that are named like secrets.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
+ * `secret_material_rejected`
+ */
+export function readCustomFields(sent: unknown, { validateFields }: TypeRules): JsonObject {
+  checkDocument(sent, { field: 'customFields' });
+  const errors = validateFields === undefined ? [] : faultsOf(validateFields, sent);
+  if (errors.length > 0) fail('custom_fields_invalid', { errors });
+  refuseSecretKeys(sent, 'customFields');
+  return sent;
+}

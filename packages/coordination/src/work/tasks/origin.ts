@@ -1,0 +1,57 @@
+import { refuseSecretText } from '@baton/kernel/documents';
+import { z } from 'zod';
+import { fail } from '../../service/service.ts';
+import { Evidence, readEvidence } from '../acceptance/evidence.ts';
+import { readDocument, withoutNulls } from '../acceptance/judged-document.ts';
+
+const kinds = ['human', 'harness', 'rule', 'parent', 'process', 'external'] as const;
+const ruleIdForm = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;
+
+/** Where a task comes from; never changed afterwards (core, section 8.7). */
+export const Origin = z.strictObject({
+  kind: z.enum(kinds),
+  ref: z.string().min(1).max(512).nullish(),
+  ruleId: z.string().regex(ruleIdForm).nullish(),
+  evidence: z.array(Evidence).max(50).default([]),
+});
+export type Origin = z.infer<typeof Origin>;
+
+/** What an event says about an origin: nothing of notes and addresses. */
+export const OriginSummary = z.strictObject({
+  kind: z.enum(kinds),
+  ref: z.string().optional(),
+  ruleId: z.string().optional(),
+  evidence: z.int(),
+});
+
+/** @throws Refusal `invalid_origin`, `duplicate_evidence`, `secret_material_rejected` */
+export function readOrigin(sent: unknown): Origin {
+  const origin = withoutNulls(readDocument(Origin, sent, 'origin', 'invalid_origin'));
+  const refuse = (field: string, message: string) =>
+    fail('invalid_origin', { field: `origin.${field}`, message });
+  if (['parent', 'process', 'external'].includes(origin.kind) && origin.ref == null)
+    refuse('ref', 'is required for this kind');
+  if ((origin.kind === 'rule') !== (origin.ruleId != null))
+    refuse('ruleId', 'belongs to the kind rule, which needs it');
+  if (origin.kind === 'rule' && origin.evidence.length === 0)
+    refuse('evidence', 'is required for the kind rule');
+  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'names no check');
+  if (origin.ref) refuseSecretText(origin.ref, 'origin.ref');
+  return { ...origin, evidence: readEvidence(origin.evidence, 'origin.evidence') };
+}
+
+/** The origin of a task that names none. */
+export function defaultOrigin(parentTaskId: string | undefined, isHuman: boolean): Origin {
+  if (parentTaskId !== undefined) return { kind: 'parent', ref: `task:${parentTaskId}`, evidence: [] };
+  return { kind: isHuman ? 'human' : 'harness', evidence: [] };
+}
+
+export function summarizeOrigin({ kind, ref, ruleId, evidence }: Origin): z.infer<typeof OriginSummary> {
+  const isAddress = ref != null && /^[a-z][a-z0-9+.-]*:\/\//i.test(ref);
+  return {
+    kind,
+    ...(ref != null && !isAddress && { ref }),
+    ...(ruleId != null && { ruleId }),
+    evidence: evidence.length,
+  };
+}

@@ -1,0 +1,187 @@
+import { eventText } from '@baton/kernel/documents';
+import { canonicalJson } from '@baton/kernel/idempotency';
+import type { z } from 'zod';
+import { passClaimGate } from '../../leases/gate.ts';
+import { releaseClaims } from '../../leases/release.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { failRunningRun } from '../../leases/run-ending.ts';
+import { fail } from '../../service/service.ts';
+import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
+import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';
+import { readAcceptance } from '../acceptance/acceptance.ts';
+import { readCustomFields } from './custom-fields.ts';
+import { readEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
+import { resolveRequirements } from './requirements.ts';
+import { priorities, type Task, taskOf, type TaskRow } from './task.ts';
+import type { TaskRef } from './task-ref.ts';
+import type { TaskChange } from './tasks.api.ts';
+import { taskUpdated } from './tasks.events.ts';
+import {
+  priorityIndex,
+  requireDatesInOrder,
+  requireNoGoal,
+  requireNoWorkspace,
+  requirePrincipals,
+  requireStatus,
+  requireTitle,
+} from './task-fields.ts';
+import { type TaskValues, updateTask } from './tasks.sql.ts';
+import { lockTaskRow } from './tasks.ts';
+import { requireVersion } from './versions.ts';
+
+type Change = z.output<typeof TaskChange>;
+type Changes = Record<string, string | number | true | null>;
+const nullable: readonly string[] = [
+  'ownerId',
+  'assigneeId',
+  'workspaceId',
+  'startDate',
+  'dueDate',
+  'goalId',
+];
+
+/** @throws Refusal `invalid_field` for a null where a field can't be cleared */
+export function refuseNullFields(change: Change): void {
+  const field = Object.entries(change).find(
+    ([name, value]) => value === null && !nullable.includes(name),
+  )?.[0];
+  if (field !== undefined) fail('invalid_field', { field });
+}
+
+/**
+ * Changes a task (core, section 8.4). Whoever holds the task's live claim must show it; values that are stored already
+ * change nothing. A move to a cancelled status ends the run and the claim.
+ */
+export async function changeTask(
+  context: Context,
+  ref: TaskRef,
+  ifMatch: number,
+  change: Change,
+): Promise<Task> {
+  const before = await lockTaskRow(context, ref);
+  requireVersion(before, ifMatch);
+  const liveClaim = await passClaimGate(
+    context,
+    before.id,
+    { claimId: change.claimId ?? undefined, fencingToken: change.fencingToken ?? undefined },
+    { claimRequired: false },
+  );
+  const after = await judge(context, before, change);
+  const { claimId: _, fencingToken: __, ...fields } = change;
+  if (Object.keys(fields).length === 0) fail('empty_update');
+  const changes = differences(before, after);
+  if (Object.keys(changes).length === 0) return taskOf(before);
+
+  if (after.category === 'terminal_cancelled' && before.category !== 'terminal_cancelled') {
+    await failRunningRun(context, before.id, 'task_cancelled');
+    if (liveClaim !== undefined)
+      await releaseClaims(
+        context,
+        { claimIds: [liveClaim.id] },
+        { reason: 'task_cancelled', taskStatusMove: false },
+      );
+  }
+  const row = (await context.db.row(updateTask(context.tenantId, before.id, after))) as TaskRow;
+  const task = taskOf(row);
+  emit(
+    context,
+    taskUpdated,
+    { entityId: task.id, workspaceId: task.workspaceId, sessionId: liveClaim?.session_id ?? null },
+    {
+      publicId: task.publicId,
+      changes,
+      version: task.version,
+      ...(changes['status'] !== undefined && {
+        fromStatus: before.status,
+        status: task.status,
+        systemStatusCategory: task.systemStatusCategory,
+      }),
+    },
+  );
+  return task;
+}
+
+/** The task as the change would leave it; the checks are in the contract's order. */
+async function judge(context: Context, before: TaskRow, change: Change): Promise<TaskValues> {
+  const rules = await rulesOf(context, before.type_id);
+  if (change.title != null) requireTitle(change.title);
+  const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
+  const moved = change.status == null ? before : statusAfter(rules, before, change.status);
+  const principals = await requirePrincipals(context, change);
+  requireNoWorkspace(change.workspaceId);
+  const customFields =
+    change.customFields === undefined ? before.custom_fields : readCustomFields(change.customFields, rules);
+  const startDate = change.startDate === undefined ? before.start_date : change.startDate;
+  const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
+  if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
+  requireNoGoal(change.goalId);
+  const proof = judgeProof(rules, before, change);
+  if (change.requirements != null) resolveRequirements(change.requirements);
+  return {
+    title: change.title ?? before.title,
+    description: change.description ?? before.description,
+    priority,
+    status: moved.status,
+    category: moved.category,
+    owner_id: principals.ownerId === undefined ? before.owner_id : principals.ownerId,
+    assignee_id: principals.assigneeId === undefined ? before.assignee_id : principals.assigneeId,
+    custom_fields: customFields,
+    start_date: startDate,
+    due_date: dueDate,
+    ...proof,
+    completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
+  };
+}
+
+function statusAfter(
+  rules: TypeRules,
+  before: TaskRow,
+  statusKey: string,
+): Pick<TaskRow, 'status' | 'category'> {
+  const { key, category } = requireStatus(rules, statusKey);
+  if (category === 'terminal_success') fail('invalid_status', { status: key, use: ':complete' });
+  const allowed = movesFrom(rules.lifecycle, before.status);
+  if (!allowed.includes(key))
+    fail('invalid_transition', { from: before.status, to: key, allowed: openMoves(rules, allowed) });
+  return { status: key, category };
+}
+
+function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] {
+  return keys.filter((key) => findStatus(lifecycle, key)?.category !== 'terminal_success');
+}
+
+/** Whatever of the two is kept must fit what is changed: evidence names checks that exist. */
+function judgeProof(
+  rules: TypeRules,
+  before: TaskRow,
+  change: Change,
+): Pick<TaskValues, 'acceptance' | 'evidence'> {
+  if (change.acceptance == null && change.evidence == null)
+    return { acceptance: before.acceptance, evidence: before.evidence };
+  const acceptance =
+    change.acceptance == null ? before.acceptance : readAcceptance(change.acceptance, rules.acceptanceKeys);
+  const evidence = change.evidence == null ? before.evidence : readEvidence(change.evidence);
+  requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
+  requireEvidenceTargets(evidence);
+  return { acceptance, evidence };
+}
+
+/** What an event says about a change: values, but only a flag for custom fields and counts for documents. */
+function differences(before: TaskRow, after: TaskValues): Changes {
+  const changed = (column: keyof TaskValues) =>
+    canonicalJson(before[column]) !== canonicalJson(after[column]);
+  return {
+    ...(changed('title') && { title: eventText(after.title) }),
+    ...(changed('description') && { description: eventText(after.description) }),
+    ...(changed('priority') && { priority: priorities[after.priority] }),
+    ...(changed('status') && { status: after.status }),
+    ...(changed('owner_id') && { ownerId: after.owner_id }),
+    ...(changed('assignee_id') && { assigneeId: after.assignee_id }),
+    ...(changed('custom_fields') && { customFields: true }),
+    ...(changed('start_date') && { startDate: after.start_date }),
+    ...(changed('due_date') && { dueDate: after.due_date }),
+    ...(changed('acceptance') && { acceptance: after.acceptance.length }),
+    ...(changed('evidence') && { evidence: after.evidence.length }),
+  };
+}

@@ -1,0 +1,67 @@
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
+import type { TypeRules } from '../task-types/type-rules.ts';
+import { priorities, type Priority } from './task.ts';
+import { findPrincipals } from './tasks.sql.ts';
+
+/** @throws Refusal `invalid_title` for a blank one */
+export function requireTitle(title: string): void {
+  if (title.trim() === '') fail('invalid_title');
+}
+
+/** The place of a priority in the order of work. @throws Refusal `invalid_priority` */
+export function priorityIndex(priority: string): number {
+  const index = priorities.indexOf(priority as Priority);
+  return index < 0 ? fail('invalid_priority', { known: priorities }) : index;
+}
+
+/** @throws Refusal `status_not_in_lifecycle` */
+export function requireStatus(
+  { lifecycle }: Pick<TypeRules, 'lifecycle'>,
+  statusKey: string,
+): LifecycleStatus {
+  const known = lifecycle.statuses.map(({ key }) => key);
+  return findStatus(lifecycle, statusKey) ?? fail('status_not_in_lifecycle', { statusKey, known });
+}
+
+/** @throws Refusal `invalid_planned_dates` */
+export function requireDatesInOrder(startDate: string | null, dueDate: string | null): void {
+  // Both have the one form of the wire, in which text order is the order of time.
+  if (startDate !== null && dueDate !== null && dueDate < startDate)
+    fail('invalid_planned_dates', { startDate, dueDate });
+}
+
+/**
+ * Looks up owner and assignee. Agents of the registry (`agent:<key>`) come with it; until then none is known.
+ * @returns what was given: an id, null to clear, undefined for what was not named
+ * @throws Refusal `unknown_agent`, `not_found`
+ */
+export async function requirePrincipals(
+  context: Context,
+  { ownerId, assigneeId }: { ownerId?: string | null | undefined; assigneeId?: string | null | undefined },
+): Promise<{ ownerId: string | null | undefined; assigneeId: string | null | undefined }> {
+  if (assigneeId?.startsWith('agent:'))
+    fail('unknown_agent', { agentKey: assigneeId.slice('agent:'.length) });
+  const asked = [...new Set([ownerId, assigneeId])].filter((id) => id != null);
+  if (asked.length === 0) return { ownerId, assigneeId };
+  const found = new Set((await context.db.rows(findPrincipals(context.tenantId, asked))).map(({ id }) => id));
+  if (ownerId != null && !found.has(ownerId)) fail('not_found', { ownerId });
+  if (assigneeId != null && !found.has(assigneeId)) fail('not_found', { assigneeId });
+  return { ownerId, assigneeId };
+}
+
+/** Workspaces come with their registry; until then none exists. @throws Refusal `not_found` */
+export function requireNoWorkspace(workspaceId: string | null | undefined): void {
+  if (workspaceId != null) fail('not_found', { workspaceId });
+}
+
+/** Goals come with their registry; until then none exists. @throws Refusal `not_found` */
+export function requireNoGoal(goalId: string | null | undefined): void {
+  if (goalId != null) fail('not_found', { goalId });
+}
+
+/** Projects come with their registry; until then none exists. @throws Refusal `not_found` */
+export function requireNoProject(projectId: string | null | undefined): void {
+  if (projectId != null) fail('not_found', { projectId });
+}

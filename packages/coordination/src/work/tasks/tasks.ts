@@ -1,0 +1,116 @@
+import { eventText } from '@baton/kernel/documents';
+import { newId } from '@baton/kernel/ids';
+import type { z } from 'zod';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import type { LifecycleStatus } from '../task-types/lifecycle.ts';
+import { resolveTaskType, type TypeRules } from '../task-types/type-rules.ts';
+import { readAcceptance } from '../acceptance/acceptance.ts';
+import { readCustomFields } from './custom-fields.ts';
+import { readEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
+import { defaultOrigin, readOrigin, summarizeOrigin } from './origin.ts';
+import { resolveRequirements } from './requirements.ts';
+import { type Task, taskOf, type TaskRow } from './task.ts';
+import {
+  priorityIndex,
+  requireDatesInOrder,
+  requireNoGoal,
+  requireNoWorkspace,
+  requirePrincipals,
+  requireStatus,
+  requireTitle,
+} from './task-fields.ts';
+import type { TaskRef } from './task-ref.ts';
+import type { NewTask } from './tasks.api.ts';
+import { taskCreated, taskRelationAdded } from './tasks.events.ts';
+import { insertTask, lockTask, readTask } from './tasks.sql.ts';
+
+/** @throws Refusal `not_found` */
+export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
+  const row = await context.db.row(readTask(context.tenantId, ref));
+  return row === undefined ? fail('not_found') : taskOf(row);
+}
+
+/**
+ * Locks a task for the rest of the command and reads it as it is under the lock.
+ * @throws Refusal `not_found`
+ */
+export async function lockTaskRow(context: Context, ref: TaskRef): Promise<TaskRow> {
+  return (await context.db.row(lockTask(context.tenantId, ref))) ?? fail('not_found');
+}
+
+/** Makes a task (core, section 8.2); the checks are in the contract's order. */
+export async function createTask(context: Context, request: z.output<typeof NewTask>): Promise<Task> {
+  requireTitle(request.title);
+  const priority = priorityIndex(request.priority);
+  const rules = await resolveTaskType(context, request);
+  const status = initialStatus(rules, request.status ?? undefined);
+  const customFields = readCustomFields(request.customFields, rules);
+  const [startDate, dueDate] = [request.startDate ?? null, request.dueDate ?? null];
+  requireDatesInOrder(startDate, dueDate);
+  const { ownerId, assigneeId } = await requirePrincipals(context, request);
+  requireNoWorkspace(request.workspaceId);
+  const acceptance = readAcceptance(request.acceptance, rules.acceptanceKeys);
+  const evidence = readEvidence(request.evidence);
+  requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
+  const givenOrigin = request.origin == null ? undefined : readOrigin(request.origin);
+  requireEvidenceTargets([...evidence, ...(givenOrigin?.evidence ?? [])]);
+  requireNoGoal(request.goalId);
+  if (request.requirements != null) resolveRequirements(request.requirements);
+  const parent = request.parentTask == null ? undefined : await getTask(context, request.parentTask);
+
+  const origin = givenOrigin ?? defaultOrigin(parent?.id, context.caller.kind === 'human');
+  const relationId = newId();
+  const row = (await context.db.row(
+    insertTask({
+      id: newId(),
+      tenantId: context.tenantId,
+      typeId: rules.id,
+      title: request.title,
+      description: request.description,
+      status: status.key,
+      category: status.category,
+      priority,
+      ownerId: ownerId ?? null,
+      assigneeId: assigneeId ?? null,
+      customFields,
+      startDate,
+      dueDate,
+      origin,
+      acceptance,
+      evidence,
+      createdBy: context.caller.principalId,
+      relationId,
+      parentTaskId: parent?.id ?? null,
+    }),
+  )) as TaskRow;
+  const task = taskOf(row);
+  const about = { entityId: task.id, workspaceId: task.workspaceId };
+  emit(context, taskCreated, about, {
+    publicId: task.publicId,
+    title: eventText(task.title),
+    status: task.status,
+    systemStatusCategory: task.systemStatusCategory,
+    typeKey: task.typeKey,
+    typeVersion: task.typeVersion,
+    priority: task.priority,
+    workspaceId: task.workspaceId,
+    startDate: task.startDate,
+    dueDate: task.dueDate,
+    customFields: Object.keys(task.customFields).length > 0,
+    goalId: task.goalId,
+    origin: summarizeOrigin(origin),
+    acceptanceChecks: task.acceptanceChecks,
+  });
+  if (parent !== undefined)
+    emit(context, taskRelationAdded, about, { relationId, toTaskId: parent.id, type: 'parent' });
+  return task;
+}
+
+function initialStatus({ lifecycle }: TypeRules, asked: string | undefined): LifecycleStatus {
+  const status = requireStatus({ lifecycle }, asked ?? lifecycle.initialStatus);
+  if (status.key !== lifecycle.initialStatus && status.category !== 'backlog')
+    fail('invalid_status', { status: status.key, initialStatus: lifecycle.initialStatus });
+  return status;
+}

@@ -1,0 +1,161 @@
+import { addDocs } from '@baton/kernel/docs-page';
+import { buildHttp, type RunningService } from '@baton/kernel/http';
+import { drainable } from '@baton/kernel/listen';
+import { createLog, type Logger } from '@baton/kernel/log';
+import { requestMetrics } from '@baton/kernel/metrics';
+import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadable';
+import { Registry } from 'prom-client';
+import { readAdminSecrets } from './admin-secrets.ts';
+import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
+import { readIdentitySettings, type Settings } from '../service/config.ts';
+import { createCounters } from '../service/counters.ts';
+import { poolOf, prepareDatabase } from '../service/database.ts';
+import { describeApi } from './describe.ts';
+import { endpoints } from './endpoints.ts';
+import { measureService } from './metrics/gauges.ts';
+import { serveMetrics } from './metrics/metrics-server.ts';
+import { JournalWatch } from '../records/journal/journal-watch.ts';
+import { startJournalRetention } from '../records/journal/retention.ts';
+import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
+import { OutboundClient } from '../operations/outbound/outbound.ts';
+import { createPresentedLookup } from '../issuing/presented/presented-lookup.ts';
+import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness-sweep.ts';
+import { identityRuntime, renderUnreadable } from './runtime.ts';
+import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
+import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
+import { ExchangeLedger } from '../issuing/token-exchange/exchange-ledger.ts';
+import { createClientLookup } from '../issuing/tokens/client-lookup.ts';
+import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
+import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
+
+/** How long requests under way may take while the service stops. */
+const drainMsMax = 20_000;
+
+export interface IdentityOptions {
+  /** The documented settings (IAM_*). */
+  env: Readonly<Record<string, string | undefined>>;
+  /** By default to standard output. */
+  log?: Logger;
+}
+
+export interface Identity extends RunningService {
+  readonly unreadable: UnreadableHandler;
+  /** Reads the keys, the named admin secrets and the upstream credentials again: all of them, or on a failure none; then the log says why. */
+  reload(): Promise<void>;
+}
+
+/**
+ * Makes the identity service from its settings (IAM_*); whoever owns the port passes requests to its handler. SIGHUP
+ * reads the signing keys, the named admin secrets and the upstream credentials again.
+ * @throws Error with one sentence for settings, a key or a database that can't be used
+ */
+export async function createIdentity({ env, log: given }: IdentityOptions): Promise<RunningService> {
+  const settings = readIdentitySettings(env);
+  const log = given ?? createLog({ name: 'identity', level: settings.IAM_LOG_LEVEL });
+  const identity = await openIdentity(settings, log);
+  const reload = () => void identity.reload();
+  process.on('SIGHUP', reload);
+  return {
+    handler: identity.handler,
+    unreadable: identity.unreadable,
+    async close() {
+      process.off('SIGHUP', reload);
+      await identity.close();
+    },
+  };
+}
+
+/** The same without touching the process: what tests use. */
+export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
+  const adminSecrets = { named: await readAdminSecrets(settings) };
+  const upstreamCredentials = await readUpstreamCredentials(settings);
+  const auditKey = await openAuditKey(settings, log);
+  const pool = poolOf(settings, log);
+  const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
+  try {
+    await prepareDatabase(settings, pool);
+    await signingKeys.load(settings, pool, log);
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  if (settings.IAM_BOOTSTRAP_TOKEN === '')
+    log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
+
+  const registry = new Registry();
+  const counters = createCounters(registry);
+  const metrics = requestMetrics(registry);
+  const ledger = new ExchangeLedger(pool);
+  const journalWatch = new JournalWatch(pool);
+  const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
+  const providerKeys = new ProviderKeys(outbound, log);
+  const upstream = new UpstreamDirectory(outbound, log);
+  upstream.use(upstreamCredentials);
+  measureService(registry, { signingKeys, ledger, journalWatch, pool, providerKeys });
+  const app = buildHttp(
+    identityRuntime({
+      settings,
+      adminSecrets,
+      pool,
+      log,
+      metrics,
+      counters,
+      signingKeys,
+      presentedTokens: createPresentedLookup(pool, settings, signingKeys),
+      clients: createClientLookup(pool, settings, signingKeys),
+      providerKeys,
+      upstream,
+      ledger,
+      journalWatch,
+    }),
+    endpoints,
+  );
+  addDocs(app, 'Baton identity', describeApi());
+  await app.ready();
+  const stopMetrics = await serveMetrics(registry, settings);
+  const jobs = [
+    startStalenessSweep(pool, log),
+    startKeyUseNotes(signingKeys, pool, log),
+    keepAuditRecord(pool, auditKey, settings, log),
+    startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
+  ];
+  let reloading = Promise.resolve();
+  const requests = drainable(app.routing);
+  return {
+    handler: requests.handler,
+    unreadable: answerUnreadable(renderUnreadable),
+    reload() {
+      // One after the other: the last request wins, whichever file is slow.
+      reloading = reloading.then(reloadFiles);
+      return reloading;
+    },
+    async close() {
+      // Who waits for an event would hold up the drain.
+      const watchClosed = journalWatch.close();
+      await requests.drain(drainMsMax);
+      await watchClosed;
+      await reloading;
+      await Promise.all(jobs.map((stop) => stop()));
+      await stopMetrics();
+      await app.close();
+      await ledger.idle();
+      await pool.close();
+    },
+  };
+
+  async function reloadFiles(): Promise<void> {
+    try {
+      const named = await readAdminSecrets(settings);
+      const credentials = await readUpstreamCredentials(settings);
+      await signingKeys.load(settings, pool, log);
+      adminSecrets.named = named;
+      upstream.use(credentials);
+      log.info('the signing keys, the admin secrets and the upstream credentials were read again');
+    } catch (error) {
+      log.error(
+        { err: error },
+        'the signing keys, the admin secrets and the upstream credentials could not be read again: the former ones stay in use',
+      );
+    }
+  }
+}

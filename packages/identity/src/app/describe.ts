@@ -1,0 +1,96 @@
+import { openApi, type RefusalForm } from '@baton/kernel/openapi';
+import { InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
+import type { Operation } from '@baton/kernel/service';
+import { z } from 'zod';
+import { endpoints } from './endpoints.ts';
+import { errors } from '../service/errors.ts';
+import { pipelineCodesOf, renderAt } from './runtime.ts';
+
+const ErrorEnvelope = z.strictObject({
+  detail: z.union([
+    z.string().meta({ description: 'Stable; react to it.' }),
+    z.array(
+      z.strictObject({
+        type: z.string(),
+        loc: z
+          .array(z.union([z.string(), z.int()]))
+          .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
+        msg: z.string().meta({ description: 'For people. It never repeats what was sent.' }),
+      }),
+    ),
+  ]),
+});
+
+/** RFC 7644, section 3.12. */
+const ScimErrorEnvelope = z.strictObject({
+  schemas: z.array(z.string()),
+  status: z.string(),
+  scimType: z.string().optional(),
+  detail: z.string(),
+});
+
+/** RFC 6749, section 5.2. */
+const OauthErrorEnvelope = z.strictObject({ error: z.string() });
+
+/** The OpenAPI description of identity. */
+export function describeApi(): object {
+  return openApi(
+    {
+      title: 'IAM Service',
+      version: '0.1.0',
+      description:
+        'Tenants, principals and credentials; exchanges a credential for a short-lived access token of one audience.',
+      basePath: '/api/v1',
+      errors,
+      errorSchema: ErrorEnvelope,
+      otherErrorSchemas: { ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope },
+      refusalOf,
+      tagOf,
+      securitySchemes: {
+        adminToken: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-IAM-Bootstrap-Token',
+          description: 'The admin secret (IAM_BOOTSTRAP_TOKEN).',
+        },
+        provisioningToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of the SCIM audience, or a provisioning token of a source.',
+        },
+      },
+      securityOf: ({ auth }) =>
+        auth === undefined ? 'adminToken' : auth === 'provisioning' ? 'provisioningToken' : undefined,
+      pipelineCodesOf,
+    },
+    endpoints,
+  );
+}
+
+/** The noun that an operation is about: below a tenant it is that of the object, or all would be `tenants`. */
+function tagOf({ path }: Operation): string {
+  if (path.includes('/platform-access-tokens')) return 'platform-access-tokens';
+  const [noun = ''] = path.replace(/^\/tenants\/\{tenantId\}\/|^\//, '').split(/[/:]/);
+  return ['healthz', 'readyz', '.well-known'].includes(noun) ? 'service' : noun;
+}
+
+/** As the service itself would answer. */
+function refusalOf(endpoint: Operation, code: string): RefusalForm {
+  const { path } = endpoint;
+  const { status, headers } = renderAt(path, failureOf(endpoint, code));
+  const schema = path.startsWith('/scim/')
+    ? 'ScimError'
+    : path.startsWith('/oauth2/')
+      ? 'OauthError'
+      : 'Error';
+  return { status, schema, mediaType: headers?.['content-type'] ?? 'application/json' };
+}
+
+function failureOf({ auth }: Operation, code: string): Error {
+  if (code === 'invalid_request') return new InvalidRequest([]);
+  if (code === 'validation_error') return new UnstorableText('', 'nul_character');
+  if (code === 'internal_error') return new Error(code);
+  // Of an upstream token, not of a registration.
+  const isOfToken = code === 'invalid_issuer' && auth === 'presented';
+  return new Refusal(code, {}, isOfToken ? { status: 401 } : {});
+}

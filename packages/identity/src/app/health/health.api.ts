@@ -1,0 +1,39 @@
+import { appliedRevision } from '@baton/kernel/migrate';
+import { reply } from '@baton/kernel/service';
+import { z } from 'zod';
+import { answeredWithin } from '../../service/answered-within.ts';
+import { endpoint } from '../../service/service.ts';
+
+export const readHealth = endpoint({
+  method: 'GET',
+  path: '/healthz',
+  root: true,
+  auth: 'none',
+  summary: 'Whether the process answers. The database is not asked.',
+  returns: { 200: z.strictObject({ status: z.literal('ok') }) },
+  handle: () => ({ status: 'ok' as const }),
+});
+
+const Readiness = z.strictObject({ database: z.boolean(), signingKey: z.boolean() });
+
+export const readReadiness = endpoint({
+  method: 'GET',
+  path: '/readyz',
+  root: true,
+  auth: 'none',
+  summary:
+    'Whether requests can be served: the database answers within 2 seconds, and a signing key is configured.',
+  returns: {
+    200: Readiness.extend({ status: z.literal('ready') }),
+    503: Readiness.extend({ detail: z.literal('unavailable') }),
+  },
+  async handle(_input, { db, signingKeys }) {
+    const asked = db.row({ text: appliedRevision, values: [] }).then(() => true);
+    const database = (await answeredWithin(2000, asked)) ?? false;
+    const parts = { database, signingKey: signingKeys.isPresent };
+    if (parts.database && parts.signingKey) return { status: 'ready' as const, ...parts };
+    return reply(503, { detail: 'unavailable' as const, ...parts }, { 'retry-after': '1' });
+  },
+});
+
+export const healthApi = [readHealth, readReadiness];

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, testSigningKey } from '../../testing/identity.ts';
+
+test('/readyz says within seconds that a database hangs, and /healthz does not ask it', async (t) => {
+  const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+  t.after(() => identity.close());
+  const ready = () => identity.request('GET', '/readyz');
+  assert.equal((await ready()).status, 200);
+  await identity.pool.transaction(async (db) => {
+    await db.run(sql`lock table schema_migrations in access exclusive mode`);
+    const began = performance.now();
+    const { status, body, headers } = await ready();
+    assert.deepEqual([status, body], [503, { detail: 'unavailable', database: false, signingKey: true }]);
+    assert.equal(headers.get('retry-after'), '1');
+    assert.ok(performance.now() - began < 5000);
+    assert.equal((await identity.request('GET', '/healthz')).status, 200);
+  });
+  assert.equal((await ready()).status, 200);
+});

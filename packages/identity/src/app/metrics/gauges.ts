@@ -1,0 +1,86 @@
+import type { Pool } from '@baton/kernel/db';
+import { Gauge, type Registry } from 'prom-client';
+import { answeredWithin } from '../../service/answered-within.ts';
+import type { ProviderKeys } from '../../sign-in/identity-providers/provider-keys.ts';
+import type { JournalWatch } from '../../records/journal/journal-watch.ts';
+import type { SigningKeys } from '../../issuing/signing-keys/signing-keys.ts';
+import type { ExchangeLedger } from '../../issuing/token-exchange/exchange-ledger.ts';
+import { readJournalLag } from './gauges.sql.ts';
+
+export interface Measured {
+  signingKeys: SigningKeys;
+  ledger: ExchangeLedger;
+  journalWatch: JournalWatch;
+  pool: Pool;
+  providerKeys: ProviderKeys;
+}
+
+const journalMsMax = 2000;
+
+/**
+ * What identity shows of itself at each look (contract, W55): its queues, its connections, the keys of providers and the
+ * journal's lag. No tenant, provider or credential is ever a label; which provider fails, the log says.
+ */
+export function measureService(
+  registry: Registry,
+  { signingKeys, ledger, journalWatch, pool, providerKeys }: Measured,
+): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read());
+      },
+    });
+  gauge('iam_signatures_waiting', 'Signatures under way or waiting.', () => signingKeys.waiting);
+  gauge('iam_keys_published', 'Keys in the key document.', () => signingKeys.publishedCount);
+  gauge(
+    'iam_audit_rows_waiting',
+    'Audit rows of exchanges that wait for their insert.',
+    () => ledger.waiting,
+  );
+
+  gauge(
+    'iam_journal_readers_waiting',
+    'Readers of the journal that wait for an event.',
+    () => journalWatch.waiting,
+  );
+
+  gauge('iam_database_connections_in_use', 'Connections at work.', () => pool.usage().inUse);
+  gauge('iam_database_connections_idle', 'Connections without work.', () => pool.usage().idle);
+  gauge('iam_database_requests_waiting', 'Who waits for a connection.', () => pool.usage().waiting);
+
+  gauge('iam_provider_key_sets', 'Identity providers whose keys are kept.', () => providerKeys.health().kept);
+  gauge(
+    'iam_provider_key_sets_failing',
+    'Identity providers that did not give their keys when they were last asked, within 15 minutes.',
+    () => providerKeys.health().failing,
+  );
+  gauge(
+    'iam_provider_keys_failing_age_seconds',
+    'Age of the oldest keys that are used while their provider fails.',
+    () => providerKeys.health().failingAgeSeconds,
+  );
+
+  // Both gauges of one look share one statement. Without the database they are no number.
+  let looking: ReturnType<typeof look> | undefined;
+  const look = () => answeredWithin(journalMsMax, pool.row(readJournalLag()));
+  const journal = async () => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return (await looking) ?? { unsettled_events: Number.NaN, writer_seconds: Number.NaN };
+  };
+  gauge(
+    'iam_journal_unsettled_events',
+    'Numbers of the journal that are drawn and not readable yet.',
+    async () => (await journal()).unsettled_events,
+  );
+  gauge(
+    'iam_journal_oldest_writer_seconds',
+    'How long the oldest unfinished writer of the journal has been at work: it holds up every reader.',
+    async () => (await journal()).writer_seconds,
+  );
+}

@@ -1,0 +1,34 @@
+import { createServer } from 'node:http';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
+import type { Settings } from '../../service/config.ts';
+
+/**
+ * Serves `/metrics` on a port of its own, so that a public route never reaches it.
+ * @returns what stops it
+ */
+export async function serveMetrics(registry: Registry, settings: Settings): Promise<() => Promise<void>> {
+  const { IAM_METRICS_PORT: port, IAM_HOST: host } = settings;
+  if (port === 0) return async () => undefined;
+  // The process itself: its event loop's lag, memory, processor time, open files.
+  collectDefaultMetrics({ register: registry });
+  const server = createServer((req, res) => {
+    if (req.url?.split('?', 1)[0] !== '/metrics') {
+      res.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => res.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((done, failed) => {
+    server.once('error', (error) =>
+      failed(new Error(`IAM_METRICS_PORT ${port} can not be used.`, { cause: error })),
+    );
+    server.listen(port, host, done);
+  });
+  return () => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(() => done()));
+  };
+}

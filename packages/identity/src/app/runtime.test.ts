@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { endpoints } from './endpoints.ts';
+import {
+  adminHeader,
+  adminSecret,
+  startIdentity,
+  type TestIdentity,
+  testSigningKey,
+} from '../testing/identity.ts';
+import { startDatabaseProxy } from '../testing/database-proxy.ts';
+import { makeTenant } from '../testing/objects.ts';
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+});
+after(() => identity.close());
+
+const createTenant = (headers: Record<string, string>, body: unknown = { slug: 'abc', name: 'x' }) =>
+  identity.request('POST', '/api/v1/tenants', { headers, body });
+
+describe('the admin header', () => {
+  test('missing, empty, wrong or sent as a bearer is 401 unauthorized, whatever else is wrong', async () => {
+    for (const headers of [
+      {},
+      { 'x-iam-bootstrap-token': '' },
+      { 'x-iam-bootstrap-token': 'wrong' },
+      { 'x-iam-bootstrap-token': `${adminSecret}x` },
+      { 'x-iam-bootstrap-token': `Bearer ${adminSecret}` },
+      { authorization: `Bearer ${adminSecret}` },
+    ] as Record<string, string>[]) {
+      for (const body of [{ slug: 'abc', name: 'x' }, '{"broken', 'x'.repeat(2_000_000)]) {
+        const answer = await createTenant(headers, body);
+        assert.deepEqual([answer.status, answer.body], [401, { detail: 'unauthorized' }]);
+      }
+      const malformed = await identity.request('GET', '/api/v1/tenants/x/principals/y?z=1', { headers });
+      assert.deepEqual([malformed.status, malformed.body], [401, { detail: 'unauthorized' }]);
+    }
+  });
+
+  test('is closed everywhere while no secret is configured', async () => {
+    const closed = await identity.another({ IAM_BOOTSTRAP_TOKEN: '' });
+    assert.ok(closed.logged.some((line) => line.includes('every admin endpoint is closed')));
+    for (const headers of [{}, { 'x-iam-bootstrap-token': '' }, adminHeader] as Record<string, string>[]) {
+      const { status, body } = await closed.request('GET', '/api/v1/events', { headers });
+      assert.deepEqual([status, body], [401, { detail: 'unauthorized' }]);
+    }
+  });
+
+  test('with letters beyond ASCII is compared by the bytes sent', async () => {
+    const secret = 'geheimnis-größer';
+    const other = await identity.another({ IAM_BOOTSTRAP_TOKEN: secret });
+    const headers = { 'x-iam-bootstrap-token': Buffer.from(secret).toString('latin1') };
+    assert.equal((await other.request('GET', '/api/v1/events', { headers })).status, 200);
+  });
+});
+
+describe('bodies', () => {
+  test('of more than 1 MiB are 413, after the admin header; also when their length is not declared', async () => {
+    const large = JSON.stringify({ slug: 'abc', name: 'x'.repeat(1_048_576) });
+    const declared = await createTenant(adminHeader, large);
+    assert.deepEqual([declared.status, declared.body], [413, { detail: 'request_too_large' }]);
+    const path = '/api/v1/platform-access-tokens:exchange';
+    assert.equal((await identity.request('POST', path, { body: large })).status, 413);
+    const chunked = await fetch(`${identity.url}/api/v1/tenants`, {
+      method: 'POST',
+      headers: adminHeader,
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    assert.deepEqual([chunked.status, await chunked.json()], [413, { detail: 'request_too_large' }]);
+  });
+
+  test('that are missing, broken or not an object are 422 with a list', async () => {
+    for (const body of [undefined, '', '{"slug"', '[]', '"x"', 'null', 'x']) {
+      const answer = await identity.request('POST', '/api/v1/tenants', { headers: adminHeader, body });
+      assert.equal(answer.status, 422, String(body));
+      for (const problem of answer.body.detail)
+        assert.deepEqual(Object.keys(problem), ['type', 'loc', 'msg']);
+    }
+  });
+
+  test('with text that can not be stored are 422 with a list', async () => {
+    for (const name of ['a\0b', 'half \ud800']) {
+      const { status, body } = await createTenant(adminHeader, { slug: 'abc', name });
+      assert.equal(status, 422);
+      assert.deepEqual(body.detail[0].loc, ['body', 'name']);
+    }
+    const tenantId = await makeTenant(identity);
+    const path = `/tenants/${tenantId}/principals/${randomUUID()}:disable?reason=a%00b`;
+    const { status, body } = await identity.post(path);
+    assert.deepEqual([status, body.detail[0].loc], [422, ['query', 'reason']]);
+  });
+
+  test('with snake_case names are 422: those are unknown fields', async () => {
+    const tenantId = await makeTenant(identity);
+    const { status, body } = await identity.post(`/tenants/${tenantId}/principals`, {
+      kind: 'agent',
+      displayName: 'x',
+      display_name: 'x',
+    });
+    assert.deepEqual([status, body.detail[0].type], [422, 'extra_forbidden']);
+  });
+});
+
+describe('every answer', () => {
+  test('says not_found for a path and method_not_allowed with Allow for a method that does not exist', async () => {
+    for (const path of ['/nowhere', '/api/v1/nowhere', '/api/v1/tenants/x:explode', '/api/v2/tenants']) {
+      const { status, body } = await identity.request('GET', path);
+      assert.deepEqual([status, body], [404, { detail: 'not_found' }], path);
+    }
+    const { status, body, headers } = await identity.request('DELETE', '/api/v1/tenants');
+    assert.deepEqual(
+      [status, body, headers.get('allow')],
+      [405, { detail: 'method_not_allowed' }, 'POST, GET, HEAD'],
+    );
+  });
+
+  test('finds a path whose colon is escaped, behind a name as behind an id', async () => {
+    const path = '/api/v1/platform-access-tokens';
+    for (const colon of [':', '%3A', '%3a'])
+      assert.equal((await identity.request('POST', `${path}${colon}exchange`, { body: {} })).status, 422);
+    assert.equal((await identity.request('POST', `${path}%253Aexchange`, { body: {} })).status, 404);
+  });
+
+  test('carries the request id that was sent, or one of ours', async () => {
+    const sent = await identity.request('GET', '/healthz', { headers: { 'x-request-id': 'mine-1' } });
+    assert.equal(sent.headers.get('x-request-id'), 'mine-1');
+    const refused = await createTenant({ 'x-request-id': 'mine-2' });
+    assert.equal(refused.headers.get('x-request-id'), 'mine-2');
+    for (const bad of ['', 'a b', 'x'.repeat(129)]) {
+      const made = await identity.request('GET', '/healthz', { headers: { 'x-request-id': bad } });
+      assert.match(made.headers.get('x-request-id') ?? '', /^req_/);
+    }
+  });
+});
+
+describe('health', () => {
+  test('/healthz answers without the database, /readyz says what is missing', async () => {
+    const ready = await identity.request('GET', '/readyz');
+    assert.deepEqual(
+      [ready.status, ready.body],
+      [200, { status: 'ready', database: true, signingKey: true }],
+    );
+    const keyless = await identity.another({ IAM_SIGNING_PRIVATE_KEY: '' });
+    const unready = await keyless.request('GET', '/readyz');
+    assert.deepEqual(
+      [unready.status, unready.body],
+      [503, { detail: 'unavailable', database: true, signingKey: false }],
+    );
+  });
+
+  test('a database that goes away is 503 with Retry-After everywhere but /healthz, and comes back', async () => {
+    const proxy = await startDatabaseProxy(identity.databaseUrl);
+    const lonely = await identity.another({ IAM_DATABASE_URL: proxy.url });
+    await lonely.get('/events');
+    await proxy.cut();
+    assert.deepEqual((await lonely.request('GET', '/healthz')).body, { status: 'ok' });
+    assert.equal((await lonely.request('GET', '/.well-known/jwks.json')).status, 200);
+    const unready = await lonely.request('GET', '/readyz');
+    assert.deepEqual(
+      [unready.status, unready.body],
+      [503, { detail: 'unavailable', database: false, signingKey: true }],
+    );
+    const token = `iam_pat_0123456789ab_${'x'.repeat(43)}`;
+    for (const answer of [
+      await lonely.get('/events'),
+      await lonely.post('/tenants', { slug: 'abc', name: 'x' }),
+      await lonely.request('POST', '/api/v1/platform-access-tokens:exchange', {
+        body: { token, audience: 'a' },
+      }),
+    ]) {
+      assert.deepEqual([answer.status, answer.body], [503, { detail: 'unavailable' }]);
+      assert.equal(answer.headers.get('retry-after'), '1');
+    }
+    await proxy.mend();
+    assert.equal((await lonely.get('/events')).status, 200);
+    await lonely.close();
+    await proxy.cut();
+  });
+});
+
+describe('the description', () => {
+  test('names every operation with its codes and events, in the form in which they are answered', async () => {
+    const { status, body } = await identity.request('GET', '/openapi.json');
+    assert.equal(status, 200);
+    assert.deepEqual([body.info.title, body.info.version], ['IAM Service', '0.1.0']);
+    const operations = Object.values(body.paths).flatMap((methods) => Object.values(methods as object));
+    assert.equal(operations.length, endpoints.length);
+    const issue =
+      body.paths['/api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens'].post;
+    assert.ok(issue['x-errors'].includes('authentication_context_expired'));
+    assert.deepEqual(issue['x-events'], [{ type: 'platform_access_token.issued', version: 1 }]);
+    const responsesOf = (path: string, method: string) => body.paths[path][method].responses;
+    const formOf = ({ content }: { content: Record<string, { schema: { $ref: string } }> }) =>
+      Object.entries(content).map(([type, { schema }]) => [type, schema.$ref.split('/').at(-1)]);
+    const scim = responsesOf('/scim/v2/Users', 'post');
+    assert.deepEqual(formOf(scim['400']), [['application/scim+json', 'ScimError']]);
+    assert.deepEqual([scim['422'], scim['415'] !== undefined], [undefined, true]);
+    assert.equal(responsesOf('/scim/v2/Users', 'get')['415'], undefined);
+    const standard = responsesOf('/oauth2/token', 'post');
+    assert.deepEqual(formOf(standard['400']), [['application/json', 'OauthError']]);
+    assert.deepEqual([standard['403'], standard['422']], [undefined, undefined]);
+    const signIn = responsesOf('/api/v1/tenants/{tenantId}/federation:authenticate', 'post');
+    assert.match(signIn['401'].description, /`invalid_issuer`/);
+    assert.doesNotMatch(signIn['422'].description, /`invalid_issuer`/);
+    assert.deepEqual(formOf(signIn['401']), [['application/json', 'Error']]);
+    const page = await identity.request('GET', '/docs');
+    assert.ok(page.status === 200 && String(page.body).includes('<html'));
+  });
+});
+
+test('a request that is no HTTP ends with the connection, not the service', async () => {
+  const { port } = new URL(identity.url);
+  await new Promise<void>((done) => {
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write('nonsense\r\n\r\n'));
+    socket.on('close', () => done());
+    socket.resume();
+  });
+  assert.equal((await identity.request('GET', '/healthz')).status, 200);
+});

@@ -1,0 +1,132 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { Settings } from '../../service/config.ts';
+import type { Context } from '../../service/context.ts';
+import { type ErrorCode, errors } from '../../service/errors.ts';
+import { secretHash } from '../../service/secrets.ts';
+import { fail } from '../../service/service.ts';
+import { clientOfAddress } from './client-address.ts';
+
+const windowsMax = 100_000;
+
+/** Failures of each key in windows of one length. The map is in the order in which the windows end. */
+class FailureWindows {
+  readonly #windows = new Map<string, { failures: number; endsMs: number }>();
+  readonly #failuresMax: number;
+  readonly #windowMs: number;
+
+  readonly #keyOf: (name: string) => string;
+
+  /**
+   * @param failuresMax 0: without a limit, and nothing is kept
+   * @param keyOf whom the failures of a name are counted for
+   */
+  constructor(failuresMax: number, windowSeconds: number, keyOf: (name: string) => string) {
+    this.#failuresMax = failuresMax;
+    this.#keyOf = keyOf;
+    this.#windowMs = windowSeconds * 1000;
+  }
+
+  /** How long until it may fail again; 0 when it may now. */
+  waitSeconds(name: string): number {
+    if (this.#failuresMax === 0) return 0;
+    const window = this.#windows.get(this.#keyOf(name));
+    const remainingMs = (window?.endsMs ?? 0) - performance.now();
+    return (window?.failures ?? 0) < this.#failuresMax ? 0 : Math.max(0, Math.ceil(remainingMs / 1000));
+  }
+
+  add(name: string): void {
+    if (this.#failuresMax === 0) return;
+    const key = this.#keyOf(name);
+    const nowMs = performance.now();
+    for (const [oldest, { endsMs }] of this.#windows) {
+      if (endsMs > nowMs && this.#windows.size < windowsMax) break;
+      this.#windows.delete(oldest);
+    }
+    const window = this.#windows.get(key);
+    if (window === undefined) this.#windows.set(key, { failures: 1, endsMs: nowMs + this.#windowMs });
+    else window.failures += 1;
+  }
+}
+
+/** How often presented secrets may fail in this process (contract, W4). Both limits are off by default. */
+export class FailureLimits {
+  readonly #ofCredentials: FailureWindows;
+  readonly #ofAddresses: FailureWindows;
+
+  constructor(settings: Settings) {
+    const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
+    // By a hash: a name that strangers send may be as long as a body, or hold on to the body that it was cut from.
+    this.#ofCredentials = new FailureWindows(
+      settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
+      windowSeconds,
+      secretHash,
+    );
+    this.#ofAddresses = new FailureWindows(
+      settings.IAM_FAILURES_PER_ADDRESS_MAX,
+      windowSeconds,
+      clientOfAddress,
+    );
+  }
+
+  /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
+  refuseAddress(address: string): void {
+    refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
+  }
+
+  /**
+   * Counts one failure.
+   * @throws Refusal `rate_limited` instead of the failure's own code when the credential failed too often before
+   */
+  count(address: string, credential: string | undefined): void {
+    this.#ofAddresses.add(address);
+    if (credential === undefined) return;
+    const waitSeconds = this.#ofCredentials.waitSeconds(credential);
+    this.#ofCredentials.add(credential);
+    refuseUntil(waitSeconds, 'credential');
+  }
+
+  /**
+   * Counts one wrong admin secret. The right one is never asked for this: nobody may lock the operator out.
+   * @throws Refusal `rate_limited` when secrets from the address failed too often before
+   */
+  countAdmin(address: string): void {
+    const waitSeconds = this.#ofAddresses.waitSeconds(address);
+    this.#ofAddresses.add(address);
+    refuseUntil(waitSeconds, 'address');
+  }
+}
+
+function refuseUntil(waitSeconds: number, whose: string): void {
+  if (waitSeconds > 0)
+    fail(
+      'rate_limited',
+      {},
+      { headers: { 'retry-after': String(waitSeconds) }, reason: `failures of the ${whose}` },
+    );
+}
+
+/** What a wrong, dead or forged credential is answered; a right one that may not do this is none. */
+function isFailure(error: unknown): boolean {
+  if (!(error instanceof Refusal) || !(error.code in errors)) return false;
+  return (error.status ?? errors[error.code as ErrorCode].status) === 401;
+}
+
+/**
+ * Does what a presented credential is for, and counts it when it fails. A credential's limit is asked only after its
+ * secret was found wrong: whoever has the right one is served, however often others guess.
+ * @param credential the public part of what is presented; undefined when it has none
+ * @throws Refusal `rate_limited`, and whatever `work` throws
+ */
+export async function limitFailures<Result>(
+  { failureLimits, address }: Pick<Context, 'failureLimits' | 'address'>,
+  credential: string | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  failureLimits.refuseAddress(address);
+  try {
+    return await work();
+  } catch (error) {
+    if (isFailure(error)) failureLimits.count(address, credential);
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { characters, Name, NameSet, tenantParam } from '../../service/fields.ts';
+import { Credential } from '../platform-access-tokens/credential-view.ts';
+import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
+import { endpoint } from '../../service/service.ts';
+import { importLegacyCredential } from './legacy-credentials.ts';
+
+const ImportRequest = z.strictObject({
+  principalId: Uuid,
+  name: Name,
+  keyPrefix: characters(12, 12).describe('The public part of the key, hexadecimal.'),
+  keyHash: characters(64, 64).describe(
+    'SHA-256 of the whole key, hexadecimal. The key itself is never sent.',
+  ),
+  audience: characters(1, 120),
+  scopeCeiling: NameSet.default([]),
+  expiresInSeconds: z.int().min(60),
+});
+export type ImportRequest = z.infer<typeof ImportRequest>;
+
+export const importCredential = endpoint({
+  method: 'POST',
+  path: '/tenants/{tenantId}/legacy-credentials:import',
+  summary: 'Let a key of the former control plane be exchanged for a while.',
+  params: tenantParam,
+  body: ImportRequest,
+  returns: { 201: Credential },
+  errors: [
+    'invalid_credential_material',
+    'compatibility_window_too_long',
+    'tenant_not_found',
+    'principal_not_found',
+    'principal_not_active',
+    'unknown_audience',
+    'invalid_scope_ceiling',
+    'credential_exists',
+  ],
+  emits: [legacyCredentialImported],
+  example: {
+    principalId: '0190b2c4-0000-4000-8000-000000000001',
+    name: 'old build server',
+    keyPrefix: '0123456789ab',
+    keyHash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    audience: 'control-plane',
+    scopeCeiling: ['control-plane:read'],
+    expiresInSeconds: 86_400,
+  },
+  handle: ({ params, body }, context) => importLegacyCredential(context, params.tenantId, body),
+});
+
+export const legacyCredentialsApi = [importCredential];

@@ -1,0 +1,46 @@
+import { idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
+import type { Db } from '@baton/kernel/db';
+import { InvalidRequest } from '@baton/kernel/refusal';
+import { type Reply, reply } from '@baton/kernel/service';
+import type { Context } from '../../service/context.ts';
+import { fail } from '../../service/service.ts';
+import { type Credential, credentialView } from './credential-view.ts';
+import { findByIdempotencyKey } from './platform-access-tokens.sql.ts';
+
+/** A token that was issued or rotated under a key: the secret only in the first answer. */
+export interface Issuance {
+  credential: Credential;
+  token: string | null;
+}
+
+/**
+ * The Idempotency-Key of issue and rotate, which is stored with the credential itself (contract, 1.18 and 1.19).
+ * @throws Refusal `idempotency_key_required`; InvalidRequest for more than 200 characters
+ */
+export function requireIssuanceKey({ headers }: Context): string {
+  const header = headers['idempotency-key'];
+  const key = typeof header === 'string' ? header.trim() : '';
+  if (key === '') fail('idempotency_key_required');
+  if (key.length > idempotencyKeyLengthMax) {
+    const message = `must have at most ${idempotencyKeyLengthMax} characters`;
+    throw new InvalidRequest([{ in: 'header', path: ['Idempotency-Key'], type: 'too_big', message }]);
+  }
+  return key;
+}
+
+/**
+ * The answer to a key that was used: the credential as it is now, without its secret.
+ * @returns undefined for a new key
+ * @throws Refusal `idempotency_key_reused` when it was used for another request
+ */
+export async function replayOf(
+  db: Db,
+  tenantId: string,
+  key: string,
+  fingerprint: string,
+): Promise<Reply<Issuance> | undefined> {
+  const stored = await db.row(findByIdempotencyKey(tenantId, key));
+  if (stored === undefined) return undefined;
+  if (stored.idempotency_fingerprint !== fingerprint) fail('idempotency_key_reused');
+  return reply(201, { credential: credentialView(stored), token: null }, { 'idempotency-replayed': 'true' });
+}

@@ -1,0 +1,126 @@
+import { sql } from '@baton/kernel/sql';
+import type { CreatedPosition } from '../../service/paging.ts';
+import type { CredentialKind } from '../../service/secrets.ts';
+
+export interface CredentialRow {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  kind: CredentialKind;
+  name: string;
+  public_prefix: string;
+  audiences: string[];
+  scope_ceiling: string[];
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  revoke_reason: string;
+  rotated_from_id: string | null;
+}
+
+/** The sign-in that a token rests on; nothing of it for agents and imported keys. */
+export interface SignInSnapshot {
+  origin: 'sign_in' | 'agent' | 'migration';
+  authentication_context_id: string | null;
+  auth_issuer: string | null;
+  acr: string | null;
+  amr: string[] | null;
+  auth_time: string | null;
+}
+
+export interface NewCredential {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  kind: CredentialKind;
+  name: string;
+  publicPrefix: string;
+  secretHash: string;
+  audiences: readonly string[];
+  scopeCeiling: readonly string[];
+  snapshot: SignInSnapshot;
+  /** Either how long it lives, or until when. */
+  ttlSeconds: number | null;
+  expiresAt: string | null;
+  rotatedFromId: string | null;
+  idempotencyKey: string | null;
+  fingerprint: string | null;
+}
+
+/** No row when its prefix, hash or Idempotency-Key is taken; a rival that takes one at this moment is waited for. */
+export function insertCredential(made: NewCredential) {
+  const { snapshot } = made;
+  return sql<CredentialRow>`
+    insert into platform_access_tokens (id, tenant_id, principal_id, kind, name, public_prefix, secret_hash, audiences,
+      scope_ceiling, origin, authentication_context_id, auth_issuer, acr, amr, auth_time, expires_at, rotated_from_id,
+      idempotency_key, idempotency_fingerprint)
+    values (${made.id}, ${made.tenantId}, ${made.principalId}, ${made.kind}, ${made.name}, ${made.publicPrefix},
+      ${made.secretHash}, ${made.audiences}, ${made.scopeCeiling}, ${snapshot.origin},
+      ${snapshot.authentication_context_id}, ${snapshot.auth_issuer}, ${snapshot.acr}, ${snapshot.amr},
+      ${snapshot.auth_time},
+      coalesce(${made.expiresAt}::timestamptz, now() + make_interval(secs => ${made.ttlSeconds})),
+      ${made.rotatedFromId}, ${made.idempotencyKey}, ${made.fingerprint})
+    on conflict do nothing
+    returning id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id`;
+}
+
+export function findByIdempotencyKey(tenantId: string, key: string) {
+  return sql<CredentialRow & { idempotency_fingerprint: string }>`
+    select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id, idempotency_fingerprint
+    from platform_access_tokens
+    where tenant_id = ${tenantId} and idempotency_key = ${key}`;
+}
+
+export interface CredentialFilter {
+  tenantId: string;
+  principalId?: string | undefined;
+  includeRevoked: boolean;
+  after: CreatedPosition;
+  /** Undefined: all that follow. */
+  rowsMax: number | undefined;
+}
+
+export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...filter }: CredentialFilter) {
+  const principalId = filter.principalId ?? null;
+  return sql<CredentialRow>`
+    select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id
+    from platform_access_tokens
+    where tenant_id = ${tenantId} and (created_at, id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
+      and (${principalId}::uuid is null or principal_id = ${principalId}::uuid)
+      and (${includeRevoked}::boolean or revoked_at is null)
+    order by created_at, id
+    limit ${rowsMax ?? null}`;
+}
+
+export function findCredential(tenantId: string, credentialId: string) {
+  return sql<CredentialRow>`
+    select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id
+    from platform_access_tokens
+    where id = ${credentialId} and tenant_id = ${tenantId}`;
+}
+
+export function findOwner(tenantId: string, credentialId: string) {
+  return sql<{ principal_id: string }>`
+    select principal_id from platform_access_tokens where id = ${credentialId} and tenant_id = ${tenantId}`;
+}
+
+/** For its successor: with the sign-in that both rest on. */
+export function lockCredential(credentialId: string) {
+  return sql<CredentialRow & SignInSnapshot & { is_expired: boolean }>`
+    select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+      last_used_at, revoked_at, revoke_reason, rotated_from_id, origin, authentication_context_id, auth_issuer, acr,
+      amr, auth_time, expires_at <= now() as is_expired
+    from platform_access_tokens
+    where id = ${credentialId}
+    for no key update`;
+}
+
+export function markRotated(credentialId: string) {
+  return sql`
+    update platform_access_tokens set revoked_at = now(), revoke_reason = 'rotated' where id = ${credentialId}`;
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { fingerprintOf } from '@baton/kernel/idempotency';
+import type { Reply } from '@baton/kernel/service';
+import { audit } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { holdMember } from '../../directory/principals/principals.ts';
+import { makePlatformAccessToken } from '../../service/secrets.ts';
+import { fail } from '../../service/service.ts';
+import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
+import { credentialPayload, credentialView } from './credential-view.ts';
+import { type Issuance, replayOf, requireIssuanceKey } from './issuance-key.ts';
+import { platformAccessTokenRotated } from './platform-access-tokens.events.ts';
+import {
+  type CredentialRow,
+  findOwner,
+  insertCredential,
+  lockCredential,
+  markRotated,
+} from './platform-access-tokens.sql.ts';
+
+/**
+ * Replaces a token by a successor with the same reach and the same end (contract, section 7). No fresh sign-in is
+ * asked for, and the successor of an imported key is an ordinary token: its secret has the ordinary form.
+ *
+ * Principal first, token second: the order in which a disable locks them too. The key is looked up under the token's
+ * lock, so that a rival with the same key, which waited for it, finds the answer and not a revoked token.
+ */
+export async function rotateToken(
+  context: Context,
+  tenantId: string,
+  credentialId: string,
+): Promise<Issuance | Reply<Issuance>> {
+  const { db } = context;
+  const idempotencyKey = requireIssuanceKey(context);
+  const fingerprint = fingerprintOf('POST', 'rotate', {}, credentialId);
+  const owner = await db.row(findOwner(tenantId, credentialId));
+  const principal = owner && (await holdMember(db, tenantId, owner.principal_id));
+  const former = owner && (await db.row(lockCredential(credentialId)));
+  const replay = await replayOf(db, tenantId, idempotencyKey, fingerprint);
+  if (replay !== undefined) return replay;
+
+  if (former === undefined) fail('credential_not_found');
+  if (former.revoked_at !== null || former.is_expired) fail('credential_not_active');
+  await refuseClosedTenant(db, tenantId);
+  if (principal === undefined) fail('principal_not_found');
+  if (principal.status !== 'active') fail('principal_not_active');
+
+  const { token, ...secret } = makePlatformAccessToken();
+  const made = await db.row(
+    insertCredential({
+      id: randomUUID(),
+      tenantId,
+      principalId: former.principal_id,
+      kind: 'platform_access_token',
+      name: former.name,
+      ...secret,
+      audiences: former.audiences,
+      scopeCeiling: former.scope_ceiling,
+      snapshot: former,
+      ttlSeconds: null,
+      expiresAt: former.expires_at,
+      rotatedFromId: former.id,
+      idempotencyKey,
+      fingerprint,
+    }),
+  );
+  // Nothing is revoked yet: a clash leaves the token as it is.
+  if (made === undefined)
+    return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
+  await db.run(markRotated(former.id));
+  recordRotation(context, made, former);
+  return { credential: credentialView(made), token };
+}
+
+function recordRotation(context: Context, made: CredentialRow, former: CredentialRow): void {
+  const { id, tenant_id: tenantId } = made;
+  const rotatedFrom = { rotatedFromId: former.id, rotatedFromPrefix: former.public_prefix };
+  emit(
+    context,
+    platformAccessTokenRotated,
+    { tenantId, aggregateId: id },
+    { ...credentialPayload(made), ...rotatedFrom },
+  );
+  audit(context, {
+    tenantId,
+    action: 'platform_access_tokens.rotate',
+    resource: ['platform_access_token', id],
+    reason: `pat:${made.public_prefix} rotated_from:${former.public_prefix}`,
+  });
+}

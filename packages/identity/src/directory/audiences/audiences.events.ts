@@ -1,0 +1,22 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Status } from '../../service/fields.ts';
+
+export const audienceCreated = defineEvent(
+  'audience.created',
+  'audience',
+  z.strictObject({ audienceId: Uuid, key: z.string() }),
+);
+
+export const audienceUpdated = defineEvent(
+  'audience.updated',
+  'audience',
+  z.strictObject({
+    audienceId: Uuid,
+    key: z.string(),
+    allowedScopes: z.array(z.string()),
+    /** Where it changed. */
+    status: Status.optional(),
+  }),
+);

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../../records/audit.ts';
+import { changeReason, changesOf } from '../../service/changes.ts';
+import type { Context } from '../../service/context.ts';
+import { sortedSet } from '../../service/fields.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import { tenantExists } from '../tenants/tenants.ts';
+import type { AudienceChanges, AudienceRequest } from './audiences.api.ts';
+import { audienceCreated, audienceUpdated } from './audiences.events.ts';
+import {
+  type AudienceRow,
+  findActiveAudiences,
+  findAudience,
+  findAudiences,
+  insertAudience,
+  lockAudience,
+  updateAudience,
+} from './audiences.sql.ts';
+
+const scopeLengthMax = 120;
+
+/** @throws Refusal `tenant_not_found`, `invalid_scope`, `audience_exists` */
+export async function createAudience(
+  context: Context,
+  tenantId: string,
+  { key, allowedScopes }: AudienceRequest,
+): Promise<AudienceRow> {
+  if (!(await tenantExists(context.db, tenantId))) fail('tenant_not_found');
+  refuseInvalidScopes(allowedScopes);
+  const wanted = { id: randomUUID(), tenantId, key, allowedScopes };
+  const audience = (await context.db.row(insertAudience(wanted))) ?? fail('audience_exists');
+  emit(context, audienceCreated, { tenantId, aggregateId: audience.id }, { audienceId: audience.id, key });
+  audit(context, { tenantId, action: 'audiences.create', resource: ['audience', audience.id] });
+  return audience;
+}
+
+/** @throws Refusal `tenant_not_found` */
+export async function listAudiences(db: Db, tenantId: string): Promise<AudienceRow[]> {
+  if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
+  return db.rows(findAudiences(tenantId));
+}
+
+/** @throws Refusal `audience_not_found` */
+export async function readAudience(db: Db, tenantId: string, key: string): Promise<AudienceRow> {
+  return (await db.row(findAudience(tenantId, key))) ?? fail('audience_not_found');
+}
+
+/**
+ * Narrowing and disabling act at the next exchange; nothing that was issued is revoked.
+ * @throws Refusal `audience_not_found`, `invalid_scope`
+ */
+export async function changeAudience(
+  context: Context,
+  tenantId: string,
+  key: string,
+  { allowedScopes, status }: AudienceChanges,
+): Promise<AudienceRow> {
+  const audience = (await context.db.row(lockAudience(tenantId, key))) ?? fail('audience_not_found');
+  refuseInvalidScopes(allowedScopes ?? []);
+  const changed = changesOf<AudienceRow>(audience, { allowed_scopes: allowedScopes, status });
+  if (Object.keys(changed).length === 0) return audience;
+  const next = { ...audience, ...changed };
+  await context.db.run(updateAudience(next));
+  emit(
+    context,
+    audienceUpdated,
+    { tenantId, aggregateId: audience.id },
+    { audienceId: audience.id, key, allowedScopes: next.allowed_scopes, status: changed.status },
+  );
+  const resource = ['audience', audience.id] as const;
+  audit(context, { tenantId, action: 'audiences.update', resource, reason: changeReason(changed) });
+  return next;
+}
+
+/**
+ * What the listed audiences allow together, in the order of code points.
+ * @throws Refusal `unknown_audience` for a key that isn't an active audience of the tenant, or an unknown tenant
+ */
+export async function allowedScopesOf(db: Db, tenantId: string, keys: readonly string[]): Promise<string[]> {
+  const audiences = await db.rows(findActiveAudiences(tenantId, keys));
+  if (audiences.length < new Set(keys).size) fail('unknown_audience');
+  return sortedSet(audiences.flatMap((audience) => audience.allowed_scopes));
+}
+
+/** @throws Refusal `invalid_scope_ceiling` when `ceiling` holds a scope that isn't allowed */
+export function refuseWiderCeiling(ceiling: readonly string[], allowedScopes: readonly string[]): void {
+  const allowed = new Set(allowedScopes);
+  if (ceiling.some((scope) => !allowed.has(scope))) fail('invalid_scope_ceiling');
+}
+
+function refuseInvalidScopes(scopes: readonly string[]): void {
+  if (scopes.some((scope) => scope === '' || [...scope].length > scopeLengthMax)) fail('invalid_scope');
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { isMember } from '../principals/principals.ts';
+import { fail } from '../../service/service.ts';
+import { tenantExists } from '../tenants/tenants.ts';
+import type { LinkRequest } from './external-identities.api.ts';
+import { externalIdentityLinked } from './external-identities.events.ts';
+import {
+  type ExternalIdentityRow,
+  findExternalIdentity,
+  findReadOnlyProvider,
+  insertExternalIdentity,
+} from './external-identities.sql.ts';
+
+/**
+ * Links a principal of any kind and status by hand (contract, section 5). Issuers are compared without the slashes at
+ * their end, and a subject is linked once in all tenants.
+ * @throws Refusal `principal_not_found`, `identity_provider_managed`, `external_identity_exists`
+ */
+export async function linkExternalIdentity(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+  { issuer, subject }: LinkRequest,
+): Promise<ExternalIdentityRow> {
+  const { db } = context;
+  const action = 'external_identities.link';
+  if (!(await isMember(db, tenantId, principalId))) {
+    const resource = ['principal', principalId] as const;
+    if (await tenantExists(db, tenantId))
+      audit(context, { tenantId, action, resource, outcome: 'denied', reason: 'principal_not_found' });
+    fail('principal_not_found', {}, { commits: true });
+  }
+  if ((await db.row(findReadOnlyProvider(tenantId, issuer))) !== undefined) fail('identity_provider_managed');
+  const wanted = { id: randomUUID(), tenantId, principalId, issuer, subject };
+  const linked = (await db.row(insertExternalIdentity(wanted))) ?? fail('external_identity_exists');
+  const about = { tenantId, aggregateId: linked.id };
+  emit(context, externalIdentityLinked, about, { externalIdentityId: linked.id, principalId });
+  audit(context, { tenantId, action, resource: ['external_identity', linked.id] });
+  return linked;
+}
+
+export async function hasExternalIdentity(
+  db: Db,
+  principalId: string,
+  externalIdentityId: string,
+): Promise<boolean> {
+  return (await db.row(findExternalIdentity(principalId, externalIdentityId))) !== undefined;
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../records/journal/journal.ts';
+import type { CreatedPage } from '../../service/paging.ts';
+import { isMember } from '../principals/principals.ts';
+import { fail } from '../../service/service.ts';
+import {
+  deleteMember,
+  deleteMembers,
+  findMembers,
+  insertMember,
+  type ListedMemberRow,
+  type MemberRow,
+} from './group-members.sql.ts';
+import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts';
+import { findGroup, holdGroup } from './groups.sql.ts';
+
+/**
+ * Adds a member to a group that is kept here; what a provider or a directory keeps is theirs to change.
+ * @throws Refusal `group_not_found`, `group_is_federated`, `principal_not_found`, `group_membership_exists`
+ */
+export async function addGroupMember(
+  context: Context,
+  tenantId: string,
+  groupId: string,
+  principalId: string,
+): Promise<MemberRow> {
+  await holdLocalGroup(context.db, tenantId, groupId);
+  if (!(await isMember(context.db, tenantId, principalId))) fail('principal_not_found');
+  const wanted = { id: randomUUID(), tenantId, groupId, principalId };
+  const member = (await context.db.row(insertMember(wanted))) ?? fail('group_membership_exists');
+  emit(context, groupMembershipAdded, { tenantId, aggregateId: groupId }, { groupId, principalId });
+  const reason = `principal:${principalId}`;
+  audit(context, { tenantId, action: 'group_members.add', resource: ['group', groupId], reason });
+  return member;
+}
+
+/**
+ * @returns the rows of a page and, where more exist, one more
+ * @throws Refusal `group_not_found`
+ */
+export async function listGroupMembers(
+  db: Db,
+  tenantId: string,
+  groupId: string,
+  page: CreatedPage,
+): Promise<ListedMemberRow[]> {
+  if ((await db.row(findGroup(tenantId, groupId))) === undefined) fail('group_not_found');
+  return db.rows(findMembers(tenantId, groupId, page));
+}
+
+/**
+ * Ends a membership of a group that is kept here, whoever brought it. One that a provider brought comes back at the next
+ * sign-in whose token names it.
+ * @throws Refusal `group_not_found`, `group_is_federated`, `group_membership_not_found`
+ */
+export async function removeGroupMember(
+  context: Context,
+  tenantId: string,
+  groupId: string,
+  principalId: string,
+): Promise<undefined> {
+  await holdLocalGroup(context.db, tenantId, groupId);
+  const removed = await context.db.row(deleteMember(tenantId, groupId, principalId));
+  if (removed === undefined) fail('group_membership_not_found');
+  emit(context, groupMembershipRemoved, { tenantId, aggregateId: groupId }, { groupId, principalId });
+  const reason = `principal:${principalId}`;
+  audit(context, { tenantId, action: 'group_members.remove', resource: ['group', groupId], reason });
+}
+
+/** Ends every membership of a group that the caller has locked. @returns how many */
+export async function endMembers(context: Context, tenantId: string, groupId: string): Promise<number> {
+  const removed = await context.db.rows(deleteMembers(tenantId, groupId));
+  const about = { tenantId, aggregateId: groupId };
+  for (const { principal_id: principalId } of removed)
+    emit(context, groupMembershipRemoved, about, { groupId, principalId });
+  return removed.length;
+}
+
+async function holdLocalGroup(db: Db, tenantId: string, groupId: string): Promise<void> {
+  const group = (await db.row(holdGroup(tenantId, groupId))) ?? fail('group_not_found');
+  if (group.source !== 'local') fail('group_is_federated');
+}

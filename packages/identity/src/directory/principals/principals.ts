@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { revokeTokensOfPrincipal } from '../revocation/revocation.ts';
+import { fail } from '../../service/service.ts';
+import { tenantExists } from '../tenants/tenants.ts';
+import type { PrincipalRequest } from './principals.api.ts';
+import {
+  principalCreated,
+  principalDisabled,
+  principalEnabled,
+  principalUpdated,
+} from './principals.events.ts';
+import {
+  findDirectoryUsers,
+  findPrincipal,
+  findPrincipals,
+  insertPrincipal,
+  lockAnyPrincipal,
+  lockPrincipal,
+  markDisabled,
+  markEnabled,
+  type PrincipalFilter,
+  type PrincipalRow,
+  sharePrincipal,
+  updateName,
+} from './principals.sql.ts';
+
+/** The tenant's status is not looked at: a closed tenant lets nobody in, and can still be put in order. */
+export async function createPrincipal(
+  context: Context,
+  tenantId: string,
+  { kind, displayName }: PrincipalRequest,
+): Promise<PrincipalRow> {
+  const principal = await addPrincipal(context.db, { tenantId, kind, displayName });
+  if (principal === undefined) fail('tenant_not_found');
+  const about = { tenantId, aggregateId: principal.id };
+  emit(context, principalCreated, about, { principalId: principal.id, kind });
+  audit(context, { tenantId, action: 'principals.create', resource: ['principal', principal.id] });
+  return principal;
+}
+
+/** A new principal with an active membership; undefined for an unknown tenant. Nothing is recorded yet. */
+export function addPrincipal(
+  db: Db,
+  principal: { tenantId: string; kind: PrincipalRow['kind']; displayName: string },
+): Promise<PrincipalRow | undefined> {
+  return db.row(insertPrincipal({ id: randomUUID(), ...principal }));
+}
+
+/** @throws Refusal `principal_not_found` without an active membership in this tenant */
+export async function readPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
+  return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
+}
+
+/** @throws Refusal `tenant_not_found` */
+export async function listPrincipals(db: Db, filter: PrincipalFilter) {
+  if (!(await tenantExists(db, filter.tenantId))) fail('tenant_not_found');
+  return db.rows(findPrincipals(filter));
+}
+
+export async function isMember(db: Db, tenantId: string, principalId: string): Promise<boolean> {
+  return (await db.row(findPrincipal(tenantId, principalId))) !== undefined;
+}
+
+/**
+ * Reads a principal, and until the transaction ends nobody can disable it: what is made for it now is either revoked by
+ * that disable, or refused. Undefined without an active membership in this tenant.
+ */
+export function holdMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
+  return db.row(sharePrincipal(tenantId, principalId));
+}
+
+/** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
+export function lockPerson(db: Db, principalId: string) {
+  return db.row(lockAnyPrincipal(principalId));
+}
+
+/** Disables a principal that was made in this transaction: it was never active, so there is no end to record. */
+export async function disableNew(db: Db, principalId: string): Promise<void> {
+  await db.run(markDisabled(principalId));
+}
+
+/** Makes a principal active again, from paused or disabled: what `:enable` and a directory do alike. */
+export async function makeActive(
+  context: Context,
+  { tenantId, principalId, ...by }: { tenantId: string; principalId: string; provisioningSource?: string },
+): Promise<void> {
+  const enabled = await context.db.row(markEnabled(principalId));
+  if (enabled === undefined) return;
+  const payload = { principalId, sessionsNotBefore: enabled.at, ...by };
+  emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
+}
+
+/** As `holdMember`; @throws Refusal `principal_not_found` */
+export async function holdPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
+  return (await holdMember(db, tenantId, principalId)) ?? fail('principal_not_found');
+}
+
+export interface DisableOrder {
+  tenantId: string;
+  principalId: string;
+  reason: string;
+  /** The key of the source that orders it, where it isn't the admin. */
+  provisioningSource?: string;
+}
+
+/**
+ * Disables a principal in all its tenants and revokes its tokens wherever they were issued.
+ * @returns how many tokens were revoked; 0 when it is repeated
+ * @throws Refusal `principal_not_found`
+ */
+export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
+  const principal = await lockForChange(context, 'principals.disable', order);
+  return disableLocked(context, principal, order);
+}
+
+/**
+ * Lets a principal act again. Its revoked tokens stay revoked; the secret of a service account works again.
+ * @throws Refusal `principal_not_found`, `principal_provisioned` while a directory holds the person as inactive
+ */
+export async function enablePrincipal(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+): Promise<void> {
+  const action = { tenantId, action: 'principals.enable', resource: ['principal', principalId] } as const;
+  const principal = await lockForChange(context, 'principals.enable', { tenantId, principalId });
+  if (principal.status !== 'active') {
+    const users = await context.db.rows(findDirectoryUsers(principalId));
+    if (users.some(({ active }) => !active)) {
+      audit(context, { ...action, outcome: 'denied', reason: 'principal_provisioned' });
+      fail('principal_provisioned', {}, { commits: true });
+    }
+    await makeActive(context, { tenantId, principalId });
+  }
+  audit(context, action);
+}
+
+/**
+ * Gives a principal another name; the same one changes nothing.
+ * @throws Refusal `principal_not_found`, `principal_provisioned` for a person whose name follows a directory
+ */
+export async function renamePrincipal(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+  displayName: string,
+): Promise<PrincipalRow> {
+  const { db } = context;
+  const principal = (await db.row(lockPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
+  if (principal.display_name === displayName) return principal;
+  if ((await db.rows(findDirectoryUsers(principalId))).length > 0) fail('principal_provisioned');
+  await db.run(updateName(principalId, displayName));
+  emit(context, principalUpdated, { tenantId, aggregateId: principalId }, { principalId });
+  audit(context, { tenantId, action: 'principals.update', resource: ['principal', principalId] });
+  return { ...principal, display_name: displayName };
+}
+
+/** @throws Refusal `principal_not_found`, which the audit record of a known tenant keeps */
+async function lockForChange(
+  context: Context,
+  action: 'principals.disable' | 'principals.enable',
+  { tenantId, principalId }: { tenantId: string; principalId: string },
+): Promise<PrincipalRow> {
+  const principal = await context.db.row(lockPrincipal(tenantId, principalId));
+  if (principal !== undefined) return principal;
+  const resource = ['principal', principalId] as const;
+  const reason = 'principal_not_found';
+  if (await tenantExists(context.db, tenantId))
+    audit(context, { tenantId, action, resource, outcome: 'denied', reason });
+  return fail('principal_not_found', {}, { commits: true });
+}
+
+/**
+ * The same for a principal whose row this transaction holds: what `:disable` and a directory do alike.
+ * @returns how many tokens were revoked
+ */
+export async function disableLocked(
+  context: Context,
+  principal: Pick<PrincipalRow, 'status'>,
+  { tenantId, principalId, reason, provisioningSource }: DisableOrder,
+): Promise<number> {
+  const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
+  if (principal.status !== 'disabled') {
+    await context.db.run(markDisabled(principalId));
+    const by = provisioningSource === undefined ? {} : { provisioningSource };
+    const about = { tenantId, aggregateId: principalId };
+    emit(context, principalDisabled, about, { principalId, revokedCredentials, ...by });
+  }
+  audit(context, {
+    tenantId,
+    action: 'principals.disable',
+    resource: ['principal', principalId],
+    reason: `${reason} revoked:${revokedCredentials}`,
+  });
+  return revokedCredentials;
+}

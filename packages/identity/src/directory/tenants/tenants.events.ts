@@ -1,0 +1,16 @@
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Status } from '../../service/fields.ts';
+
+export const tenantCreated = defineEvent(
+  'tenant.created',
+  'tenant',
+  z.strictObject({ tenantId: Uuid, slug: z.string() }),
+);
+
+export const tenantUpdated = defineEvent(
+  'tenant.updated',
+  'tenant',
+  z.strictObject({ tenantId: Uuid, slug: z.string(), status: Status }),
+);

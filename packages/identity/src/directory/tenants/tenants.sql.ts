@@ -1,0 +1,53 @@
+import { sql } from '@baton/kernel/sql';
+import type { CreatedPage } from '../../service/paging.ts';
+
+export interface TenantRow {
+  id: string;
+  slug: string;
+  name: string;
+  status: 'active' | 'disabled';
+  created_at: string;
+}
+
+/** No row when the id or the slug is taken; a rival that takes one at this moment is waited for. */
+export function insertTenant({ id, slug, name }: { id: string; slug: string; name: string }) {
+  return sql<TenantRow>`
+    insert into tenants (id, slug, name) values (${id}, ${slug}, ${name})
+    on conflict do nothing
+    returning id, slug, name, status, created_at`;
+}
+
+export function findTenantsLike({ id, slug }: { id: string; slug: string }) {
+  return sql<{ id: string }>`select id from tenants where id = ${id} or slug = ${slug}`;
+}
+
+export function findTenant(tenantId: string) {
+  return sql<TenantRow>`select id, slug, name, status, created_at from tenants where id = ${tenantId}`;
+}
+
+export interface TenantFilter {
+  status: TenantRow['status'] | undefined;
+  slug: string | undefined;
+}
+
+/** One more than the page holds. */
+export function findTenants(filter: TenantFilter, page: CreatedPage) {
+  const [status, slug] = [filter.status ?? null, filter.slug ?? null];
+  return sql<TenantRow>`
+    select id, slug, name, status, created_at from tenants
+    where (created_at, id) > (${page.after[0]}::timestamptz, ${page.after[1]}::uuid)
+      and (${status}::text is null or status = ${status}::text)
+      and (${slug}::text is null or slug = ${slug}::text)
+    order by created_at, id
+    limit ${page.limit + 1}`;
+}
+
+/** Against another change at the same time; those who only refer to the tenant don't wait. */
+export function lockTenant(tenantId: string) {
+  return sql<TenantRow>`
+    select id, slug, name, status, created_at from tenants where id = ${tenantId} for no key update`;
+}
+
+export function updateTenant({ id, name, status }: TenantRow) {
+  return sql`update tenants set name = ${name}, status = ${status} where id = ${id}`;
+}

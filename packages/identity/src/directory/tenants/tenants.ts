@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import { audit } from '../../records/audit.ts';
+import { changeReason, changesOf } from '../../service/changes.ts';
+import type { Context } from '../../service/context.ts';
+import { emit } from '../../records/journal/journal.ts';
+import type { CreatedPage } from '../../service/paging.ts';
+import { fail } from '../../service/service.ts';
+import type { TenantChanges, TenantRequest } from './tenants.api.ts';
+import { tenantCreated, tenantUpdated } from './tenants.events.ts';
+import {
+  findTenant,
+  findTenants,
+  findTenantsLike,
+  insertTenant,
+  lockTenant,
+  type TenantFilter,
+  type TenantRow,
+  updateTenant,
+} from './tenants.sql.ts';
+
+export async function createTenant(context: Context, { slug, name, id }: TenantRequest): Promise<TenantRow> {
+  const wanted = { id: id ?? randomUUID(), slug, name };
+  const tenant = await context.db.row(insertTenant(wanted));
+  if (tenant === undefined) {
+    const rivals = await context.db.rows(findTenantsLike(wanted));
+    fail(rivals.some((rival) => rival.id === wanted.id) ? 'tenant_id_exists' : 'tenant_slug_exists');
+  }
+  emit(
+    context,
+    tenantCreated,
+    { tenantId: tenant.id, aggregateId: tenant.id },
+    { tenantId: tenant.id, slug },
+  );
+  audit(context, { tenantId: tenant.id, action: 'tenants.create', resource: ['tenant', tenant.id] });
+  return tenant;
+}
+
+/** @returns the rows of a page and, where more exist, one more */
+export function listTenants(db: Db, filter: TenantFilter, page: CreatedPage): Promise<TenantRow[]> {
+  return db.rows(findTenants(filter, page));
+}
+
+/** @throws Refusal `tenant_not_found` */
+export async function readTenant(db: Db, tenantId: string): Promise<TenantRow> {
+  return (await db.row(findTenant(tenantId))) ?? fail('tenant_not_found');
+}
+
+/**
+ * Renames, closes or opens a tenant. Whoever presents a credential has the status looked at in the same read, so a
+ * closed tenant is closed from this commit on; nothing is revoked.
+ * @throws Refusal `tenant_not_found`
+ */
+export async function changeTenant(
+  context: Context,
+  tenantId: string,
+  changes: TenantChanges,
+): Promise<TenantRow> {
+  const tenant = (await context.db.row(lockTenant(tenantId))) ?? fail('tenant_not_found');
+  const changed = changesOf(tenant, changes);
+  if (Object.keys(changed).length === 0) return tenant;
+  const next = { ...tenant, ...changed };
+  await context.db.run(updateTenant(next));
+  const { slug, status } = next;
+  emit(context, tenantUpdated, { tenantId, aggregateId: tenantId }, { tenantId, slug, status });
+  const resource = ['tenant', tenantId] as const;
+  audit(context, { tenantId, action: 'tenants.update', resource, reason: changeReason(changed) });
+  return next;
+}
+
+export async function tenantExists(db: Db, tenantId: string): Promise<boolean> {
+  return (await db.row(findTenant(tenantId))) !== undefined;
+}
+
+/** @throws Refusal `tenant_not_found` for one that is absent or not active */
+export async function refuseClosedTenant(db: Db, tenantId: string): Promise<void> {
+  const tenant = await db.row(findTenant(tenantId));
+  if (tenant?.status !== 'active') fail('tenant_not_found');
+}

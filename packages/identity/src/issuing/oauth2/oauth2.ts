@@ -1,0 +1,64 @@
+import { InvalidRequest } from '@baton/kernel/refusal';
+import { type Reply, reply } from '@baton/kernel/service';
+import type { Context } from '../../service/context.ts';
+import { sortedSet } from '../../service/fields.ts';
+import { fail } from '../../service/service.ts';
+import { exchangeClientCredentials } from '../tokens/tokens.ts';
+import type { OauthAnswer, OauthRequest } from './oauth2.api.ts';
+
+/**
+ * The standard front of the exchange of client credentials (RFC 6749, section 4.4; contract, section 20).
+ * @throws Refusal `unsupported_grant_type`, `invalid_client`, `audience_not_allowed`, `scope_not_allowed`;
+ * InvalidRequest for another media type, two ways to name the client, and no audience
+ */
+export async function grantToken(context: Context, form: OauthRequest): Promise<Reply<OauthAnswer>> {
+  const media = String(context.headers['content-type'] ?? '')
+    .split(';', 1)[0]
+    ?.trim()
+    .toLowerCase();
+  if (media !== 'application/x-www-form-urlencoded') refuse('the body is no form');
+  if (form.grant_type !== 'client_credentials') fail('unsupported_grant_type');
+  const client = clientOf(context, form);
+  const audience = form.audience ?? form.resource ?? '';
+  if (audience === '' || (form.resource ?? audience) !== audience) refuse('exactly one audience is needed');
+  const scopes = sortedSet((form.scope ?? '').split(' ').filter((scope) => scope !== ''));
+  const granted = await exchangeClientCredentials(context, { ...client, audience, scopes });
+  return reply(
+    200,
+    {
+      access_token: granted.accessToken,
+      token_type: granted.tokenType,
+      expires_in: granted.expiresIn,
+      scope: scopes.join(' '),
+    },
+    { 'cache-control': 'no-store' },
+  );
+}
+
+/** By client_secret_basic or client_secret_post, never by both. */
+function clientOf({ headers }: Context, form: OauthRequest): { clientId: string; clientSecret: string } {
+  const { authorization } = headers;
+  if (typeof authorization !== 'string') {
+    const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
+    return clientId === '' || clientSecret === '' ? refuseClient() : { clientId, clientSecret };
+  }
+  if (form.client_id !== undefined || form.client_secret !== undefined) refuse('the client is named twice');
+  const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1] ?? refuseClient();
+  const [, id = '', secret = ''] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
+  const [clientId, clientSecret] = [decoded(id), decoded(secret)];
+  // What no client can be called must not reach the store either: it takes no NUL.
+  return /^[\x20-\x7e]+$/.test(clientId) && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
+}
+
+function decoded(text: string): string {
+  return new URLSearchParams(`x=${text.replaceAll('&', '%26')}`).get('x') ?? '';
+}
+
+function refuseClient(): never {
+  return fail('invalid_client', {}, { reason: 'no client credentials' });
+}
+
+function refuse(message: string): never {
+  throw new InvalidRequest([{ in: 'body', path: [], type: 'invalid', message }]);
+}

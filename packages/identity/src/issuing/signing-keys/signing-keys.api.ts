@@ -1,0 +1,34 @@
+import { reply } from '@baton/kernel/service';
+import { z } from 'zod';
+import { endpoint } from '../../service/service.ts';
+
+const PublicKey = z.strictObject({
+  kty: z.literal('RSA'),
+  use: z.literal('sig'),
+  alg: z.literal('RS256'),
+  kid: z.string(),
+  n: z.string().describe('The modulus, base64url.'),
+  e: z.string().describe('The exponent, base64url.'),
+});
+
+export const readJwks = endpoint({
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  root: true,
+  auth: 'none',
+  summary: 'Read the public signing key as a JWKS document.',
+  description:
+    'Exactly one key, unless the operator has a key changed with an overlap: then the next and the previous key stand after the one that signs. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500.',
+  returns: { 200: z.strictObject({ keys: z.array(PublicKey).min(1).max(3) }), 304: null },
+  handle(_input, { signingKeys, headers }) {
+    const { keys, tag } = signingKeys.document();
+    const caching = { etag: tag, 'cache-control': 'public, max-age=60' };
+    const known = String(headers['if-none-match'] ?? '')
+      .split(',')
+      .map((one) => one.trim().replace(/^W\//, ''));
+    if (known.includes(tag) || known.includes('*')) return reply(304, undefined, caching);
+    return reply(200, { keys: [...keys] }, caching);
+  },
+});
+
+export const signingKeysApi = [readJwks];

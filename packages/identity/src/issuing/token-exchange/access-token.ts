@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
+import type { Context } from '../../service/context.ts';
+
+/** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
+export interface Grant {
+  readonly tenantId: string;
+  readonly principalId: string;
+  readonly principalKind: string;
+  readonly credentialId: string;
+  readonly audience: string;
+  readonly scope: readonly string[];
+  /** The database's clock, in whole seconds since 1970. */
+  readonly nowSeconds: number;
+  /** Not for client credentials. */
+  readonly session?: { readonly id: string; readonly scopeCeiling: readonly string[] };
+  /** The sign-in of a person; both absent for everybody else. */
+  readonly authTime?: string | null;
+  readonly acr?: string | null;
+}
+
+/**
+ * Signs the access token of a grant. It holds these claims and no others: consumers assert the exact set.
+ * Without a key, or when too many signatures wait, it throws at once, before anything need be recorded.
+ * @throws NoSigningKeyError; Refusal `unavailable`
+ */
+export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {
+  const started = performance.now();
+  const signing = signingKeys.sign({
+    iss: settings.issuer,
+    sub: grant.principalId,
+    tenant_id: grant.tenantId,
+    aud: grant.audience,
+    scope: grant.scope,
+    principal_type: grant.principalKind,
+    credential_id: grant.credentialId,
+    iat: grant.nowSeconds,
+    nbf: grant.nowSeconds,
+    exp: grant.nowSeconds + settings.IAM_TOKEN_TTL_SECONDS,
+    jti: randomUUID(),
+    ...(grant.session && { scope_ceiling: grant.session.scopeCeiling, session_id: grant.session.id }),
+    ...(grant.authTime != null && { auth_time: grant.authTime }),
+    ...(grant.acr != null && { acr: grant.acr }),
+  });
+  return signing.then((token) => {
+    counters.signed((performance.now() - started) / 1000);
+    observer()?.made('access token', token);
+    return token;
+  });
+}

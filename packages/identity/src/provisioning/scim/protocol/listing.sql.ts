@@ -1,0 +1,90 @@
+import type { Statement } from '@baton/kernel/sql';
+import { fail } from '../../../service/service.ts';
+import { type Filter, parseAttributePath } from '../filter/filter-grammar.ts';
+import { filterCondition, type Scope, sortExpression, SqlValues } from '../filter/filter.sql.ts';
+import type { ResourceKind } from './schemas.ts';
+
+/** Lists are compiled with each request: their texts vary without end. */
+
+/** The resources of a source that meet a filter. */
+export class ResourceList {
+  readonly #kind: ResourceKind;
+  readonly #filter: Filter | undefined;
+  readonly #source: { readonly sourceId: string; readonly base: string };
+
+  constructor(
+    kind: ResourceKind,
+    filter: Filter | undefined,
+    source: { readonly sourceId: string; readonly base: string },
+  ) {
+    this.#kind = kind;
+    this.#filter = filter;
+    this.#source = source;
+  }
+
+  /** How many there are. Users without a filter, and those that are active, are counted as they come and go. */
+  total(): Statement<{ total: number }> {
+    const counter = this.#kind.name === 'User' ? counterOf(this.#filter) : undefined;
+    if (counter !== undefined)
+      return {
+        text: `select ${counter} as total from provisioning_sources where id = $1`,
+        values: [this.#source.sourceId],
+      };
+    const values = new SqlValues();
+    const { from } = this.#begin(values);
+    return { text: `select count(*) as total ${from}`, values: values.values };
+  }
+
+  /** @throws Refusal `scim_invalid_filter`, `scim_invalid_value` for a name to sort by that there is not */
+  page<Row>(order: PageOrder, columns: string): Statement<Row> {
+    const values = new SqlValues();
+    const { scope, from } = this.#begin(values);
+    const sort = order.sortBy === undefined ? undefined : sortOf(scope, order.sortBy);
+    const direction = order.isDescending ? 'desc' : 'asc';
+    const ordered = `order by ${sort === undefined ? '' : `${sort} ${direction}, `}r.created_at, r.id`;
+    const [count, offset] = [values.add(order.count), values.add(order.startIndex - 1)];
+    const cut = `${ordered} limit ${count} offset ${offset}`;
+    if (order.startIndex === 1) return { text: `select ${columns} ${from} ${cut}`, values: values.values };
+    // What is skipped is skipped in the index, without reading whole users.
+    const text = `select ${columns} from ${tableOf(this.#kind)} r where r.id = any (array(select r.id ${from} ${cut})) ${ordered}`;
+    return { text, values: values.values };
+  }
+
+  #begin(values: SqlValues): { scope: Scope; from: string } {
+    const { sourceId, base } = this.#source;
+    const scope = { kind: this.#kind, values, base, source: values.add(sourceId) };
+    const condition = this.#filter === undefined ? '' : ` and ${filterCondition(scope, this.#filter)}`;
+    return {
+      scope,
+      from: `from ${tableOf(this.#kind)} r where r.provisioning_source_id = ${scope.source}${condition}`,
+    };
+  }
+}
+
+export interface PageOrder {
+  readonly startIndex: number;
+  readonly count: number;
+  readonly sortBy: string | undefined;
+  readonly isDescending: boolean;
+}
+
+/** The counter that a filter over users asks for; undefined where they have to be counted. */
+function counterOf(filter: Filter | undefined): string | undefined {
+  if (filter === undefined) return 'users_count';
+  if (filter.kind !== 'compare' || filter.path.sub !== undefined) return undefined;
+  if (filter.path.urn !== undefined || filter.path.name.toLowerCase() !== 'active') return undefined;
+  const word = String(filter.value).toLowerCase();
+  if ((filter.operator !== 'eq' && filter.operator !== 'ne') || (word !== 'true' && word !== 'false'))
+    return undefined;
+  const isActive = (word === 'true') === (filter.operator === 'eq');
+  return isActive ? 'active_users_count' : 'users_count - active_users_count';
+}
+
+function tableOf({ name }: ResourceKind): string {
+  return name === 'User' ? 'scim_users' : 'scim_groups';
+}
+
+function sortOf(scope: Scope, sortBy: string): string {
+  const path = parseAttributePath(sortBy);
+  return (path && sortExpression(scope, path)) ?? fail('scim_invalid_value');
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Refusal } from '@baton/kernel/refusal';
+import type { JsonObject } from '@baton/kernel/wire';
+import fc from 'fast-check';
+import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
+import { made } from '../../../testing/objects.ts';
+import { makeProvisioning } from '../../../testing/provisioning.ts';
+import { patchUrn, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import type { Shown } from '../testing/filters.ts';
+import { hostileOperations, steps } from '../testing/patches.ts';
+import { isPrimary, readDocument } from './documents.ts';
+import { patchDocument, readOperations } from './patch.ts';
+import { userKind } from './schemas.ts';
+
+/**
+ * Generated PATCH bodies: 40,000 are carried out on a document beside a model of their own, 20,000 more are such as
+ * nobody should send, and a sample of both goes over HTTP. `IAM_TEST_SCIM_RUNS` multiplies all of them,
+ * `IAM_TEST_SCIM_SEED` repeats a run that failed.
+ */
+const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
+const seedText = process.env['IAM_TEST_SCIM_SEED'];
+const seed = seedText === undefined ? {} : { seed: Number(seedText) };
+/** No request and no change may take longer, also where a core is shared by many. */
+const answerMsMax = 5000;
+const changeMsMax = 2000;
+
+let identity: TestIdentity;
+let client: ScimClient;
+let token: string;
+before(async () => {
+  identity = await startIdentity({ IAM_LOG_LEVEL: 'error' });
+  ({ token } = await makeProvisioning(identity));
+  client = scimClient(identity, token);
+});
+after(() => identity.close());
+
+const start: JsonObject = {
+  userName: 'ada',
+  active: true,
+  emails: [
+    { value: 'a@x', type: 'work', primary: true },
+    { value: 'b@x', type: 'Home' },
+  ],
+  name: { givenName: 'Ada' },
+};
+
+function patched(document: JsonObject, operations: unknown): JsonObject {
+  const before = performance.now();
+  try {
+    return patchDocument(document, readOperations(userKind, { Operations: operations } as JsonObject));
+  } finally {
+    const tookMs = performance.now() - before;
+    assert.ok(tookMs < changeMsMax, `took ${tookMs} ms`);
+  }
+}
+
+const anyBody = fc.oneof(
+  steps.map((all): unknown => all.map(({ operation }) => operation)),
+  hostileOperations,
+);
+
+// Before the tests that keep this process busy for seconds: its own server would close the connections meanwhile.
+test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and leave a user that reads like the answer', async () => {
+  const { id } = await made(client.post('/Users', { ...start, externalId: 'one' }));
+  await made(client.post('/Users', { userName: 'n', externalId: 'two' }));
+  let current = (await client.get(`/Users/${id}`)).body;
+  await fc.assert(
+    fc.asyncProperty(anyBody, async (operations) => {
+      const text = JSON.stringify({ schemas: [patchUrn], Operations: operations });
+      fc.pre(text.length < 900_000);
+      const before = performance.now();
+      const { status, body } = await identity.request('PATCH', `/scim/v2/Users/${id}`, {
+        body: text,
+        headers: { authorization: `Bearer ${token}` },
+      });
+      assert.ok(performance.now() - before < answerMsMax);
+      assert.ok([200, 400, 409].includes(status), `${status} ${text.slice(0, 2000)}`);
+      const after = (await client.get(`/Users/${id}`)).body;
+      assert.deepEqual(after, status === 200 ? body : current);
+      current = after;
+      assert.equal(({} as Shown)['polluted'], undefined);
+    }),
+    { numRuns: 700 * times, ...seed },
+  );
+});
+
+test('40,000 generated PATCH bodies make of a document what a naive model makes of it', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const model: Shown = structuredClone(start);
+      for (const { carryOut } of all) carryOut(model);
+      const operations = all.map(({ operation }) => operation);
+      const untouched = structuredClone(start);
+      const result = patched(start, operations);
+      assert.deepEqual(result, model, JSON.stringify(operations));
+      assert.deepEqual(start, untouched);
+      // One by one they come to the same.
+      assert.deepEqual(
+        operations.reduce((document, operation) => patched(document, [operation]), start),
+        result,
+      );
+    }),
+    { numRuns: 40_000 * times, ...seed },
+  );
+});
+
+test('what nobody should send is refused, or leaves a document that the schemas allow', () => {
+  fc.assert(
+    fc.property(hostileOperations, (operations) => {
+      const untouched = structuredClone(start);
+      let result: JsonObject;
+      try {
+        result = patched(start, operations);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        assert.match(error.code, /^scim_(invalid_(value|path|syntax)|no_target|mutability)$/);
+        return;
+      } finally {
+        assert.deepEqual(start, untouched);
+        assert.equal(({} as Shown)['polluted'], undefined);
+      }
+      assert.deepEqual(readDocument(userKind, result), result);
+      for (const value of Object.values(result))
+        if (Array.isArray(value)) assert.ok(value.filter(isPrimary).length <= 1);
+    }),
+    { numRuns: 20_000 * times, ...seed },
+  );
+});

@@ -1,0 +1,181 @@
+import type { RequestHead } from '@baton/kernel/http';
+import { Refusal } from '@baton/kernel/refusal';
+import type { Operation } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { type JWTPayload, jwtVerify } from 'jose';
+import type { Caller } from '../../../app/caller.ts';
+import type { Settings } from '../../../service/config.ts';
+import type { Context } from '../../../service/context.ts';
+import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
+import type { ErrorCode } from '../../../service/errors.ts';
+import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
+import { isSecretOf } from '../../../service/secrets.ts';
+import { fail } from '../../../service/service.ts';
+import type { SigningKeys } from '../../../issuing/signing-keys/signing-keys.ts';
+import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
+import { type ScimDenial, ScimDenials } from './scim-denials.ts';
+import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
+
+/** The source that a SCIM request writes for. It comes from the credential and from nothing else. */
+export interface ScimSource {
+  readonly id: string;
+  readonly key: string;
+  readonly tenantId: string;
+  readonly providerId: string;
+  readonly providerIssuer: string;
+  /** The directory that hears of its users first, if it has one. */
+  readonly upstream: UpstreamSource | undefined;
+}
+
+/** The source of a request whose endpoint admits nobody else. */
+export function sourceOf({ caller }: Pick<Context, 'caller'>): ScimSource {
+  if (caller.scim === undefined) throw new Error('the endpoint admits callers without a source');
+  return caller.scim;
+}
+
+type Parts = Pick<
+  Context,
+  'settings' | 'pool' | 'signingKeys' | 'failureLimits' | 'counters' | 'ledger' | 'log'
+>;
+type FoundSource = ScimSourceRow & { source_id: string };
+/** Refuses a request whose credential tells the tenant; what it says of the credential is recorded. */
+type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
+type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
+
+/**
+ * Makes the check before every SCIM endpoint (contract, sections 10.1 and 21): an access token of ours, or a
+ * provisioning token. Nothing is cached: a revoked account is refused at once.
+ */
+export function createScimAdmission(parts: Parts) {
+  const { failureLimits, counters } = parts;
+  const denials = new ScimDenials(parts.ledger, parts.log);
+  /** @throws Refusal `scim_unauthorized` and the others of access; `rate_limited`; `scim_unsupported_media_type` */
+  return async ({ headers, address, requestId }: RequestHead, endpoint: Operation): Promise<Caller> => {
+    const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? refuse('no bearer token');
+    const publicPrefix = parseProvisioningToken(token);
+    const deny: Deny = (code, why, { credential, ...denial }) => {
+      const reason = `${credential} ${why}`;
+      counters.presented('scim', why);
+      denials.record(requestId, { ...denial, reason });
+      return code === 'scim_unauthorized' ? refuse(reason) : fail(code, {}, { reason });
+    };
+    const credential = publicPrefix === undefined ? undefined : `scim:${publicPrefix}`;
+    const row = await limitFailures({ failureLimits, address }, credential, () =>
+      token.startsWith('iam_scim_')
+        ? byProvisioningToken(parts, token, publicPrefix, deny)
+        : byAccessToken(parts, token, deny),
+    );
+    if (row.provider_status !== 'active') {
+      const denied = ofSource(row, credential ?? 'access_token');
+      deny('scim_identity_provider_inactive', 'identity_provider_inactive', denied);
+    }
+    counters.presented('scim', 'admitted');
+    const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+    if (endpoint.body !== undefined && hasBody) refuseOtherMedia(headers['content-type']);
+    return {
+      actor: `provisioning_source:${row.key}`,
+      scim: {
+        id: row.source_id,
+        key: row.key,
+        tenantId: row.tenant_id,
+        providerId: row.provider_id,
+        providerIssuer: row.provider_issuer,
+        upstream: upstreamOf(row),
+      },
+    };
+  };
+}
+
+async function byProvisioningToken(
+  { pool, counters }: Parts,
+  token: string,
+  publicPrefix: string | undefined,
+  deny: Deny,
+): Promise<FoundSource> {
+  const row = publicPrefix === undefined ? undefined : await pool.row(findSourceOfToken(publicPrefix));
+  const isGenuine = isSecretOf(token, row?.secret_hash);
+  if (row === undefined) {
+    counters.presented('scim', 'unknown');
+    return refuse(publicPrefix === undefined ? 'no token of ours' : `scim:${publicPrefix} unknown_prefix`);
+  }
+  const source = row as FoundSource;
+  const denied = ofSource(source, `scim:${publicPrefix}`);
+  if (!isGenuine) return deny('scim_unauthorized', 'wrong_secret', denied);
+  if (!row.is_live) return deny('scim_unauthorized', 'not_active', denied);
+  return source;
+}
+
+async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<FoundSource> {
+  const { settings, pool, signingKeys, counters } = parts;
+  const claims = await verified(token, signingKeys, settings).catch((error: unknown) => {
+    counters.presented('scim', 'unknown');
+    throw error;
+  });
+  const [accountId, principalId, tenantId] = [claims['credential_id'], claims.sub, claims['tenant_id']] as [
+    string,
+    string,
+    string,
+  ];
+  const bearer: Denied = {
+    tenantId,
+    resource: ['principal', principalId],
+    actor: principalId,
+    credential: 'access_token',
+  };
+  if (claims['principal_type'] !== 'service_account')
+    deny('scim_service_identity_required', 'service_identity_required', bearer);
+  const scope = claims['scope'];
+  if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE))
+    deny('scim_scope_required', 'scope_required', bearer);
+  const row = await pool.row(findSourceOfAccount(accountId, principalId, tenantId));
+  if (row === undefined || !row.is_live) return deny('scim_unauthorized', 'account_not_active', bearer);
+  if (row.source_id === null) deny('scim_source_required', 'source_required', bearer);
+  return row as FoundSource;
+}
+
+function upstreamOf(row: FoundSource): UpstreamSource | undefined {
+  const { source_id: sourceId, upstream_mode: mode, upstream_base_url: baseUrl, upstream_realm: realm } = row;
+  return mode === 'off' || baseUrl === '' ? undefined : { sourceId, mode, baseUrl, realm };
+}
+
+function ofSource({ tenant_id, source_id, key }: FoundSource, credential: string): Denied {
+  return {
+    credential,
+    tenantId: tenant_id,
+    resource: ['provisioning_source', source_id],
+    actor: `provisioning_source:${key}`,
+  };
+}
+
+async function verified(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
+  // Any published key: while keys change, the token may come from a process that has another one sign already, or still.
+  const keyOf = ({ kid }: { kid?: string }) =>
+    keys.published(kid)?.publicKey ?? refuse('access token: of an unknown key');
+  try {
+    const { payload } = await jwtVerify(token, keyOf, {
+      algorithms: ['RS256'],
+      issuer: settings.issuer,
+      audience: settings.IAM_SCIM_AUDIENCE,
+      typ: 'at+jwt',
+      requiredClaims: ['iss', 'sub', 'tenant_id', 'aud', 'iat', 'nbf', 'exp', 'jti', 'credential_id'],
+    });
+    if (typeof payload.aud !== 'string') return refuse('several audiences');
+    if (![payload.exp, payload.iat, payload.nbf].every(Number.isSafeInteger))
+      return refuse('access token: times of another form');
+    const ids = [payload.sub, payload['tenant_id'], payload['credential_id']];
+    if (!ids.every((id) => Uuid.safeParse(id).success)) return refuse('access token: ids of another form');
+    return payload;
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    return refuse(`access token: ${(error as { code?: string }).code ?? 'unreadable'}`);
+  }
+}
+
+function refuseOtherMedia(contentType: string | undefined): void {
+  const media = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (media !== 'application/scim+json' && media !== 'application/json') fail('scim_unsupported_media_type');
+}
+
+function refuse(reason: string): never {
+  return fail('scim_unauthorized', {}, { headers: { 'www-authenticate': 'Bearer' }, reason });
+}

@@ -1,0 +1,34 @@
+import { type ErrorCode, errors } from '../../../service/errors.ts';
+
+const errorUrn = 'urn:ietf:params:scim:api:messages:2.0:Error';
+export const scimMediaType = 'application/scim+json';
+
+const scimTypes: Partial<Record<ErrorCode, string>> = {
+  scim_invalid_value: 'invalidValue',
+  invalid_request: 'invalidValue',
+  validation_error: 'invalidValue',
+  scim_invalid_filter: 'invalidFilter',
+  scim_invalid_path: 'invalidPath',
+  scim_invalid_syntax: 'invalidSyntax',
+  scim_no_target: 'noTarget',
+  scim_mutability: 'mutability',
+  scim_too_many: 'tooMany',
+  scim_uniqueness: 'uniqueness',
+};
+
+/** An error as RFC 7644, section 3.12, wants it. It never repeats what was sent. */
+export function scimError(code: ErrorCode, headers: Readonly<Record<string, string>> = {}) {
+  const isForm = code === 'invalid_request' || code === 'validation_error';
+  const status = isForm ? 400 : errors[code].status;
+  const scimType = scimTypes[code];
+  return {
+    status,
+    body: {
+      schemas: [errorUrn],
+      status: String(status),
+      ...(scimType === undefined ? {} : { scimType }),
+      detail: isForm ? 'The request has another form than RFC 7644 gives it.' : errors[code].when,
+    },
+    headers: { ...headers, 'content-type': scimMediaType },
+  };
+}

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { SettingError } from '@baton/kernel/config';
+import type { Settings } from '../../service/config.ts';
+
+/** What opens the directory of one source: a client of its realm, or a token that somebody else renews. */
+export type UpstreamCredentials = {
+  /** Where they may be sent. The address of a source can be changed through the API; the operator's file can't. */
+  readonly baseUrl: string;
+} & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });
+
+const setting = 'IAM_UPSTREAM_CREDENTIALS_FILE';
+const lineForm =
+  /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) +(https?:\/\/[^\s?#]+) +(?:Bearer +([\x21-\x7e]+)|([^\s:]+):(\S+))$/i;
+
+/**
+ * Reads the file of upstream credentials (contract, W14): a line for each source, where empty lines and those that start
+ * with `#` count for nothing. Without the setting there are none.
+ * @returns them by the id of their source
+ * @throws SettingError with one sentence that names a line, never its content
+ */
+export async function readUpstreamCredentials(
+  settings: Pick<Settings, typeof setting>,
+): Promise<ReadonlyMap<string, UpstreamCredentials>> {
+  const file = settings[setting];
+  const found = new Map<string, UpstreamCredentials>();
+  if (file === undefined) return found;
+  const lines = (await readText(file)).split('\n').map((line) => line.trim());
+  for (const [index, line] of lines.entries()) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [, id, address, token, clientId = '', clientSecret = ''] = lineForm.exec(line) ?? [];
+    if (id === undefined || address === undefined)
+      throw new SettingError(
+        setting,
+        `has a line ${index + 1} that is of another form than its description.`,
+      );
+    if (found.has(id.toLowerCase()))
+      throw new SettingError(setting, `has a line ${index + 1} that repeats a source.`);
+    const baseUrl = withoutSlash(address);
+    const credentials = token === undefined ? { baseUrl, clientId, clientSecret } : { baseUrl, token };
+    found.set(id.toLowerCase(), credentials);
+  }
+  return found;
+}
+
+/** A base address is the same with and without a slash at its end. */
+export function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '');
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw Object.assign(new SettingError(setting, 'names a file that can not be read.'), { cause });
+  }
+}

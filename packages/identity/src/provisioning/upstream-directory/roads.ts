@@ -1,0 +1,130 @@
+import type { OutboundRequest } from '../../operations/outbound/outbound.ts';
+
+/** The two ways into a directory (contract, section 10.8), as requests below its base address. */
+
+/** What a directory is told of somebody new. */
+export interface UpstreamUser {
+  readonly userName: string;
+  readonly externalId: string | null;
+  readonly displayName: string | null;
+  readonly active: boolean;
+  readonly givenName: string | undefined;
+  readonly familyName: string | undefined;
+  readonly email: string | undefined;
+}
+
+export interface RoadRequest {
+  readonly method: OutboundRequest['method'];
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** Somebody in the directory, as a search finds them. */
+export interface FoundAccount {
+  readonly id: unknown;
+  readonly userName: unknown;
+  /** Milliseconds since 1970; NaN where the directory doesn't tell. */
+  readonly createdMs: number;
+}
+
+export interface Road {
+  readonly name: 'scim' | 'admin';
+  readonly mediaType: string;
+  create(realm: string, user: UpstreamUser): RoadRequest;
+  switchActive(realm: string, id: string, active: boolean): RoadRequest;
+  find(realm: string, userName: string): RoadRequest;
+  found(json: unknown): FoundAccount[];
+}
+
+const schemaUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
+const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+const scim: Road = {
+  name: 'scim',
+  mediaType: 'application/scim+json',
+  create: (realm, user) => ({ method: 'POST', path: scimPath(realm), body: scimUserOf(user) }),
+  switchActive: (realm, id, active) => ({
+    method: 'PATCH',
+    path: `${scimPath(realm)}/${encodeURIComponent(id)}`,
+    body: { schemas: [patchUrn], Operations: [{ op: 'replace', path: 'active', value: active }] },
+  }),
+  find: (realm, userName) => {
+    const filter = encodeURIComponent(`userName eq ${JSON.stringify(userName)}`);
+    return { method: 'GET', path: `${scimPath(realm)}?filter=${filter}` };
+  },
+  found: (json) =>
+    objectsOf(fieldsOf(json)['Resources']).map(({ id, userName, meta }) => ({
+      id,
+      userName,
+      createdMs: Date.parse(String(fieldsOf(meta)['created'])),
+    })),
+};
+
+const admin: Road = {
+  name: 'admin',
+  mediaType: 'application/json',
+  create: (realm, { userName, active, givenName, familyName, email }) => ({
+    method: 'POST',
+    path: adminPath(realm),
+    body: { username: userName, enabled: active, firstName: givenName, lastName: familyName, email },
+  }),
+  switchActive: (realm, id, active) => ({
+    method: 'PUT',
+    path: `${adminPath(realm)}/${encodeURIComponent(id)}`,
+    body: { enabled: active },
+  }),
+  find: (realm, userName) => ({
+    method: 'GET',
+    path: `${adminPath(realm)}?username=${encodeURIComponent(userName)}&exact=true`,
+  }),
+  found: (json) =>
+    objectsOf(json).map(({ id, username, createdTimestamp }) => ({
+      id,
+      userName: username,
+      createdMs: typeof createdTimestamp === 'number' ? createdTimestamp : Number.NaN,
+    })),
+};
+
+/** In the order in which they are tried. */
+export const roadsOf: Readonly<Record<'scim' | 'admin' | 'auto', readonly Road[]>> = {
+  scim: [scim],
+  admin: [admin],
+  auto: [scim, admin],
+};
+
+function scimPath(realm: string): string {
+  return `/realms/${encodeURIComponent(realm)}/scim/v2/Users`;
+}
+
+function adminPath(realm: string): string {
+  return `/admin/realms/${encodeURIComponent(realm)}/users`;
+}
+
+function scimUserOf({
+  userName,
+  externalId,
+  displayName,
+  active,
+  givenName,
+  familyName,
+  email,
+}: UpstreamUser): object {
+  return {
+    schemas: [schemaUrn],
+    userName,
+    externalId: externalId ?? undefined,
+    displayName: displayName ?? undefined,
+    active,
+    name: givenName === undefined && familyName === undefined ? undefined : { givenName, familyName },
+    emails: email === undefined ? undefined : [{ value: email, type: 'work', primary: true }],
+  };
+}
+
+function objectsOf(json: unknown): Record<string, unknown>[] {
+  return Array.isArray(json) ? json.map(fieldsOf) : [];
+}
+
+/** The fields of what should be an object. */
+export function fieldsOf(json: unknown): Record<string, unknown> {
+  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from '@baton/kernel/sql';
+import { userUrn } from '../../scim/protocol/schemas.ts';
+import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
+import { made } from '../../../testing/objects.ts';
+import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
+import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { type Keycloak, startKeycloak } from './keycloak.ts';
+
+/** The service beside a directory, and sources that write to it. */
+export interface UpstreamGround {
+  readonly identity: TestIdentity;
+  readonly keycloak: Keycloak;
+  /** A source of that mode with its credentials, or with another line for them; undefined leaves them out. */
+  source(mode: string, changes?: object, lineOf?: (sourceId: string) => string | undefined): Promise<Source>;
+  close(): Promise<void>;
+}
+
+export interface Source extends Provisioning {
+  readonly client: ScimClient;
+}
+
+export async function startUpstreamGround(settings: Record<string, string> = {}): Promise<UpstreamGround> {
+  const keycloak = await startKeycloak();
+  const folder = await mkdtemp(join(tmpdir(), 'baton-upstream-'));
+  const file = join(folder, 'credentials');
+  await writeFile(file, '# nobody yet\n');
+  const identity = await startIdentity({
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+    IAM_UPSTREAM_CREDENTIALS_FILE: file,
+    ...settings,
+  });
+  const lines: string[] = [];
+  const usual = (id: string) => `${id} ${keycloak.address} ${keycloak.clientId}:${keycloak.clientSecret}`;
+  return {
+    identity,
+    keycloak,
+    async source(mode, changes = {}, lineOf = usual) {
+      const ground = await makeProvisioning(identity);
+      const { address: upstreamBaseUrl, realm: upstreamRealm } = keycloak;
+      const path = `/tenants/${ground.tenantId}/provisioning-sources/${ground.sourceId}`;
+      await made(identity.patch(path, { upstreamMode: mode, upstreamBaseUrl, upstreamRealm, ...changes }));
+      lines.push(lineOf(ground.sourceId) ?? '');
+      await writeFile(file, lines.join('\n'));
+      await identity.service.reload();
+      keycloak.asked.splice(0);
+      return { ...ground, client: scimClient(identity, ground.token) };
+    },
+    async close() {
+      await identity.close();
+      await keycloak.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+export function newUser(more: object = {}) {
+  const name = randomUUID();
+  return { schemas: [userUrn], userName: `${name}@example.com`, externalId: name, ...more };
+}
+
+export const switching = (value: boolean) => [{ op: 'replace', path: 'active', value }];
+
+export interface StoredUser {
+  upstream_id: string | null;
+  principal_id: string;
+  subject: string;
+  status: string;
+}
+
+/** What the store holds of a user: its account, and its identity. */
+export function storedUser({ pool }: TestIdentity, userId: string): Promise<StoredUser | undefined> {
+  return pool.row(sql`
+    select u.upstream_id, u.principal_id, e.subject, e.status from scim_users u
+    join external_identities e on e.id = u.external_identity_id where u.id = ${userId}`);
+}

@@ -1,0 +1,91 @@
+import { observer } from '@baton/kernel/observer';
+import { type OutboundClient, untilAborted } from '../../operations/outbound/outbound.ts';
+import type { UpstreamCredentials } from './credentials.ts';
+import { fieldsOf } from './roads.ts';
+import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';
+
+type Client = Extract<UpstreamCredentials, { clientId: string }>;
+
+interface Entry {
+  readonly realm: string;
+  token: string | undefined;
+  goodUntilMs: number;
+  /** The request under way; everybody shares it. */
+  asking: Promise<string> | undefined;
+}
+
+const tokenForm = /^[\x21-\x7e]{1,16384}$/;
+const renewAheadSeconds = 30;
+/** Where the answer doesn't say (RFC 6749 leaves it open). */
+const lifeSeconds = 60;
+
+/** Access tokens of directories, by client_credentials, in the memory of this process until shortly before their end. */
+export class UpstreamTokens {
+  readonly #outbound: OutboundClient;
+  /** By the id of the source. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(outbound: OutboundClient) {
+    this.#outbound = outbound;
+  }
+
+  /** @throws UpstreamError `token_…` */
+  async tokenOf(sourceId: string, realm: string, client: Client, deadline: AbortSignal): Promise<string> {
+    const entry = this.#entryOf(sourceId, realm);
+    if (entry.token !== undefined && performance.now() < entry.goodUntilMs) return entry.token;
+    entry.asking ??= this.#ask(entry, client).finally(() => {
+      entry.asking = undefined;
+    });
+    try {
+      return await untilAborted(entry.asking, deadline, 'the token endpoint');
+    } catch (error) {
+      const { why, cause } = upstreamErrorOf(error);
+      // Without a token nothing was asked of the directory itself.
+      throw new UpstreamError(`token_${why}`, true, cause);
+    }
+  }
+
+  /** Forgets a token that the directory refused, unless another one has taken its place. */
+  drop(sourceId: string, token: string): void {
+    if (this.#entries.get(sourceId)?.token === token) this.#entries.delete(sourceId);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #entryOf(sourceId: string, realm: string): Entry {
+    const known = this.#entries.get(sourceId);
+    if (known?.realm === realm) return known;
+    const entry: Entry = { realm, token: undefined, goodUntilMs: 0, asking: undefined };
+    this.#entries.set(sourceId, entry);
+    return entry;
+  }
+
+  async #ask(entry: Entry, { baseUrl, clientId, clientSecret }: Client): Promise<string> {
+    const address = `${baseUrl}/realms/${encodeURIComponent(entry.realm)}/protocol/openid-connect/token`;
+    const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+    const beganMs = performance.now();
+    const { status, json } = await this.#outbound.send(
+      address,
+      {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: 'grant_type=client_credentials',
+      },
+      // Of its own: who shares it may have more time left than who began it.
+      AbortSignal.timeout(this.#outbound.timeoutMs),
+    );
+    if (status !== 200) throw errorOfStatus(status);
+    const { access_token: token, expires_in: expiresIn = lifeSeconds } = fieldsOf(json);
+    if (typeof token !== 'string' || !tokenForm.test(token) || typeof expiresIn !== 'number')
+      throw new UpstreamError('malformed', true);
+    observer()?.made('upstream access token', token);
+    entry.token = token;
+    entry.goodUntilMs = beganMs + (expiresIn - renewAheadSeconds) * 1000;
+    return token;
+  }
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from '@baton/kernel/db';
+import { sql } from '@baton/kernel/sql';
+import { follow } from '../../testing/poller.ts';
+import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
+
+const writers = 16;
+const roundsPerWriter = 15;
+
+let identity: TestIdentity;
+let other: TestIdentity;
+let keys: Awaited<ReturnType<typeof makeKey>>;
+before(async () => {
+  [identity, keys] = await Promise.all([startIdentity(), makeKey()]);
+  other = await identity.another();
+});
+after(() => identity.close());
+
+class RolledBack extends Error {}
+
+function writeRecord(db: Db, tenantId: string): Promise<number> {
+  return db.run(sql`
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, request_id)
+    values (${tenantId}, 'race', 'race', 'race', ${randomUUID()}, 'allowed', 'race')`);
+}
+
+/** Some quick, some slow before their number is drawn, between two numbers or after them, some rolled back. */
+async function write(writer: number, tenantIds: readonly string[]): Promise<void> {
+  for (let round = 0; round < roundsPerWriter; round += 1) {
+    const isSlow = (writer + round) % 4 === 0;
+    await identity.pool
+      .transaction(async (tx) => {
+        if (isSlow) await pause(Math.random() * 20);
+        await writeRecord(tx, tenantIds[round % tenantIds.length] as string);
+        if (isSlow) await pause(Math.random() * 40);
+        await writeRecord(tx, tenantIds[writer % tenantIds.length] as string);
+        if ((writer + round) % 5 === 0) throw new RolledBack();
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof RolledBack)) throw error;
+      });
+  }
+}
+
+async function verify(): Promise<string> {
+  const env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: keys.file };
+  const { code, out } = await auditCommand(['verify'], env);
+  assert.equal(code, 0, out);
+  return out;
+}
+
+async function rowsOf<Row>(text: string): Promise<Row[]> {
+  return identity.pool.rows<Row>({ text, values: [] });
+}
+
+test('16 writers, some slow, some rolled back, while two processes seal: readers miss nothing, and everything is sealed once', async () => {
+  const tenantIds = [randomUUID(), randomUUID(), randomUUID()];
+  let writing = true;
+  const isDone = () => !writing;
+  const overHttp = async (after: number) => {
+    const { body } = await identity.get(`/audit?after=${after}&limit=7`);
+    return body.items.map(({ sequence }: { sequence: number }) => sequence);
+  };
+  // Serves whatever is visible: shows that the writers really commit out of the order of their numbers.
+  const naively = async (after: number) => {
+    const rows = await identity.pool.rows<{ sequence: number }>(
+      sql`select sequence from audit_records where sequence > ${after} order by sequence limit 7`,
+    );
+    return rows.map(({ sequence }) => sequence);
+  };
+  const sealOn = async (process: TestIdentity) => {
+    const sealer = sealerOf(process.pool, keys.key);
+    for (let last = false; ; ) {
+      await sealer.seal();
+      if (last) return;
+      last = isDone();
+    }
+  };
+  const [seen, seenNaively] = await Promise.all([
+    follow(overHttp, isDone),
+    follow(naively, isDone),
+    sealOn(identity),
+    sealOn(other),
+    Promise.all(Array.from({ length: writers }, (_, writer) => write(writer, tenantIds))).then(() => {
+      writing = false;
+    }),
+  ]);
+  await sealerOf(identity.pool, keys.key).seal();
+  const written = (
+    await rowsOf<{ sequence: number }>('select sequence from audit_records order by sequence')
+  ).map(({ sequence }) => sequence);
+  assert.ok(written.length > writers * roundsPerWriter);
+  assert.deepEqual(seen, written);
+  assert.ok(seenNaively.length < written.length, 'the race did not happen');
+
+  assert.match(await verify(), new RegExp(`whole: 3 tenants, \\d+ links, ${written.length} records\\.$`));
+  const chains = await rowsOf<{ links: number; last: number; records: number }>(
+    'select count(*) as links, max(position) as last, sum(records) as records from audit_seals group by tenant_id',
+  );
+  assert.equal(chains.length, 3);
+  for (const { links, last } of chains) assert.equal(links, last);
+  assert.ok(chains.some(({ links }) => links > 3));
+  assert.equal(
+    chains.reduce((sum, { records }) => sum + records, 0),
+    written.length,
+  );
+});
+
+test('a record with a low number that is committed late is served and sealed in its place, and what came after it waits', async () => {
+  const tenantId = randomUUID();
+  const sealer = sealerOf(identity.pool, keys.key);
+  await sealer.seal();
+  const linksOf = async () =>
+    identity.pool.rows<{ records: number }>(
+      sql`select records from audit_seals where tenant_id = ${tenantId} order by position`,
+    );
+  const served = async () => (await identity.get(`/audit?tenantId=${tenantId}`)).body.items;
+  await identity.pool.transaction(async (late) => {
+    await writeRecord(late, tenantId);
+    await writeRecord(other.pool, tenantId);
+    await sealer.seal();
+    assert.deepEqual(await linksOf(), []);
+    assert.deepEqual(await served(), []);
+  });
+  await sealer.seal();
+  assert.equal((await served()).length, 2);
+  assert.deepEqual(await linksOf(), [{ records: 2 }]);
+  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 2 records, head`));
+});
+
+test('a backlog is sealed in one go by whoever comes first, while the other leaves it alone', async () => {
+  const tenantIds = Array.from({ length: 5 }, () => randomUUID());
+  for (const tenantId of tenantIds) await addRecords(identity.pool, tenantId, 2000);
+  await Promise.all([
+    sealerOf(identity.pool, keys.key).seal(),
+    sealerOf(other.pool, keys.key).seal(),
+    sealerOf(other.pool, keys.key).seal(),
+  ]);
+  const out = await verify();
+  for (const tenantId of tenantIds)
+    assert.match(out, new RegExp(`${tenantId}: whole, [89] links, 2000 records, head`));
+});
+
+test('a process that knows how far was sealed says so when the end of a chain is gone, and goes on', async () => {
+  const tenantId = randomUUID();
+  const logged: string[] = [];
+  const sealer = sealerOf(identity.pool, keys.key, logged);
+  await addRecords(identity.pool, tenantId, 3);
+  await sealer.seal();
+  await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId}`);
+  await addRecords(identity.pool, tenantId, 1);
+  await sealer.seal();
+  assert.match(logged.join(), /links of the audit record that were there are missing/);
+  assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 4 records, head`));
+});

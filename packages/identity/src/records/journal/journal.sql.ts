@@ -1,0 +1,114 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { compiled, sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { AuditDraft } from '../audit.ts';
+import type { Tables } from '../../service/schema.ts';
+import type { EventDraft } from './journal.ts';
+
+export interface EventRow {
+  sequence: number;
+  id: string;
+  tenant_id: string;
+  type: string;
+  aggregate_type: string;
+  aggregate_id: string;
+  payload: JsonObject;
+  occurred_at: string;
+}
+
+/** Journal rows and audit rows of one change in one statement, in the orders given. */
+export function appendEventsAndAudits(events: readonly EventDraft[], audits: readonly AuditDraft[]) {
+  return sql`
+    with said as (
+      insert into events (id, tenant_id, type, aggregate_type, aggregate_id, payload)
+      select id, tenant_id, type, aggregate_type, aggregate_id, payload
+      from jsonb_to_recordset(${numbered(events)}::jsonb) as d (
+        n integer, id uuid, tenant_id uuid, type text, aggregate_type text, aggregate_id uuid, payload jsonb)
+      order by n
+    )
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
+    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
+    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
+      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text)
+    order by n`;
+}
+
+export function appendAudits(audits: readonly AuditDraft[]) {
+  return sql`
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
+    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
+    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
+      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text)
+    order by n`;
+}
+
+/** The number up to which nothing can appear any more; to be read before the rows, in a statement of its own. */
+export function settledSequence() {
+  return sql<{ settled: number }>`select journal_settled() as settled`;
+}
+
+export interface EventQuery {
+  after: number;
+  tenantId?: string | undefined;
+  type?: string | undefined;
+}
+
+/** An event, or none; with the sequence of the last one that was removed. */
+export type FoundRow = (EventRow | { sequence: null }) & { floor: number };
+
+const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
+
+/**
+ * As the journal is now: with the floor at the same moment, also where no event is found. Only the filters that are
+ * given stand in the text, so that who follows one tenant or one type finds its index and doesn't read all others again.
+ */
+export function eventsAfter({ after, tenantId, type }: EventQuery, settled: number, rowsMax: number) {
+  let wanted = build
+    .selectFrom('events')
+    .select([
+      'sequence',
+      'id',
+      'tenant_id',
+      'type',
+      'aggregate_type',
+      'aggregate_id',
+      'payload',
+      'occurred_at',
+    ])
+    .where('sequence', '>', after)
+    .where('sequence', '<=', settled)
+    .orderBy('sequence')
+    .limit(rowsMax);
+  if (tenantId !== undefined) wanted = wanted.where('tenant_id', '=', tenantId);
+  if (type !== undefined) wanted = wanted.where('type', '=', type);
+  return compiled(
+    build
+      .selectFrom('journal_floor')
+      .leftJoinLateral(wanted.as('found'), (join) => join.onTrue())
+      .selectAll('found')
+      .select('floor')
+      .orderBy('sequence')
+      .$castTo<FoundRow>(),
+  );
+}
+
+/** What of an event says for whom it is. */
+export interface EventMark {
+  sequence: number;
+  tenant_id: string;
+  type: string;
+}
+
+export function marksAfter(after: number, settled: number, rowsMax: number) {
+  return sql<EventMark>`
+    select sequence, tenant_id, type from events
+    where sequence > ${after} and sequence <= ${settled}
+    order by sequence
+    limit ${rowsMax}`;
+}
+
+function numbered(drafts: readonly object[]): string {
+  return JSON.stringify(drafts.map((draft, n) => ({ ...draft, n })));
+}

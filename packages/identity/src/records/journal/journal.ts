@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
+import type { EventDeclaration } from '@baton/kernel/service';
+import type { z } from 'zod';
+import type { Context } from '../../service/context.ts';
+import { appendAudits, appendEventsAndAudits } from './journal.sql.ts';
+
+/** A journal row on its way, in the names of its columns (contract, section 12). */
+export interface EventDraft {
+  id: string;
+  tenant_id: string;
+  type: string;
+  aggregate_type: string;
+  aggregate_id: string;
+  payload: unknown;
+}
+
+/** What of a context an event needs. */
+export type Emitting = Pick<Context, 'endpoint' | 'events'>;
+
+/**
+ * Adds an event to this change. It is written in the command's transaction, so state and event exist both or neither.
+ * A payload holds ids and public prefixes; never a secret, a hash or a subject.
+ */
+export function emit<Payload extends z.ZodType>(
+  context: Emitting,
+  event: EventDeclaration<Payload>,
+  about: { tenantId: string; aggregateId: string },
+  payload: z.input<Payload>,
+): void {
+  tellTheTests(context, event, payload);
+  context.events.push({
+    id: randomUUID(),
+    tenant_id: about.tenantId,
+    type: event.type,
+    aggregate_type: event.entity,
+    aggregate_id: about.aggregateId,
+    payload,
+  });
+}
+
+/** Writes what was emitted and audited, each in its order. Called once, just before the commit. */
+export async function flushRecords({
+  db,
+  events,
+  audits,
+}: Pick<Context, 'db' | 'events' | 'audits'>): Promise<void> {
+  const [newEvents, newAudits] = [events.splice(0), audits.splice(0)];
+  if (newEvents.length > 0) await db.run(appendEventsAndAudits(newEvents, newAudits));
+  else if (newAudits.length > 0) await db.run(appendAudits(newAudits));
+}
+
+function tellTheTests({ endpoint }: Emitting, event: EventDeclaration, payload: unknown): void {
+  const watching = observer();
+  if (watching === undefined) return;
+  const result = event.payload.safeParse(payload);
+  if (!result.success)
+    watching.violated(`${event.type} was written with another payload: ${result.error.message}`);
+  watching.emitted('identity', endpoint, event.type);
+}

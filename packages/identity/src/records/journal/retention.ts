@@ -1,0 +1,59 @@
+import type { Db, Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { startJob } from '../../service/background-job.ts';
+import { settledSequence } from './journal.sql.ts';
+import { allowRemoving, deleteEvents, lastOldEvent, lockFloor, raiseFloor } from './retention.sql.ts';
+
+/** Removed in one transaction: a few milliseconds, and readers are never held up. */
+const eventsPerBatchMax = 1000;
+const intervalMs = 600_000;
+
+interface Removing {
+  readonly pool: Pool;
+  readonly log: Logger;
+  /** 0 keeps the journal for ever. */
+  readonly days: number;
+}
+
+/**
+ * Removes events that are older than `days`, oldest first (contract, W36). Readers below the last removed one are told
+ * by 410. Any number of processes may do so at once: one of them removes, the others leave it to that one.
+ * @returns how many events were removed
+ */
+async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
+  for (let removed = 0; ; ) {
+    const batch = await pool.transaction((tx) => removeBatch(tx, days));
+    removed += batch;
+    if (batch === 0 || stopping.aborted) return removed;
+  }
+}
+
+async function removeBatch(tx: Db, days: number): Promise<number> {
+  const locked = await tx.row(lockFloor());
+  if (locked === undefined) return 0;
+  const settled = (await tx.row(settledSequence()))?.settled ?? 0;
+  const old = await tx.row(lastOldEvent(locked.floor, settled, days, eventsPerBatchMax));
+  if (old === undefined || old.through === null) return 0;
+  await tx.run(allowRemoving(old.kept_since));
+  await tx.run(raiseFloor(old.through));
+  return tx.run(deleteEvents(locked.floor, old.through));
+}
+
+/**
+ * Removes old events at the start and every ten minutes, where the settings want it.
+ * @returns what ends it, after the batch under way
+ */
+export function startJournalRetention(removing: Removing): () => Promise<void> {
+  if (removing.days === 0) return async () => undefined;
+  const { log } = removing;
+  return startJob({
+    firstMs: 0,
+    intervalMs,
+    log,
+    failure: 'old events could not be removed',
+    async work(stopping) {
+      const removed = await removeOldEvents(removing, stopping);
+      if (removed > 0) log.info({ removed }, 'old events were removed from the journal');
+    },
+  });
+}

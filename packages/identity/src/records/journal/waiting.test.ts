@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { openIdentity } from '../../app/app.ts';
+import { readIdentitySettings } from '../../service/config.ts';
+import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
+import { freePort, until } from '../../testing/waiting.ts';
+
+/** What a look and its statement may take on a busy machine. */
+const promptMs = 5000;
+
+let identity: TestIdentity;
+let elsewhere: TestIdentity;
+before(async () => {
+  // Fewer connections than readers that wait.
+  identity = await startIdentity({ IAM_DATABASE_CONNECTIONS_MAX: '2' });
+  elsewhere = await identity.another();
+});
+after(() => identity.close());
+
+async function headOfJournal(): Promise<number> {
+  const row = await identity.pool.row<{ head: number }>(
+    sql`select coalesce(max(sequence), 0) as head from events`,
+  );
+  return row?.head ?? 0;
+}
+
+/** A reader that has seen everything, and how long it took. */
+async function waitFor(reader: TestIdentity, query: string) {
+  const path = `/events?after=${await headOfJournal()}&${query}`;
+  const began = performance.now();
+  const { body } = await reader.get(path);
+  const types: string[] = body.items.map(({ type }: { type: string }) => type);
+  return { body, types, tookMs: performance.now() - began };
+}
+
+/** Until every reader of the process has been answered nothing and waits. */
+const settleMs = 400;
+
+test('without wait an empty page is answered at once; what is there already is not waited for', async () => {
+  const empty = await waitFor(identity, '');
+  assert.deepEqual([empty.body, empty.tookMs < promptMs], [{ items: [], next_after: null }, true]);
+  await makeTenant(identity);
+  const began = performance.now();
+  const { body } = await identity.get('/events?wait=30&limit=1');
+  assert.equal(body.items.length, 1);
+  assert.ok(performance.now() - began < promptMs);
+});
+
+test('an event of another process ends the wait, and is in the answer', async () => {
+  const tenantId = await makeTenant(identity);
+  const reading = waitFor(identity, 'wait=30');
+  await sleep(settleMs);
+  const principalId = await makePrincipal(elsewhere, tenantId);
+  const { types, body, tookMs } = await reading;
+  assert.deepEqual(types, ['principal.created']);
+  assert.deepEqual([body.items[0].aggregate_id, body.next_after], [principalId, null]);
+  assert.ok(tookMs < settleMs + promptMs, `${tookMs}`);
+});
+
+test('an event that the filter leaves out does not end the wait; without one the page is empty', async () => {
+  const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
+  const [tenant, type, both] = [`tenantId=${tenantId}`, 'type=tenant.created', `tenantId=${tenantId}&type=x`];
+  let answered = 0;
+  const readings = [tenant, type, both].map((filter) =>
+    waitFor(identity, `wait=4&${filter}`).finally(() => {
+      answered += 1;
+    }),
+  );
+  await sleep(settleMs);
+  await makePrincipal(elsewhere, otherId);
+  await sleep(2 * settleMs);
+  assert.equal(answered, 0);
+  await makePrincipal(elsewhere, tenantId);
+  const [ofTenant, ofType, ofBoth] = await Promise.all(readings);
+  assert.deepEqual(ofTenant?.types, ['principal.created']);
+  for (const unanswered of [ofType, ofBoth]) {
+    assert.deepEqual(unanswered?.body, { items: [], next_after: null });
+    assert.ok((unanswered?.tookMs ?? 0) >= 4000);
+  }
+});
+
+test('wait has 0 to 30 seconds', async () => {
+  for (const wait of ['-1', '31', '1.5', 'x', ''])
+    assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
+});
+
+test('200 readers wait on two connections at the cost of one, and a writer is served meanwhile', async () => {
+  const transactions = async () => {
+    const row = await identity.pool.row<{ count: number }>(sql`
+      select xact_commit as count from pg_stat_database where datname = current_database()`);
+    return row?.count ?? 0;
+  };
+  const tenantId = await makeTenant(identity);
+  const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
+  const readings = Array.from({ length: 200 }, () => identity.get(path));
+  // Until all have been answered nothing; and the database counts what each connection did a second ago or earlier.
+  await sleep(1500);
+  await until(async () => {
+    const before = await transactions();
+    await sleep(2000);
+    return (await transactions()) - before < 60;
+  }, 'fewer than 60 statements in 2 s');
+
+  const began = performance.now();
+  await makePrincipal(identity, tenantId);
+  assert.ok(performance.now() - began < promptMs);
+  for (const { body } of await Promise.all(readings)) assert.equal(body.items.length, 1);
+  assert.ok(performance.now() - began < 2 * promptMs);
+});
+
+test('a stop of the service answers those who wait with an empty page', async () => {
+  const log = createLog({ name: 'identity', level: 'error', destination: { write: () => undefined } });
+  const service = await openIdentity(readIdentitySettings(identity.env), log);
+  const server = createServer(service.handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/api/v1/events?type=x&wait=30`;
+  const readings = Array.from({ length: 5 }, () => fetch(url, { headers: adminHeader }));
+  await sleep(settleMs);
+  const began = performance.now();
+  await service.close();
+  for (const answer of await Promise.all(readings))
+    assert.deepEqual([answer.status, await answer.json()], [200, { items: [], next_after: null }]);
+  assert.ok(performance.now() - began < promptMs);
+  await new Promise((done) => server.close(done));
+});
+
+test('a reader whose client has left is forgotten', async () => {
+  const metricsPort = await freePort();
+  const other = await identity.another({ IAM_METRICS_PORT: metricsPort });
+  const waiting = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return Number(/^iam_journal_readers_waiting (\d+)$/m.exec(text)?.[1]);
+  };
+  const leaving = new AbortController();
+  const url = `${other.url}/api/v1/events?type=x&wait=30`;
+  const requests = Array.from({ length: 3 }, () =>
+    fetch(url, { headers: adminHeader, signal: leaving.signal }).catch((error: Error) => error.name),
+  );
+  await until(async () => (await waiting()) === 3, '3 readers wait');
+  leaving.abort();
+  assert.deepEqual(await Promise.all(requests), ['AbortError', 'AbortError', 'AbortError']);
+  await until(async () => (await waiting()) === 0, 'no reader waits');
+  assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
+});
+
+test('who waits is told when the journal can not be looked at', async () => {
+  const reading = identity.get('/events?type=x&wait=10');
+  await sleep(settleMs);
+  await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });
+  try {
+    assert.equal((await reading).status, 500);
+  } finally {
+    await identity.pool.run({ text: 'alter function hidden() rename to journal_settled', values: [] });
+  }
+  assert.equal((await made(identity.get('/events?type=x&wait=1'))).next_after, null);
+});

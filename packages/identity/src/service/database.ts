@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { createPool, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
+import type { Settings } from './config.ts';
+
+export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
+
+/** The database can't be served: the start ends with this sentence. */
+export class DatabaseNotReadyError extends Error {
+  override readonly name = 'DatabaseNotReadyError';
+}
+
+export function poolOf(settings: Settings, log: Logger): Pool {
+  const timeoutMs = settings.IAM_STATEMENT_TIMEOUT_SECONDS * 1000;
+  return createPool({
+    url: settings.IAM_DATABASE_URL,
+    connectionsMax: settings.IAM_DATABASE_CONNECTIONS_MAX,
+    applicationName: 'baton-identity',
+    statementTimeoutMs: timeoutMs,
+    lockTimeoutMs: timeoutMs,
+    idleInTransactionTimeoutMs: timeoutMs,
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+}
+
+/**
+ * Brings the database up to date where the settings want it, and refuses one that this program can't serve.
+ * @throws DatabaseNotReadyError, DatabaseNewerError, MigrationChangedError
+ */
+export async function prepareDatabase(settings: Settings, pool: Pool): Promise<void> {
+  try {
+    if (settings.IAM_CREATE_SCHEMA_ON_STARTUP) await migrate(settings.IAM_DATABASE_URL, migrationsDirectory);
+    else await refuseOtherRevision(pool);
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    const why = (error as Error).message;
+    throw new DatabaseNotReadyError(
+      `The database of identity (IAM_DATABASE_URL) can not be reached: ${why}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function refuseOtherRevision(pool: Pool): Promise<void> {
+  const known = (await readMigrations(migrationsDirectory)).length;
+  const found = await readRevision(pool);
+  if (found > known) throw new DatabaseNewerError(found, known);
+  if (found < known)
+    throw new DatabaseNotReadyError(
+      `The database of identity is at revision ${found} and needs ${known}: run baton identity migrate, or start once with IAM_CREATE_SCHEMA_ON_STARTUP=true.`,
+    );
+}
+
+async function readRevision(pool: Pool): Promise<number> {
+  try {
+    const row = await pool.row<{ revision: number }>({ text: appliedRevision, values: [] });
+    return row?.revision ?? 0;
+  } catch (error) {
+    const undefinedTable = '42P01';
+    if (sqlState(error) === undefinedTable) return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { sqlState, violatedConstraint } from '@baton/kernel/db';
+import { Refusal } from '@baton/kernel/refusal';
+import { audit, auditDraft } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
+import { sortedSet } from '../../service/fields.ts';
+import { type OpenProvider, requireOpenProvider } from '../identity-providers/identity-providers.ts';
+import { flushRecords } from '../../records/journal/journal.ts';
+import { fail } from '../../service/service.ts';
+import { signAccessToken } from '../../issuing/token-exchange/access-token.ts';
+import type { AuthenticateRequest, FederatedExchangeRequest } from './federation.api.ts';
+import { decideScopes } from '../linking/grants.ts';
+import { findGrantBasis, type GrantBasisRow } from '../linking/grants.sql.ts';
+import { projectGroups } from '../linking/group-projection.ts';
+import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/linking.ts';
+import { insertFederatedContext } from '../linking/linking.sql.ts';
+import { type UpstreamIdentity, verifyUpstreamToken } from './upstream-token.ts';
+
+/** A confirmed sign-in, on its way to be committed. */
+interface SignIn extends LinkedPerson {
+  readonly provider: OpenProvider;
+  readonly identity: UpstreamIdentity;
+  readonly groups: string[];
+  /** As it is stored: never later than now. Null for who isn't human. */
+  readonly authTime: string | null;
+  /** What an answer says of it. */
+  readonly view: {
+    principalId: string;
+    identityProvider: string;
+    groups: string[];
+    authenticationContext: { acr: string | null; amr: string[]; authTime: string | null };
+    identityProviderStale: boolean;
+  };
+}
+
+type Action = 'federation.authenticate' | 'federation.exchange';
+type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_allowed';
+
+const attemptsMax = 3;
+const acrLengthMax = 200;
+
+/** Confirms a sign-in; it opens the issuing of tokens and gives none (contract, section 9.7). */
+export function authenticate(context: Context, tenantId: string, request: AuthenticateRequest) {
+  return confirm(context, tenantId, request, 'federation.authenticate', async (inside, signIn) => {
+    const acr = [...(signIn.identity.acr ?? 'none')].slice(0, acrLengthMax).join('');
+    recordSignIn(inside, signIn, 'federation.authenticate', 'allowed', `acr:${acr}${staleMark(signIn)}`);
+    return signIn.view;
+  });
+}
+
+/**
+ * Confirms a sign-in and gives an access token for it. What is denied after the sign-in leaves the sign-in as it is.
+ * @throws Refusal `human_principal_required`, `audience_not_allowed`, `scope_not_allowed`, and those of a sign-in
+ */
+export async function exchange(context: Context, tenantId: string, request: FederatedExchangeRequest) {
+  context.signingKeys.current();
+  const { audience } = request;
+  const outcome = await confirm(context, tenantId, request, 'federation.exchange', async (inside, signIn) => {
+    const deny = (code: Denial, groups: readonly string[] = []) => {
+      const needed = groups.map((key) => ` group:${key}`).join('');
+      recordSignIn(inside, signIn, 'federation.exchange', 'denied', `audience:${audience} ${code}${needed}`);
+      return { code };
+    };
+    return grant(inside, signIn, request, deny);
+  });
+  return 'code' in outcome ? fail(outcome.code) : outcome;
+}
+
+async function grant(
+  context: Context,
+  signIn: SignIn,
+  { audience, scopes }: FederatedExchangeRequest,
+  deny: (code: Denial, groups?: readonly string[]) => { code: Denial },
+) {
+  const { privilegedScopes: privileged, IAM_TOKEN_TTL_SECONDS: expiresIn } = context.settings;
+  const { principalId, principalKind, externalIdentityId, provider, identity, authTime } = signIn;
+  if (principalKind !== 'human') return deny('human_principal_required');
+  const tenantId = provider.tenant_id;
+  const wanted = { tenantId, principalId, audience, groupKeys: [...privileged.values()] };
+  const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
+  if (basis.allowed_scopes === null) return deny('audience_not_allowed');
+  const { allowed_scopes: allowed, member_of: memberOf } = basis;
+  const answer = decideScopes({ asked: scopes, allowed, memberOf, privileged });
+  if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
+
+  const sessionId = randomUUID();
+  const accessToken = await signAccessToken(context, {
+    tenantId,
+    principalId,
+    principalKind,
+    credentialId: externalIdentityId,
+    audience,
+    scope: answer.scope,
+    nowSeconds: basis.now_seconds,
+    session: { id: sessionId, scopeCeiling: answer.ceiling },
+    authTime,
+    acr: identity.acr,
+  });
+  const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
+  const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;
+  recordSignIn(context, signIn, 'federation.exchange', 'allowed', reason);
+  const token = {
+    accessToken,
+    tokenType: 'Bearer' as const,
+    expiresIn,
+    audience,
+    scope: answer.scope,
+    sessionId,
+  };
+  return { ...token, ...signIn.view };
+}
+
+/**
+ * Verifies a token outside of any transaction, because the keys may have to be fetched, then signs the person in and
+ * lets `finish` add to it in one transaction. A refusal rolls everything back and leaves one audit row.
+ * @throws Refusal with the code of the first step that fails (contract, sections 9.2 and 9.4), `rate_limited`
+ */
+function confirm<T>(
+  context: Context,
+  tenantId: string,
+  request: AuthenticateRequest,
+  action: Action,
+  finish: (inside: Context, signIn: SignIn) => Promise<T>,
+): Promise<T> {
+  // By address only: a count of the provider would let anybody close it for everybody.
+  return limitFailures(context, undefined, () =>
+    confirmUnlimited(context, tenantId, request, action, finish),
+  );
+}
+
+async function confirmUnlimited<T>(
+  context: Context,
+  tenantId: string,
+  { identityProvider, token }: AuthenticateRequest,
+  action: Action,
+  finish: (inside: Context, signIn: SignIn) => Promise<T>,
+): Promise<T> {
+  const provider = await requireOpenProvider(context.db, tenantId, identityProvider);
+  try {
+    const found = await context.providerKeys.keysOf(provider);
+    const identity = await verifyUpstreamToken(provider, token, found, context.providerKeys);
+    const outcome = await inTransaction(context, async (inside) => {
+      const signIn = await signInPerson(inside, provider, identity, found.isStale);
+      return finish(inside, signIn);
+    });
+    context.counters.presented('upstream', 'signed_in');
+    return outcome;
+  } catch (error) {
+    if (error instanceof Refusal && !['identity_provider_not_found', 'unavailable'].includes(error.code)) {
+      context.counters.presented('upstream', error.code);
+      await recordRefusal(context, provider, action, error.code);
+    }
+    throw error;
+  }
+}
+
+async function signInPerson(
+  context: Context,
+  { tenant_id: tenantId, key }: OpenProvider,
+  identity: UpstreamIdentity,
+  isStale: boolean,
+): Promise<SignIn> {
+  // Fetching keys takes time: somebody may have closed the provider meanwhile.
+  const provider = await requireOpenProvider(context.db, tenantId, key);
+  const person = await linkPerson(context, provider, identity);
+  const { principalId, principalKind, externalIdentityId } = person;
+  const { acr, amr, authTime } = identity;
+  const { issuer } = provider;
+  const seen = { tenantId, principalId, externalIdentityId, issuer, acr, amr: sortedSet(amr), authTime };
+  const recorded =
+    principalKind === 'human'
+      ? await context.db.row(insertFederatedContext({ id: randomUUID(), ...seen }))
+      : undefined;
+  const groups = await projectGroups(context, provider, principalId, identity.groups);
+  return {
+    ...person,
+    provider,
+    identity,
+    groups,
+    authTime: recorded?.auth_time ?? null,
+    view: {
+      principalId,
+      identityProvider: key,
+      groups,
+      authenticationContext: { acr, amr: [...amr], authTime },
+      identityProviderStale: isStale,
+    },
+  };
+}
+
+/** Two first sign-ins of one person at the same time: the loser finds, at its second try, whom the winner made. */
+async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await context.pool.transaction(async (db) => {
+        const inside: Context = { ...context, db, events: [], audits: [] };
+        const result = await work(inside);
+        await flushRecords(inside);
+        return result;
+      });
+    } catch (error) {
+      const isClash = violatedConstraint(error) !== undefined || error instanceof LinkChanged;
+      const isRepeatable = isClash || ['40001', '40P01'].includes(sqlState(error) ?? '');
+      if (isRepeatable && attempt < attemptsMax) continue;
+      if (isClash) fail('external_identity_conflict', {}, { cause: error });
+      throw error;
+    }
+  }
+}
+
+function staleMark({ view }: SignIn): string {
+  return view.identityProviderStale ? ' jwks:stale' : '';
+}
+
+function recordSignIn(
+  context: Context,
+  { provider, principalId, externalIdentityId }: SignIn,
+  action: Action,
+  outcome: 'allowed' | 'denied',
+  reason: string,
+): void {
+  audit(context, {
+    tenantId: provider.tenant_id,
+    action,
+    resource: ['external_identity', externalIdentityId],
+    outcome,
+    reason: `provider:${provider.key} ${reason}`,
+    actor: principalId,
+  });
+}
+
+function recordRefusal(
+  context: Context,
+  provider: OpenProvider,
+  action: Action,
+  code: string,
+): Promise<void> {
+  return context.ledger.record({
+    audit: auditDraft(context, {
+      tenantId: provider.tenant_id,
+      action,
+      resource: ['identity_provider', provider.id],
+      outcome: 'denied',
+      reason: code,
+      actor: `provider:${provider.key}`,
+    }),
+  });
+}

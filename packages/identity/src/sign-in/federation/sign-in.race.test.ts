@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from '@baton/kernel/sql';
+import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { makeSource } from '../../testing/provisioning.ts';
+import { journalTypes } from '../../testing/records.ts';
+import { scimClient } from '../../testing/scim-client.ts';
+import { makeRealm, newSubject, signInBy } from './testing/sign-in.ts';
+import { startUpstream, type Upstream } from './testing/upstream.ts';
+
+let identity: TestIdentity;
+let other: TestIdentity;
+let upstream: Upstream;
+before(async () => {
+  identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+  });
+  other = await identity.another();
+  upstream = await startUpstream();
+});
+after(async () => {
+  await identity.close();
+  await upstream.close();
+});
+
+test('first sign-ins of many people into the same new groups make each group once', async () => {
+  const groups = Array.from({ length: 20 }, (_, n) => `group-${n}`);
+  const groupMappings = Object.fromEntries(groups.map((name) => [name, `our-${name}`]));
+  const realm = await makeRealm(identity, upstream, { groupMappings });
+  const tokens = await Promise.all(
+    Array.from({ length: 16 }, (_, n) =>
+      upstream.sign({ sub: newSubject(), groups: n % 2 === 0 ? groups : groups.toReversed() }),
+    ),
+  );
+  const answers = await Promise.all(
+    tokens.map((token, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
+  );
+  for (const { status, body } of answers) assert.deepEqual([status, body.groups?.length], [200, 20]);
+  const types = await journalTypes(identity, realm.tenantId);
+  assert.equal(types.filter((type) => type === 'group.created').length, 20);
+  assert.equal(types.filter((type) => type === 'group_membership.added').length, 320);
+});
+
+test('a subject that changes in two sign-ins at once stays one person', async () => {
+  const realm = await makeRealm(identity, upstream, { externalIdClaim: 'employee' });
+  const first = await upstream.sign({ sub: newSubject(), employee: 'e-1' });
+  const { principalId } = (await signInBy(identity, realm, first)).body;
+  const tokens = await Promise.all(
+    Array.from({ length: 8 }, () => upstream.sign({ sub: newSubject(), employee: 'e-1' })),
+  );
+  const answers = await Promise.all(
+    tokens.map((token, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
+  );
+  for (const { status, body } of answers) assert.deepEqual([status, body.principalId], [200, principalId]);
+});
+
+test('a disable and sign-ins at the same time: after it nobody gets in, and nothing waits for ever', async () => {
+  const realm = await makeRealm(identity, upstream);
+  const token = await upstream.sign({ sub: newSubject() });
+  const { principalId } = (await signInBy(identity, realm, token)).body;
+  const path = `/tenants/${realm.tenantId}/principals/${principalId}:disable`;
+  const [disabled, ...answers] = await Promise.all([
+    identity.post(path),
+    ...Array.from({ length: 8 }, (_, n) =>
+      signInBy(n % 2 === 0 ? identity : other, realm, token, 'exchange'),
+    ),
+  ]);
+  assert.equal(disabled.status, 200);
+  for (const { status, body } of answers)
+    assert.ok(status === 200 || body.detail === 'principal_disabled', `${status} ${body.detail}`);
+  assert.equal((await signInBy(other, realm, token)).body.detail, 'principal_disabled');
+});
+
+test('a group that is deleted while somebody is signed in to it: the sign-in succeeds without it', async () => {
+  const groupMappings = { Operators: 'operators', Staff: 'staff' };
+  const realm = await makeRealm(identity, upstream, { groupMappings });
+  const base = `/tenants/${realm.tenantId}/groups`;
+  const token = await upstream.sign({ sub: newSubject(), groups: ['Operators', 'Staff'] });
+  const seen = new Set<string>();
+  for (let round = 0; round < 20; round += 1) {
+    await signInBy(other, realm, await upstream.sign({ sub: newSubject(), groups: ['Staff'] }));
+    const { body: group } = await identity.post(base, { key: 'operators', name: 'Operators' });
+    const [removed, ...answers] = await Promise.all([
+      identity.request('DELETE', `/api/v1${base}/${group.id}`, { headers: adminHeader }),
+      ...Array.from({ length: 4 }, (_, n) => signInBy(n % 2 === 0 ? identity : other, realm, token)),
+    ]);
+    assert.equal(removed.status, 204);
+    for (const { status, body } of answers) {
+      assert.equal(status, 200);
+      seen.add(String(body.groups));
+    }
+    // Made again by a sign-in that came after the deletion: such a group is no longer the admin's to delete.
+    await identity.pool.run(sql`delete from group_members where tenant_id = ${realm.tenantId}`);
+    await identity.pool.run(
+      sql`delete from groups where tenant_id = ${realm.tenantId} and key = 'operators'`,
+    );
+  }
+  assert.ok(seen.has('operators,staff'), [...seen].join(' | '));
+});
+
+test('a directory deletes a group that a sign-in under way puts somebody in: that membership ends with it', async () => {
+  const realm = await makeRealm(identity, upstream, { lifecycleProfile: 'managed' });
+  const { tenantId } = realm;
+  const { token, account } = await makeSource(identity, tenantId, realm.key);
+  const directory = scimClient(other, token);
+  const { body: group } = await directory.post('/Groups', { displayName: 'Operators' });
+  // What a sign-in writes, and when it commits.
+  const removing = await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)
+      select gen_random_uuid(), ${tenantId}, id, ${account.principalId}, 'federated', ${realm.providerId}
+      from groups where tenant_id = ${tenantId}`);
+    const removal = directory.delete(`/Groups/${group.id}`);
+    await untilSomebodyWaits();
+    return { removal };
+  });
+  assert.equal((await removing.removal).status, 204);
+  const types = await journalTypes(identity, tenantId);
+  assert.deepEqual(types.slice(-2), ['group_membership.removed', 'group.deleted']);
+});
+
+async function untilSomebodyWaits(): Promise<void> {
+  for (;;) {
+    const row = await identity.pool.row<{ waits: boolean }>(sql`
+      select exists (
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`);
+    if (row?.waits === true) return;
+    await sleep(10);
+  }
+}

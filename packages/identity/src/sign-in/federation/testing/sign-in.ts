@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
+import { made, makeAudience, makeTenant } from '../../../testing/objects.ts';
+import { startUpstream, type Upstream, upstreamAudience } from './upstream.ts';
+
+/** Identity, and a provider on this machine that it may ask. */
+export async function startFederation(
+  settings: Record<string, string> = {},
+): Promise<{ identity: TestIdentity; upstream: Upstream }> {
+  const identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+    ...settings,
+  });
+  return { identity, upstream: await startUpstream() };
+}
+
+/** The two ways to sign in: what holds for one holds for the other. */
+export const routes = ['authenticate', 'exchange'] as const;
+export type Route = (typeof routes)[number];
+
+export interface Realm {
+  readonly tenantId: string;
+  readonly providerId: string;
+  readonly key: string;
+}
+
+/** A tenant with an audience and one identity provider. */
+export async function makeRealm(
+  identity: TestIdentity,
+  upstream: Pick<Upstream, 'issuer'>,
+  changes: object = {},
+): Promise<Realm> {
+  const tenantId = await makeTenant(identity);
+  await makeAudience(identity, tenantId);
+  const key = `idp-${randomUUID().slice(0, 8)}`;
+  const wanted = { key, issuer: upstream.issuer, audience: upstreamAudience, ...changes };
+  const { id } = await made(identity.post(`/tenants/${tenantId}/identity-providers`, wanted));
+  return { tenantId, providerId: id, key };
+}
+
+export function signInBy(
+  identity: TestIdentity,
+  { tenantId, key }: Realm,
+  token: string,
+  route: Route = 'authenticate',
+  more: object = {},
+): Promise<Answer> {
+  const exchange = route === 'exchange' ? { audience: 'control-plane' } : {};
+  return identity.request('POST', `/api/v1/tenants/${tenantId}/federation:${route}`, {
+    body: { identityProvider: key, token, ...exchange, ...more },
+  });
+}
+
+export const newSubject = () => `subject-${randomUUID()}`;

@@ -1,0 +1,192 @@
+import { compactVerify } from 'jose';
+import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
+import type { UpstreamKey } from '../identity-providers/key-set.ts';
+import { fail } from '../../service/service.ts';
+
+/** Who an ID token says has signed in, and how. */
+export interface UpstreamIdentity {
+  readonly subject: string;
+  readonly externalId: string;
+  /** What the provider's display name claim calls the person, fit to be stored; undefined without a usable one. */
+  readonly displayName: string | undefined;
+  readonly acr: string | null;
+  /** In the order of the token. */
+  readonly amr: readonly string[];
+  /** RFC 3339, as the token has it: it may lie in the future. */
+  readonly authTime: string | null;
+  /** Undefined when the token says nothing of groups, which is not the same as none. */
+  readonly groups: readonly string[] | undefined;
+}
+
+type Json = Record<string, unknown>;
+
+const algorithms: ReadonlySet<unknown> = new Set(['RS256', 'RS384', 'RS512', 'ES256', 'ES384']);
+const tokenBytesMax = 32_768;
+const nameLengthMax = 500;
+const displayNameLengthMax = 200;
+const leewaySeconds = 5;
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Verifies an upstream ID token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the provider
+ * only: nothing that a header points to or brings along (`jku`, `jwk`, `x5u`, `x5c`) is looked at.
+ * @throws Refusal with the code of the first step that fails
+ */
+export async function verifyUpstreamToken(
+  provider: OpenProvider,
+  token: string,
+  found: FoundKeys,
+  providerKeys: ProviderKeys,
+): Promise<UpstreamIdentity> {
+  const header = parseHeader(token);
+  if (!algorithms.has(header['alg'])) fail('unsupported_algorithm');
+  const key = await findKey(header['kid'], provider, found, providerKeys);
+  const payload = parsePayload(await verifySignature(token, header['alg'] as string, key));
+  refuseOtherTokens(header, payload);
+  checkClaims(payload, provider);
+  const identity = identityOf(payload, provider);
+  refuseWeakSignIn(identity, provider);
+  return identity;
+}
+
+function parseHeader(token: string): Json {
+  const malformed = (reason: string) => fail('invalid_token', {}, { reason });
+  if (token.length > tokenBytesMax) malformed('upstream token too large');
+  const [head = '', body = '', ...rest] = token.split('.');
+  if (rest.length !== 1 || !isBase64Url(head) || !isBase64Url(body)) malformed('upstream token malformed');
+  const header = parseObject(Buffer.from(head, 'base64url')) ?? malformed('upstream header malformed');
+  // An extension that must be understood: we understand none.
+  if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) malformed('upstream header critical');
+  return header;
+}
+
+/** The one form of base64url that its bytes have: another one would be a second text of the same token. */
+function isBase64Url(text: string): boolean {
+  return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
+}
+
+function parseObject(bytes: Uint8Array): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(decoder.decode(bytes));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function findKey(
+  kid: unknown,
+  provider: OpenProvider,
+  found: FoundKeys,
+  providerKeys: ProviderKeys,
+): Promise<UpstreamKey> {
+  if (typeof kid !== 'string' || kid === '') return fail('unknown_signing_key');
+  const known = found.keys.get(kid) ?? (await providerKeys.keysBeyond(provider, found)).get(kid);
+  return known ?? fail('unknown_signing_key');
+}
+
+async function verifySignature(
+  token: string,
+  alg: string,
+  { key, alg: only }: UpstreamKey,
+): Promise<Uint8Array> {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  if (!isBase64Url(signature) || (only !== undefined && only !== alg)) fail('invalid_signature');
+  try {
+    return (await compactVerify(token, key, { algorithms: [alg] })).payload;
+  } catch (cause) {
+    // Also a key of another kind or curve than the algorithm's.
+    return fail('invalid_signature', {}, { cause });
+  }
+}
+
+function parsePayload(bytes: Uint8Array): Json {
+  return parseObject(bytes) ?? fail('invalid_token', {}, { reason: 'upstream payload malformed' });
+}
+
+/** Signed by the same keys, and no proof that anybody signed in: access tokens, logout and event tokens. */
+function refuseOtherTokens({ typ }: Json, payload: Json): void {
+  const isJwt = typ === undefined || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
+  const { events, typ: kind = 'ID', token_use: use = 'id' } = payload;
+  if (isJwt && events === undefined && kind === 'ID' && use === 'id') return;
+  fail('invalid_token', {}, { reason: 'upstream token is no ID token' });
+}
+
+/** Steps 7 to 10. */
+function checkClaims(payload: Json, provider: OpenProvider): void {
+  const { iss, sub, aud, exp, iat, nbf = 0 } = payload;
+  const invalid = (reason: string) => fail('invalid_token', {}, { reason: `upstream ${reason}` });
+  if (iss == null || sub == null || aud == null) invalid('claims missing');
+  if (!isInstant(exp) || !isInstant(iat) || !isInstant(nbf)) return invalid('times missing');
+  const nowSeconds = Date.now() / 1000;
+  if (Math.max(iat, nbf) > nowSeconds + leewaySeconds) invalid('token of the future');
+  if (exp <= nowSeconds) fail('token_expired');
+  if (iss !== provider.issuer && iss !== provider.registered_issuer)
+    fail('invalid_issuer', {}, { status: 401 });
+  if (!isMeantFor(provider.audience, payload)) fail('invalid_audience');
+}
+
+function isInstant(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+/** Of a token for several parties, `azp` says who asked for it: that must be us. */
+function isMeantFor(audience: string, { aud, azp }: Json): boolean {
+  if (!Array.isArray(aud)) return aud === audience;
+  return aud.includes(audience) && (aud.length === 1 || azp === audience);
+}
+
+function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
+  // A choice that is empty names no claim, also where a token has one without a name.
+  const claim = (name: string) => (name !== '' && Object.hasOwn(payload, name) ? payload[name] : undefined);
+  const subject = claim(provider.subject_claim);
+  if (typeof subject !== 'string' || subject === '') return fail('missing_subject_claim');
+  const externalId = claim(provider.external_id_claim);
+  const identity: UpstreamIdentity = {
+    subject,
+    externalId: typeof externalId === 'string' && externalId !== '' ? externalId : subject,
+    displayName: displayNameOf(claim(provider.display_name_claim)),
+    acr: typeof payload['acr'] === 'string' && payload['acr'] !== '' ? payload['acr'] : null,
+    amr: textsOf(payload['amr']) ?? [],
+    authTime: instantText(payload['auth_time']),
+    groups: textsOf(claim(provider.group_claim)),
+  };
+  const { acr, amr, groups = [] } = identity;
+  const texts = [subject, identity.externalId, acr ?? '', ...amr, ...groups];
+  const isTooLong = [subject, identity.externalId].some((name) => [...name].length > nameLengthMax);
+  // PostgreSQL stores neither NUL nor half a surrogate pair.
+  if (isTooLong || texts.some((text) => text.includes('\0') || !text.isWellFormed()))
+    fail('invalid_token', {}, { reason: 'upstream claims can not be stored' });
+  return identity;
+}
+
+/** A name that would be refused or invisible is none: whoever may sign in is not kept out by it. */
+function displayNameOf(claim: unknown): string | undefined {
+  if (typeof claim !== 'string') return undefined;
+  const name = claim
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim();
+  // Code points, so that none is cut in half.
+  const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
+}
+
+/** The texts of a claim that is one or a list of them; undefined for anything else. */
+function textsOf(claim: unknown): string[] | undefined {
+  if (typeof claim === 'string') return [claim];
+  return Array.isArray(claim) ? claim.filter((item) => typeof item === 'string') : undefined;
+}
+
+/** RFC 3339 of seconds since 1970; null for what is no instant of the years 1 to 9999. */
+function instantText(seconds: unknown): string | null {
+  if (!isInstant(seconds) || seconds < -62_135_596_800 || seconds >= 253_402_300_800) return null;
+  return new Date(seconds * 1000).toISOString();
+}
+
+function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider): void {
+  const { required_acr_values: acrs, required_amr_values: amrs } = provider;
+  const isStrong = acrs.length === 0 || (acr !== null && acrs.includes(acr));
+  if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { createLog } from '@baton/kernel/log';
+import { OutboundClient } from '../../operations/outbound/outbound.ts';
+import { KeyDocumentError, parseKeySet } from './key-set.ts';
+import { type KeySource, ProviderKeys } from './provider-keys.ts';
+
+const log = createLog({ name: 'test', level: 'error', destination: { write: () => undefined } });
+const jwkOf = (kid: string, changes: object = {}) => ({ ...ecKey, kid, ...changes });
+const ecKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+
+let server: Server;
+let url: string;
+let answer: RequestListener;
+let paths: (string | undefined)[];
+let nowMs: number;
+let keys: ProviderKeys;
+before(async () => {
+  server = createServer((req, res) => {
+    paths.push(req.url);
+    answer(req, res);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  paths = [];
+  nowMs = 1_000_000;
+  publish('first');
+  const outbound = new OutboundClient({ allowedHosts: ['127.0.0.1'], timeoutMs: 200 });
+  keys = new ProviderKeys(outbound, log, () => nowMs);
+});
+
+const publish = (...kids: string[]) => {
+  const text = JSON.stringify({ keys: kids.map((kid) => jwkOf(kid)) });
+  answer = (_req, res) => res.end(text);
+};
+const breakDown = () => {
+  answer = (_req, res) => res.writeHead(500).end();
+};
+const sourceOf = (changes: Partial<KeySource> = {}): KeySource => ({
+  id: 'provider',
+  issuer: url,
+  registered_issuer: url,
+  jwks_uri: `${url}/keys`,
+  jwks_cache_ttl_seconds: 300,
+  jwks_stale_grace_seconds: 900,
+  ...changes,
+});
+/** The kids found, and whether they are stale; or the code of the refusal. */
+async function ask(source = sourceOf()) {
+  try {
+    const { keys: found, isStale } = await keys.keysOf(source);
+    return [[...found.keys()].join(), isStale];
+  } catch (error) {
+    const { code, headers } = error as { code: string; headers: Record<string, string> };
+    return [code, headers['retry-after']];
+  }
+}
+const unavailable = ['identity_provider_unavailable', '5'];
+
+describe('the keys of a provider', () => {
+  test('are used without asking while they are fresh, and read again after', async () => {
+    assert.deepEqual(await ask(), ['first', false]);
+    publish('second');
+    nowMs += 239_000;
+    assert.deepEqual(await ask(), ['first', false]);
+    assert.equal(paths.length, 1);
+    nowMs += 62_000;
+    assert.deepEqual(await ask(), ['second', false]);
+    assert.equal(paths.length, 2);
+  });
+
+  test('are read ahead in the background near the end of their time', async () => {
+    await ask();
+    publish('second');
+    nowMs += 241_000;
+    assert.deepEqual(await ask(), ['first', false]);
+    await new Promise((done) => setTimeout(done, 50));
+    assert.deepEqual([await ask(), paths.length], [['second', false], 2]);
+  });
+
+  test('are used during the grace while the provider is down, then it is unavailable, then it is back', async () => {
+    await ask();
+    breakDown();
+    nowMs += 300_000;
+    assert.deepEqual(await ask(), ['first', true]);
+    nowMs += 899_000;
+    assert.deepEqual(await ask(), ['first', true]);
+    nowMs += 1000;
+    assert.deepEqual(await ask(), unavailable);
+    publish('second');
+    assert.deepEqual(await ask(), ['second', false]);
+  });
+
+  test('without any in memory a provider that is down is unavailable', async () => {
+    breakDown();
+    assert.deepEqual(await ask(), unavailable);
+  });
+
+  test('with a TTL of 0 are read every time; with a grace of 0 it fails closed at once', async () => {
+    const always = sourceOf({ jwks_cache_ttl_seconds: 0 });
+    await ask(always);
+    await ask(always);
+    assert.equal(paths.length, 2);
+    breakDown();
+    assert.deepEqual(await ask(always), ['first', true]);
+    assert.deepEqual(await ask({ ...always, jwks_stale_grace_seconds: 0 }), unavailable);
+  });
+
+  test('are read once for all who ask at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask()));
+    assert.ok(answers.every(([found]) => found === 'first'));
+    assert.equal(paths.length, 1);
+  });
+
+  test('a failure is remembered for as long as it took, so that nobody else waits for it', async () => {
+    const silent = sourceOf();
+    answer = () => {
+      nowMs += 5000;
+    };
+    assert.deepEqual(await ask(silent), unavailable);
+    publish('first');
+    assert.deepEqual([await ask(silent), paths.length], [unavailable, 1]);
+    nowMs += 5001;
+    assert.deepEqual(await ask(silent), ['first', false]);
+  });
+
+  test('for an unknown kid are read again, at most every 10 seconds, once for all', async () => {
+    const source = sourceOf();
+    await keys.keysOf(source);
+    publish('second');
+    const found = await keys.keysOf(source);
+    const beyond = await Promise.all(Array.from({ length: 20 }, () => keys.keysBeyond(source, found)));
+    assert.ok(beyond.every((set) => set.has('second')));
+    assert.equal(paths.length, 2);
+    publish('third');
+    nowMs += 9999;
+    assert.ok(!(await keys.keysBeyond(source, await keys.keysOf(source))).has('third'));
+    nowMs += 1;
+    assert.ok((await keys.keysBeyond(source, await keys.keysOf(source))).has('third'));
+    assert.equal(paths.length, 3);
+  });
+
+  test('for an unknown kid are kept when the provider is down, and not read twice for one question', async () => {
+    const source = sourceOf();
+    const first = await keys.keysOf(source);
+    assert.ok(first.isNew);
+    await keys.keysBeyond(source, first);
+    assert.equal(paths.length, 1);
+    breakDown();
+    assert.ok((await keys.keysBeyond(source, await keys.keysOf(source))).has('first'));
+    assert.equal(paths.length, 2);
+  });
+
+  test('are forgotten when the provider moves', async () => {
+    await ask();
+    publish('elsewhere');
+    assert.deepEqual(await ask(sourceOf({ jwks_uri: `${url}/moved` })), ['elsewhere', false]);
+    assert.deepEqual(paths, ['/keys', '/moved']);
+  });
+
+  test('are kept for 1,000 providers at most', async () => {
+    for (let n = 0; n <= 1000; n += 1) await ask(sourceOf({ id: `provider-${n}` }));
+    assert.equal(paths.length, 1001);
+    await ask(sourceOf({ id: 'provider-1000' }));
+    assert.equal(paths.length, 1001);
+    await ask(sourceOf({ id: 'provider-0' }));
+    assert.equal(paths.length, 1002);
+  });
+});
+
+describe('discovery', () => {
+  const discovering = () =>
+    sourceOf({ jwks_uri: '', issuer: `${url}/realm`, registered_issuer: `${url}/realm/` });
+  const describeAs = (document: unknown) => {
+    answer = (req, res) => {
+      const isKeys = req.url === '/keys';
+      res.end(JSON.stringify(isKeys ? { keys: [jwkOf('found')] } : document));
+    };
+  };
+
+  test('finds the key document of an issuer that names itself, as registered or without its slash', async () => {
+    describeAs({ issuer: `${url}/realm`, jwks_uri: `${url}/keys` });
+    assert.deepEqual(await ask(discovering()), ['found', false]);
+    assert.deepEqual(paths, ['/realm/.well-known/openid-configuration', '/keys']);
+    describeAs({ issuer: `${url}/realm/`, jwks_uri: `${url}/keys` });
+    assert.deepEqual(await ask({ ...discovering(), id: 'other' }), ['found', false]);
+  });
+
+  test('refuses a document of another issuer, without keys, or that points where nobody may go', async () => {
+    for (const [index, document] of [
+      { issuer: `${url}/other`, jwks_uri: `${url}/keys` },
+      { issuer: url.toUpperCase(), jwks_uri: `${url}/keys` },
+      { jwks_uri: `${url}/keys` },
+      { issuer: `${url}/realm` },
+      { issuer: `${url}/realm`, jwks_uri: '' },
+      { issuer: `${url}/realm`, jwks_uri: ['x'] },
+      { issuer: `${url}/realm`, jwks_uri: url.replace('127.0.0.1', 'localhost') },
+      { issuer: `${url}/realm`, jwks_uri: 'file:///etc/passwd' },
+      null,
+      [],
+    ].entries()) {
+      describeAs(document);
+      assert.deepEqual(await ask({ ...discovering(), id: `provider-${index}` }), unavailable, String(index));
+    }
+  });
+});
+
+describe('a key document', () => {
+  const kidsOf = (...jwks: unknown[]) => [...parseKeySet({ keys: jwks }).keys()];
+
+  test('yields public RSA and EC keys for signatures', () => {
+    assert.deepEqual(
+      kidsOf({ ...rsaKey, kid: 'r', use: 'sig', alg: 'RS256' }, jwkOf('e', { key_ops: ['verify'] })),
+      ['r', 'e'],
+    );
+    const [found] = parseKeySet({ keys: [jwkOf('private', { d: 'AAAA' })] }).values();
+    assert.equal(found?.key.type, 'public');
+  });
+
+  test('keys of no use are left out, and a name that two bear names neither', () => {
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
+    const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 'secret', alg: 'HS256' };
+    const edwards = { ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }), kid: 'ed' };
+    const encrypting = jwkOf('enc', { use: 'enc' });
+    const wrapping = jwkOf('wrap', { key_ops: ['wrapKey'] });
+    const broken = jwkOf('broken', { x: 'AAAA' });
+    const nameless = [ecKey, jwkOf(''), { ...ecKey, kid: 7 }, null, 'key'];
+    const odd = jwkOf('odd', { alg: 1 });
+    assert.deepEqual(
+      kidsOf({ ...weak, kid: 'weak' }, secret, edwards, encrypting, wrapping, broken, odd, ...nameless),
+      [],
+    );
+    assert.deepEqual(kidsOf(jwkOf('twice'), jwkOf('once'), { ...rsaKey, kid: 'twice' }), ['once']);
+    assert.deepEqual(kidsOf(broken, jwkOf('broken')), []);
+    assert.deepEqual(kidsOf(jwkOf('thrice'), jwkOf('thrice'), jwkOf('thrice')), []);
+  });
+
+  test('of another form, or with more than 100 keys, is none', () => {
+    for (const document of [null, [], {}, { keys: {} }, 'keys', { keys: Array(101).fill(ecKey) }])
+      assert.throws(() => parseKeySet(document), KeyDocumentError);
+    assert.deepEqual(kidsOf(), []);
+  });
+});

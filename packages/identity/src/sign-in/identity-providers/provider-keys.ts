@@ -1,0 +1,196 @@
+import type { Logger } from '@baton/kernel/log';
+import type { OutboundClient } from '../../operations/outbound/outbound.ts';
+import { fail } from '../../service/service.ts';
+import { type KeySet, parseKeySet } from './key-set.ts';
+
+/** Where a provider's keys are and how long they may be used. */
+export interface KeySource {
+  readonly id: string;
+  readonly issuer: string;
+  readonly registered_issuer: string;
+  readonly jwks_uri: string;
+  readonly jwks_cache_ttl_seconds: number;
+  readonly jwks_stale_grace_seconds: number;
+}
+
+export interface FoundKeys {
+  readonly keys: KeySet;
+  /** The provider does not answer, and these are older than they should be. */
+  readonly isStale: boolean;
+  /** They were read for this very question: reading them again would tell nothing new. */
+  readonly isNew: boolean;
+}
+
+interface Entry {
+  readonly source: string;
+  keys: KeySet | undefined;
+  /** When the reading began that brought them. */
+  readAtMs: number;
+  /** The reading under way; everybody shares it. */
+  reading: Promise<KeySet> | undefined;
+  /** Until when a failure is taken for the answer: as long as it took, so a slow death does not hold up each request. */
+  failedUntilMs: number;
+  /** When the last reading failed, unless one has succeeded since. */
+  failedAtMs: number;
+  forcedAtMs: number;
+}
+
+const providersMax = 1000;
+const forcedIntervalMs = 10_000;
+/** Beyond this part of their time keys are read again in the background, so nobody waits for it. */
+const refreshAheadPart = 0.8;
+const retryAfterSeconds = 5;
+/** A provider that nobody signs in through any more is not asked again: its failure is forgotten. */
+const failingMs = 15 * 60_000;
+
+/** Of all providers together: none is named, so that the figures can go anywhere. */
+export interface ProviderKeysHealth {
+  readonly kept: number;
+  readonly failing: number;
+  /** Of the oldest keys that are used meanwhile. */
+  readonly failingAgeSeconds: number;
+}
+
+class DiscoveryError extends Error {
+  override readonly name = 'DiscoveryError';
+}
+
+/** The keys of identity providers, in the memory of this process (contract, section 9.3). */
+export class ProviderKeys {
+  readonly #outbound: OutboundClient;
+  readonly #log: Logger;
+  readonly #nowMs: () => number;
+  /** In the order of their last use. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(outbound: OutboundClient, log: Logger, nowMs: () => number = () => performance.now()) {
+    this.#outbound = outbound;
+    this.#log = log;
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * The keys to verify with: from memory while they are fresh, else from the provider, else from memory during the
+   * grace that the provider has.
+   * @throws Refusal `identity_provider_unavailable`, with Retry-After
+   */
+  async keysOf(source: KeySource): Promise<FoundKeys> {
+    const entry = this.#entryOf(source);
+    const ttlMs = source.jwks_cache_ttl_seconds * 1000;
+    const ageMs = this.#nowMs() - entry.readAtMs;
+    if (entry.keys !== undefined && ageMs < ttlMs) {
+      if (ageMs >= ttlMs * refreshAheadPart) this.#read(source, entry).catch(() => undefined);
+      return { keys: entry.keys, isStale: false, isNew: false };
+    }
+    try {
+      return { keys: await this.#read(source, entry), isStale: false, isNew: true };
+    } catch (error) {
+      const graceMs = ttlMs + source.jwks_stale_grace_seconds * 1000;
+      if (entry.keys !== undefined && this.#nowMs() - entry.readAtMs < graceMs)
+        return { keys: entry.keys, isStale: true, isNew: true };
+      const headers = { 'retry-after': String(retryAfterSeconds) };
+      return fail('identity_provider_unavailable', {}, { headers, cause: error });
+    }
+  }
+
+  /**
+   * The keys after meeting a `kid` that `found` does not have: read again once, and at most every 10 seconds for a
+   * provider, because anybody can make up a `kid`.
+   */
+  async keysBeyond(source: KeySource, found: FoundKeys): Promise<KeySet> {
+    const entry = this.#entryOf(source);
+    if (found.isNew) return found.keys;
+    const nowMs = this.#nowMs();
+    if (entry.reading === undefined) {
+      if (nowMs - entry.forcedAtMs < forcedIntervalMs) return entry.keys ?? found.keys;
+      entry.forcedAtMs = nowMs;
+    }
+    return this.#read(source, entry).catch(() => found.keys);
+  }
+
+  /**
+   * How many providers' keys are kept, and how it stands with those whose provider failed to answer of late. Keys that
+   * nobody asks for grow old without a fault, so their age tells nothing.
+   */
+  health(): ProviderKeysHealth {
+    const nowMs = this.#nowMs();
+    const failing = [...this.#entries.values()].filter(({ failedAtMs }) => nowMs - failedAtMs < failingMs);
+    const agesSeconds = failing
+      .filter(({ keys }) => keys !== undefined)
+      .map(({ readAtMs }) => (nowMs - readAtMs) / 1000);
+    return {
+      kept: this.#entries.size,
+      failing: failing.length,
+      failingAgeSeconds: Math.max(0, ...agesSeconds),
+    };
+  }
+
+  #entryOf(source: KeySource): Entry {
+    const { id, issuer, registered_issuer, jwks_uri } = source;
+    const address = JSON.stringify([issuer, registered_issuer, jwks_uri]);
+    const known = this.#entries.get(id);
+    this.#entries.delete(id);
+    const entry: Entry =
+      known?.source === address
+        ? known
+        : {
+            source: address,
+            keys: undefined,
+            readAtMs: Number.NEGATIVE_INFINITY,
+            reading: undefined,
+            failedUntilMs: Number.NEGATIVE_INFINITY,
+            failedAtMs: Number.NEGATIVE_INFINITY,
+            forcedAtMs: Number.NEGATIVE_INFINITY,
+          };
+    this.#entries.set(id, entry);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > providersMax && oldest !== undefined) this.#entries.delete(oldest);
+    return entry;
+  }
+
+  /** Reads the keys; whoever asks meanwhile gets the same answer. */
+  #read(source: KeySource, entry: Entry): Promise<KeySet> {
+    if (entry.reading !== undefined) return entry.reading;
+    const beganMs = this.#nowMs();
+    if (beganMs < entry.failedUntilMs) return Promise.reject(new Error('it has just failed'));
+    entry.reading = this.#fetchKeys(source)
+      .then(
+        (keys) => {
+          entry.keys = keys;
+          entry.readAtMs = beganMs;
+          entry.failedAtMs = Number.NEGATIVE_INFINITY;
+          return keys;
+        },
+        (error: unknown) => {
+          entry.failedAtMs = this.#nowMs();
+          entry.failedUntilMs = entry.failedAtMs + (entry.failedAtMs - beganMs);
+          this.#log.warn(
+            { err: error, identityProviderId: source.id },
+            'the keys of a provider are out of reach',
+          );
+          throw error;
+        },
+      )
+      .finally(() => {
+        entry.reading = undefined;
+      });
+    return entry.reading;
+  }
+
+  /** Discovery included it takes 5 seconds at most. */
+  async #fetchKeys(source: KeySource): Promise<KeySet> {
+    const deadline = AbortSignal.timeout(this.#outbound.timeoutMs);
+    const address = source.jwks_uri === '' ? await this.#discover(source, deadline) : source.jwks_uri;
+    return parseKeySet(await this.#outbound.readJson(address, deadline));
+  }
+
+  async #discover(source: KeySource, deadline: AbortSignal): Promise<string> {
+    const { issuer, registered_issuer } = source;
+    const address = `${issuer}/.well-known/openid-configuration`;
+    const document = (await this.#outbound.readJson(address, deadline)) as Record<string, unknown> | null;
+    const { issuer: named, jwks_uri: jwksUri } = document ?? {};
+    if (named !== issuer && named !== registered_issuer) throw new DiscoveryError('it names another issuer');
+    if (typeof jwksUri !== 'string' || jwksUri === '') throw new DiscoveryError('it names no key document');
+    return jwksUri;
+  }
+}

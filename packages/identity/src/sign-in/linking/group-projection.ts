@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../../service/context.ts';
+import { sortedSet } from '../../service/fields.ts';
+import {
+  groupCreated,
+  groupMembershipAdded,
+  groupMembershipRemoved,
+} from '../../directory/groups/groups.events.ts';
+import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import { emit } from '../../records/journal/journal.ts';
+import {
+  deleteOtherMemberships,
+  findGroupsByKey,
+  findProjectedGroups,
+  insertFederatedGroups,
+  insertMemberships,
+} from './group-projection.sql.ts';
+
+/**
+ * Makes the memberships that a provider has brought equal to what its token says (contract, section 9.5). A token that
+ * says nothing of groups leaves them alone; an empty list ends them. The caller holds the person's identity locked, so
+ * two sign-ins of one person do this one after the other.
+ * @param upstream the groups of the token; undefined when it says nothing
+ * @returns the keys of our groups that the person is in through this provider
+ */
+export async function projectGroups(
+  context: Context,
+  provider: OpenProvider,
+  principalId: string,
+  upstream: readonly string[] | undefined,
+): Promise<string[]> {
+  const { db } = context;
+  const { id: providerId, tenant_id: tenantId, key: identityProvider } = provider;
+  const person = { tenantId, principalId, providerId };
+  if (upstream === undefined) return (await db.rows(findProjectedGroups(person))).map(({ key }) => key);
+  const keys = mappedGroups(provider.group_mappings, upstream);
+  await createMissingGroups(context, provider, keys);
+  const groups = keys.length === 0 ? [] : await db.rows(findGroupsByKey(tenantId, keys));
+  const projection = { ...person, groupIds: groups.map(({ id }) => id) };
+  const removed = await db.rows(deleteOtherMemberships(projection));
+  const added = groups.length === 0 ? [] : await db.rows(insertMemberships(projection));
+  for (const [event, rows] of [
+    [groupMembershipRemoved, removed],
+    [groupMembershipAdded, added],
+  ] as const)
+    for (const { group_id: groupId } of rows)
+      emit(context, event, { tenantId, aggregateId: groupId }, { groupId, principalId, identityProvider });
+  return groups.map(({ key }) => key);
+}
+
+/** Our groups that the mappings make of upstream ones, sorted; an upstream group that nobody mapped does not count. */
+function mappedGroups(mappings: Readonly<Record<string, string>>, upstream: readonly string[]): string[] {
+  const present = new Set(upstream.map(trimGroup));
+  const mapped = Object.entries(mappings).filter(([name]) => present.has(trimGroup(name)));
+  return sortedSet(mapped.map(([, key]) => key));
+}
+
+/** Providers write a group as `/engineering`, `engineering` or with spaces around. */
+function trimGroup(name: string): string {
+  return name.trim().replace(/^\/+/, '').trim();
+}
+
+/** A group that gives a privileged scope is made by the admin or not at all. */
+async function createMissingGroups(
+  context: Context,
+  provider: OpenProvider,
+  keys: readonly string[],
+): Promise<void> {
+  const { tenant_id: tenantId, key: identityProvider } = provider;
+  const privileged = new Set(context.settings.privilegedScopes.values());
+  const wanted = keys.filter((key) => !privileged.has(key)).map((key) => ({ id: randomUUID(), key }));
+  if (wanted.length === 0) return;
+  for (const { id: groupId, key } of await context.db.rows(insertFederatedGroups(tenantId, wanted)))
+    emit(
+      context,
+      groupCreated,
+      { tenantId, aggregateId: groupId },
+      { groupId, key, source: 'federated', identityProvider },
+    );
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { audit } from '../../records/audit.ts';
+import type { Context } from '../../service/context.ts';
+import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
+import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { principalCreated } from '../../directory/principals/principals.events.ts';
+import { addPrincipal } from '../../directory/principals/principals.ts';
+import { fail } from '../../service/service.ts';
+import {
+  findLinks,
+  insertLink,
+  type LinkQuestion,
+  type LinkRow,
+  lockLinks,
+  type PersonRow,
+  sharePeople,
+  updateLink,
+} from './linking.sql.ts';
+import type { UpstreamIdentity } from '../federation/upstream-token.ts';
+
+/** A rival changed what was looked up: the sign-in is to be tried again. */
+export class LinkChanged extends Error {
+  override readonly name = 'LinkChanged';
+}
+
+/** Whom a token means here. */
+export interface LinkedPerson {
+  readonly principalId: string;
+  readonly principalKind: string;
+  readonly externalIdentityId: string;
+}
+
+const nameLengthMax = 200;
+
+/**
+ * Finds whom a token means, or makes a person of it (contract, section 9.4). The principal is locked before its
+ * identity, as everywhere, and stays as it is until the transaction ends.
+ * @throws Refusal `external_identity_conflict`, `identity_disabled`, `principal_disabled`, `principal_not_in_tenant`
+ * @throws LinkChanged, or a violated unique index, when a rival was faster
+ */
+export async function linkPerson(
+  context: Context,
+  provider: OpenProvider,
+  identity: UpstreamIdentity,
+): Promise<LinkedPerson> {
+  const { db } = context;
+  const { subject, externalId } = identity;
+  const question = { providerId: provider.id, issuer: provider.issuer, subject, externalId };
+  const meant = await db.rows(findLinks(question));
+  const people = await db.rows(
+    sharePeople(
+      provider.tenant_id,
+      meant.map((link) => link.principal_id),
+    ),
+  );
+  const links = meant.length === 0 ? [] : await db.rows(lockLinks(question));
+  if (links.length > 1) fail('external_identity_conflict');
+  const [link] = links;
+  if (link === undefined) return makePerson(context, provider, { ...question, ...identity });
+  const person = people.find(({ id }) => id === link.principal_id);
+  if (person === undefined) throw new LinkChanged();
+  refuseClosedLink(link, person, externalId);
+  await db.run(updateLink(link.id, question, identity.acr));
+  auditChanges(context, provider, link, subject);
+  return { principalId: person.id, principalKind: person.kind, externalIdentityId: link.id };
+}
+
+function refuseClosedLink(link: LinkRow, person: PersonRow, externalId: string): void {
+  if (link.status !== 'active') fail('identity_disabled');
+  if (link.external_id !== '' && link.external_id !== externalId) fail('external_identity_conflict');
+  if (person.status !== 'active') fail('principal_disabled');
+  if (!person.is_member) fail('principal_not_in_tenant');
+}
+
+async function makePerson(
+  context: Context,
+  { tenant_id: tenantId, key }: OpenProvider,
+  question: LinkQuestion & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
+): Promise<LinkedPerson> {
+  const ownName = [...`${key}:${question.externalId}`].slice(0, nameLengthMax).join('');
+  const displayName = question.displayName ?? ownName;
+  const person = await addPrincipal(context.db, { tenantId, kind: 'human', displayName });
+  if (person === undefined) throw new LinkChanged();
+  const [principalId, externalIdentityId] = [person.id, randomUUID()];
+  await context.db.run(insertLink({ ...question, id: externalIdentityId, tenantId, principalId }));
+  const origin = { identityProvider: key };
+  emit(
+    context,
+    principalCreated,
+    { tenantId, aggregateId: principalId },
+    { principalId, kind: 'human', ...origin },
+  );
+  const linked = { externalIdentityId, principalId, ...origin };
+  emit(context, externalIdentityLinked, { tenantId, aggregateId: externalIdentityId }, linked);
+  return { principalId, principalKind: 'human', externalIdentityId };
+}
+
+function auditChanges(context: Context, provider: OpenProvider, link: LinkRow, subject: string): void {
+  const entry = {
+    tenantId: provider.tenant_id,
+    resource: ['external_identity', link.id],
+    reason: `provider:${provider.key}`,
+    actor: link.principal_id,
+  } as const;
+  if (link.identity_provider_id === null) audit(context, { ...entry, action: 'federation.identity_adopted' });
+  if (link.subject !== subject) audit(context, { ...entry, action: 'federation.subject_rotated' });
+}
