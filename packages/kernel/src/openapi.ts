@@ -61,7 +61,7 @@ function operationOf(api: ApiDescription, endpoint: Operation): object {
   const codes = [...new Set([...endpoint.errors, ...api.pipelineCodesOf(endpoint)])];
   const security = api.securityOf(endpoint);
   return {
-    operationId: operationId(endpoint),
+    operationId: endpoint.id,
     tags: [api.tagOf?.(endpoint) ?? firstNounOf(endpoint)],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
@@ -73,15 +73,6 @@ function operationOf(api: ApiDescription, endpoint: Operation): object {
     'x-errors': codes,
     'x-events': endpoint.emits.map(({ type, version }) => ({ type, version })),
   };
-}
-
-/** `claimTask` would need a dictionary: the name is the method, the nouns and the verb, in the order of the path. */
-export function operationId({ method, path }: Pick<Operation, 'method' | 'path'>): string {
-  const words = path
-    .replaceAll(/\{(\w+)\}/g, 'by-$1')
-    .split(/[^A-Za-z0-9]+/)
-    .filter(Boolean);
-  return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
 }
 
 function firstNounOf({ path }: Pick<Operation, 'path'>): string {

@@ -75,6 +75,8 @@ export interface EndpointSpec<
   B extends z.ZodType | undefined,
   R extends Returns,
 > {
+  /** Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable. */
+  id: string;
   method: Method;
   /** Below the service's base path, with `{name}` for a parameter and `:verb` for an action. */
   path: string;
@@ -126,6 +128,7 @@ export interface EndpointSpec<
 
 /** An endpoint as the pipeline, the docs and the matrix tests see it. */
 export interface Endpoint<Context = object> {
+  readonly id: string;
   readonly method: Method;
   readonly path: string;
   readonly root: boolean;
@@ -176,6 +179,7 @@ export function endpointsOf<V extends Vocabulary>(
     const reads = spec.method === 'GET';
     const permission = spec.permission ?? [];
     return {
+      id: spec.id,
       method: spec.method,
       path: spec.path,
       root: spec.root ?? false,

@@ -87,6 +87,7 @@ async function lockDoor({ db, caller }: DoorContext, id: string): Promise<DoorRo
 }
 
 const listDoors = endpoint({
+  id: 'listDoors',
   method: 'GET',
   path: '/doors',
   summary: 'List doors.',
@@ -109,6 +110,7 @@ const listDoors = endpoint({
 });
 
 const makeDoor = endpoint({
+  id: 'createDoor',
   method: 'POST',
   path: '/doors',
   summary: 'Make a door.',
@@ -131,6 +133,7 @@ const makeDoor = endpoint({
 });
 
 const readDoor = endpoint({
+  id: 'getDoor',
   method: 'GET',
   path: '/doors/{id}',
   summary: 'Read a door.',
@@ -148,6 +151,7 @@ const readDoor = endpoint({
 });
 
 const changeDoor = endpoint({
+  id: 'updateDoor',
   method: 'PATCH',
   path: '/doors/{id}',
   summary: 'Name a door.',
@@ -168,6 +172,7 @@ const changeDoor = endpoint({
 });
 
 const openDoor = endpoint({
+  id: 'openDoor',
   method: 'POST',
   path: '/doors/{id}:open',
   summary: 'Open a door.',
@@ -190,6 +195,7 @@ const openDoor = endpoint({
 });
 
 const kickDoor = endpoint({
+  id: 'kickDoor',
   method: 'POST',
   path: '/doors/{id}:kick',
   summary: 'Kick a door: it counts and is refused.',
@@ -207,6 +213,7 @@ const kickDoor = endpoint({
 });
 
 const removeDoor = endpoint({
+  id: 'deleteDoor',
   method: 'DELETE',
   path: '/doors/{id}',
   summary: 'Remove a door.',
@@ -222,6 +229,7 @@ const removeDoor = endpoint({
 });
 
 const status = endpoint({
+  id: 'getStatus',
   method: 'GET',
   path: '/status',
   root: true,

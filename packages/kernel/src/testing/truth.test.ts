@@ -11,6 +11,7 @@ import { compareTruth } from './truth-check.ts';
 
 const endpoint = endpointsOf<{ code: string; permission: string; auth: string; context: object }>();
 const openDoor = endpoint({
+  id: 'openDoor',
   method: 'POST',
   path: '/doors/{id}:open',
   summary: 'Open a door.',

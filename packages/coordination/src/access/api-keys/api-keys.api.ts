@@ -15,6 +15,7 @@ const params = { id: Uuid };
 
 export const apiKeysApi = [
   endpoint({
+    id: 'createApiKey',
     method: 'POST',
     path: '/principals/{id}/api-keys',
     summary: 'Give a principal a key of its own.',
@@ -37,6 +38,7 @@ export const apiKeysApi = [
     handle: (input, context) => createApiKey(context, input.params.id, input.body),
   }),
   endpoint({
+    id: 'revokeApiKey',
     method: 'POST',
     path: '/api-keys/{id}:revoke',
     summary: 'Revoke a key.',

@@ -29,6 +29,7 @@ export const DelegationRequest = z.strictObject({
 
 export const delegationsApi = [
   endpoint({
+    id: 'createDelegation',
     method: 'POST',
     path: '/delegations',
     summary: 'Let an agent act for a human.',
@@ -46,6 +47,7 @@ export const delegationsApi = [
     handle: ({ body }, context) => createDelegation(context, body),
   }),
   endpoint({
+    id: 'listDelegations',
     method: 'GET',
     path: '/delegations',
     summary: 'List delegations, newest first.',
@@ -56,6 +58,7 @@ export const delegationsApi = [
     handle: ({ page }, context) => readDelegations(context, page),
   }),
   endpoint({
+    id: 'revokeDelegation',
     method: 'POST',
     path: '/delegations/{id}:revoke',
     summary: 'Revoke a delegation.',

@@ -18,6 +18,7 @@ const params = { id: Uuid };
 
 export const iamBindingsApi = [
   endpoint({
+    id: 'listIamBindings',
     method: 'GET',
     path: '/principals/{id}/iam-bindings',
     summary: 'List the identities bound to a principal, newest first, revoked ones too.',
@@ -31,6 +32,7 @@ export const iamBindingsApi = [
     }),
   }),
   endpoint({
+    id: 'createIamBinding',
     method: 'POST',
     path: '/principals/{id}/iam-bindings',
     summary: 'Bind an identity to a principal.',
@@ -62,6 +64,7 @@ export const iamBindingsApi = [
     },
   }),
   endpoint({
+    id: 'revokeIamBinding',
     method: 'POST',
     path: '/iam-bindings/{id}:revoke',
     summary: 'Close the login of an identity.',

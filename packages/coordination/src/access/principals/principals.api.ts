@@ -51,6 +51,7 @@ const params = { id: Uuid };
 
 export const principalsApi = [
   endpoint({
+    id: 'createPrincipal',
     method: 'POST',
     path: '/principals',
     summary: 'Make a principal.',
@@ -71,6 +72,7 @@ export const principalsApi = [
     handle: ({ body }, context) => createPrincipal(context, body),
   }),
   endpoint({
+    id: 'listPrincipals',
     method: 'GET',
     path: '/principals',
     summary: 'List principals, newest first.',
@@ -82,6 +84,7 @@ export const principalsApi = [
     handle: ({ query, page }, context) => readPrincipals(context, query.kind, page),
   }),
   endpoint({
+    id: 'getPrincipal',
     method: 'GET',
     path: '/principals/{id}',
     summary: 'Read a principal.',
@@ -93,6 +96,7 @@ export const principalsApi = [
     handle: (input, context) => getPrincipal(context, input.params.id),
   }),
   endpoint({
+    id: 'updatePrincipal',
     method: 'PATCH',
     path: '/principals/{id}',
     summary: 'Change what is known about a principal.',
@@ -120,6 +124,7 @@ export const principalsApi = [
     handle: (input, context) => changePrincipal(context, input.params.id, input.ifMatch, input.body),
   }),
   endpoint({
+    id: 'disablePrincipal',
     method: 'POST',
     path: '/principals/{id}:disable',
     summary: 'Disable a principal and end everything it has.',
@@ -136,6 +141,7 @@ export const principalsApi = [
     handle: (input, context) => disablePrincipal(context, input.params.id, input.body.reason),
   }),
   endpoint({
+    id: 'enablePrincipal',
     method: 'POST',
     path: '/principals/{id}:enable',
     summary: 'Let a principal act again.',

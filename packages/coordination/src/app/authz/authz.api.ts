@@ -28,6 +28,7 @@ export const CheckResult = Check.extend({
 
 export const authzApi = [
   endpoint({
+    id: 'checkActions',
     method: 'POST',
     path: '/authz:check',
     summary: 'Ask which actions the caller may do.',

@@ -38,6 +38,7 @@ export const Bootstrapped = z.strictObject({
 });
 
 const bootstrapTenant = endpoint({
+  id: 'bootstrap',
   method: 'POST',
   path: '/bootstrap',
   summary: 'Found the installation: its tenant, its administrator and a first key.',

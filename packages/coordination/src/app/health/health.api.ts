@@ -15,6 +15,7 @@ export const NotReady = z.strictObject({
 });
 
 const live = endpoint({
+  id: 'getLiveness',
   method: 'GET',
   path: '/health/live',
   root: true,
@@ -25,6 +26,7 @@ const live = endpoint({
 });
 
 const ready = endpoint({
+  id: 'getReadiness',
   method: 'GET',
   path: '/health/ready',
   root: true,
@@ -38,6 +40,7 @@ const ready = endpoint({
 });
 
 const metrics = endpoint({
+  id: 'getMetrics',
   method: 'GET',
   path: '/metrics',
   root: true,

@@ -41,6 +41,7 @@ const claimEvents = [claimExpired, taskClaimed, claimReleased, sessionClosed];
 
 export const claimsApi = [
   endpoint({
+    id: 'claimTask',
     method: 'POST',
     path: '/tasks/{ref}:claim',
     summary: 'Take an exclusive, expiring lease on a task.',
@@ -55,6 +56,7 @@ export const claimsApi = [
     handle: (input, context) => claimTask(context, input.params.ref, input.body),
   }),
   endpoint({
+    id: 'listClaims',
     method: 'GET',
     path: '/claims',
     summary: 'List claims, newest first.',
@@ -66,6 +68,7 @@ export const claimsApi = [
     handle: ({ query, page }, context) => readClaims(context, query, page),
   }),
   endpoint({
+    id: 'getClaim',
     method: 'GET',
     path: '/claims/{id}',
     summary: 'Read a claim.',
@@ -76,6 +79,7 @@ export const claimsApi = [
     handle: (input, context) => getClaim(context, input.params.id),
   }),
   endpoint({
+    id: 'heartbeatClaim',
     method: 'POST',
     path: '/claims/{id}:heartbeat',
     summary: 'Extend or shorten the lease of a claim.',
@@ -100,6 +104,7 @@ export const claimsApi = [
     handle: (input, context) => heartbeatClaim(context, input.params.id, input.body.ttlSeconds),
   }),
   endpoint({
+    id: 'releaseClaim',
     method: 'POST',
     path: '/claims/{id}:release',
     summary: 'Give a task back.',
@@ -115,6 +120,7 @@ export const claimsApi = [
     handle: (input, context) => releaseClaim(context, input.params.id, input.body.reason),
   }),
   endpoint({
+    id: 'reclaimTask',
     method: 'POST',
     path: '/claims/{id}:reclaim',
     summary: 'Take over the task of a dead claim.',

@@ -88,6 +88,7 @@ export type HarnessContext = z.infer<typeof HarnessContext>;
 
 export const harnessApi = [
   endpoint({
+    id: 'getHarnessContext',
     method: 'GET',
     path: '/harness/context',
     summary: 'Find again, after a restart, what the caller holds and where its journal goes on.',

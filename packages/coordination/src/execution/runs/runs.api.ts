@@ -28,6 +28,7 @@ const exampleId = '0190b2c4-0000-7000-8000-000000000001';
 
 export const runsApi = [
   endpoint({
+    id: 'startRun',
     method: 'POST',
     path: '/tasks/{ref}:start-run',
     summary: 'Start an attempt to execute a claimed task.',
@@ -52,6 +53,7 @@ export const runsApi = [
     handle: (input, context) => startRun(context, input.params.ref, input.body),
   }),
   endpoint({
+    id: 'listRuns',
     method: 'GET',
     path: '/runs',
     summary: 'List runs, newest first.',
@@ -69,6 +71,7 @@ export const runsApi = [
     handle: ({ query, page }, context) => readRuns(context, query, page),
   }),
   endpoint({
+    id: 'getRun',
     method: 'GET',
     path: '/runs/{id}',
     summary: 'Read a run.',
@@ -79,6 +82,7 @@ export const runsApi = [
     handle: (input, context) => getRun(context, input.params.id),
   }),
   endpoint({
+    id: 'succeedRun',
     method: 'POST',
     path: '/runs/{id}:succeed',
     summary: 'End a run well, and complete its task.',
@@ -104,6 +108,7 @@ export const runsApi = [
     handle: (input, context) => succeedRun(context, input.params.id, input.body),
   }),
   endpoint({
+    id: 'failRun',
     method: 'POST',
     path: '/runs/{id}:fail',
     summary: 'End a run as failed.',
@@ -123,6 +128,7 @@ export const runsApi = [
     handle: (input, context) => failRun(context, input.params.id, input.body),
   }),
   endpoint({
+    id: 'cancelRun',
     method: 'POST',
     path: '/runs/{id}:cancel',
     summary: 'End a run as cancelled.',

@@ -53,6 +53,7 @@ const params = { id: Uuid };
 
 export const sessionsApi = [
   endpoint({
+    id: 'openSession',
     method: 'POST',
     path: '/sessions',
     summary: 'Open a session: the lease under which a harness claims tasks.',
@@ -78,6 +79,7 @@ export const sessionsApi = [
     handle: ({ body }, context) => openSession(context, body),
   }),
   endpoint({
+    id: 'listSessions',
     method: 'GET',
     path: '/sessions',
     summary: 'List sessions, newest first.',
@@ -89,6 +91,7 @@ export const sessionsApi = [
     handle: ({ query, page }, context) => readSessions(context, query.status, page),
   }),
   endpoint({
+    id: 'getSession',
     method: 'GET',
     path: '/sessions/{id}',
     summary: 'Read a session.',
@@ -99,6 +102,7 @@ export const sessionsApi = [
     handle: (input, context) => getSession(context, input.params.id),
   }),
   endpoint({
+    id: 'heartbeatSession',
     method: 'POST',
     path: '/sessions/{id}:heartbeat',
     summary: 'Extend the lease of a session.',
@@ -116,6 +120,7 @@ export const sessionsApi = [
     handle: (input, context) => heartbeatSession(context, input.params.id, input.body.ttlSeconds),
   }),
   endpoint({
+    id: 'closeSession',
     method: 'POST',
     path: '/sessions/{id}:close',
     summary: 'Close a session and release its claims.',

@@ -55,6 +55,7 @@ export const EventQuery = {
 };
 
 const events = endpoint({
+  id: 'listEvents',
   method: 'GET',
   path: '/events',
   summary: 'Read the journal by pages, in its order.',

@@ -5,6 +5,7 @@ import { Task } from '../tasks/task.ts';
 import { findAvailableWork } from './available.ts';
 
 const available = endpoint({
+  id: 'listAvailableWork',
   method: 'GET',
   path: '/work/available',
   summary: 'List the tasks that the caller could claim now: the most urgent first, then the oldest.',

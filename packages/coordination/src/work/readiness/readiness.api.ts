@@ -7,6 +7,7 @@ import { listMoves, readRequirements } from './readiness.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 
 const transitions = endpoint({
+  id: 'listTaskTransitions',
   method: 'GET',
   path: '/tasks/{ref}/transitions',
   summary: 'Where a task can go from its status, and by which call.',
@@ -36,6 +37,7 @@ const transitions = endpoint({
 });
 
 const claimability = endpoint({
+  id: 'getTaskClaimability',
   method: 'GET',
   path: '/tasks/{ref}/claimability',
   summary: 'Whether a task can be claimed now, and everything that stands in the way.',
@@ -54,6 +56,7 @@ const claimability = endpoint({
 });
 
 const requirements = endpoint({
+  id: 'getTaskRequirements',
   method: 'GET',
   path: '/tasks/{ref}/requirements',
   summary: 'The roles, capabilities and skills that an executor of the task must have.',

@@ -18,6 +18,7 @@ export const TaskRelation = z.strictObject({
 export type TaskRelation = z.infer<typeof TaskRelation>;
 
 const add = endpoint({
+  id: 'createTaskRelation',
   method: 'POST',
   path: '/tasks/{ref}/relations',
   summary: 'Relate a task to another.',
@@ -34,6 +35,7 @@ const add = endpoint({
 });
 
 const list = endpoint({
+  id: 'listTaskRelations',
   method: 'GET',
   path: '/tasks/{ref}/relations',
   summary: 'List the relations of a task in both directions, oldest first.',
@@ -48,6 +50,7 @@ const list = endpoint({
 });
 
 const remove = endpoint({
+  id: 'deleteTaskRelation',
   method: 'DELETE',
   path: '/tasks/{ref}/relations/{id}',
   summary: 'Remove a relation of a task, in either direction.',

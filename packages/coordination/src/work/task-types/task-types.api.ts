@@ -29,6 +29,7 @@ export const TaskType = z.strictObject({
 export type TaskType = z.infer<typeof TaskType>;
 
 const list = endpoint({
+  id: 'listTaskTypes',
   method: 'GET',
   path: '/task-types',
   summary: 'List task types, newest first.',
@@ -41,6 +42,7 @@ const list = endpoint({
 });
 
 const read = endpoint({
+  id: 'getTaskType',
   method: 'GET',
   path: '/task-types/{id}',
   summary: 'Read a task type.',

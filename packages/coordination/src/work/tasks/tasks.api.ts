@@ -70,6 +70,7 @@ export const TaskChange = z.strictObject({
 });
 
 const create = endpoint({
+  id: 'createTask',
   method: 'POST',
   path: '/tasks',
   summary: 'Make a task.',
@@ -106,6 +107,7 @@ const create = endpoint({
 });
 
 const list = endpoint({
+  id: 'listTasks',
   method: 'GET',
   path: '/tasks',
   summary: 'List tasks, newest first, or by a date with the nearest first and undated last.',
@@ -149,6 +151,7 @@ const list = endpoint({
 });
 
 const read = endpoint({
+  id: 'getTask',
   method: 'GET',
   path: '/tasks/{ref}',
   summary: 'Read a task.',
@@ -161,6 +164,7 @@ const read = endpoint({
 });
 
 const change = endpoint({
+  id: 'updateTask',
   method: 'PATCH',
   path: '/tasks/{ref}',
   summary: 'Change a task.',
@@ -208,6 +212,7 @@ const change = endpoint({
 });
 
 const complete = endpoint({
+  id: 'completeTask',
   method: 'POST',
   path: '/tasks/{ref}:complete',
   summary: 'Complete a task.',

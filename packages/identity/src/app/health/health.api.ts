@@ -5,6 +5,7 @@ import { answeredWithin } from '../../service/answered-within.ts';
 import { endpoint } from '../../service/service.ts';
 
 export const readHealth = endpoint({
+  id: 'getLiveness',
   method: 'GET',
   path: '/healthz',
   root: true,
@@ -17,6 +18,7 @@ export const readHealth = endpoint({
 const Readiness = z.strictObject({ database: z.boolean(), signingKey: z.boolean() });
 
 export const readReadiness = endpoint({
+  id: 'getReadiness',
   method: 'GET',
   path: '/readyz',
   root: true,

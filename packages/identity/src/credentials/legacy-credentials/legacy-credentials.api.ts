@@ -20,6 +20,7 @@ const ImportRequest = z.strictObject({
 export type ImportRequest = z.infer<typeof ImportRequest>;
 
 export const importCredential = endpoint({
+  id: 'importLegacyCredential',
   method: 'POST',
   path: '/tenants/{tenantId}/legacy-credentials:import',
   summary: 'Let a key of the former control plane be exchanged for a while.',

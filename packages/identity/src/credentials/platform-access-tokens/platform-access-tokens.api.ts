@@ -29,6 +29,7 @@ const Issuance = z.strictObject({
 const credentialParams = { ...tenantParam, credentialId: Uuid };
 
 export const issue = endpoint({
+  id: 'createPlatformAccessToken',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}/platform-access-tokens',
   summary: 'Issue a token to a human or an agent; its secret is shown once.',
@@ -60,6 +61,7 @@ export const issue = endpoint({
 const pages = pagesByCreation('platform-access-tokens');
 
 export const list = endpoint({
+  id: 'listPlatformAccessTokens',
   method: 'GET',
   path: '/tenants/{tenantId}/platform-access-tokens',
   summary: 'List the tokens of a tenant by creation; expired ones are among them.',
@@ -86,6 +88,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getPlatformAccessToken',
   method: 'GET',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}',
   summary: 'Read a token; its secret is never shown again.',
@@ -96,6 +99,7 @@ export const read = endpoint({
 });
 
 export const revoke = endpoint({
+  id: 'revokePlatformAccessToken',
   method: 'POST',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke',
   summary: 'Revoke a token; repeating it changes nothing, and the first reason stays.',
@@ -113,6 +117,7 @@ export const revoke = endpoint({
 });
 
 export const rotate = endpoint({
+  id: 'rotatePlatformAccessToken',
   method: 'POST',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate',
   summary: 'Replace a token by a successor with the same reach and the same end; its secret is shown once.',

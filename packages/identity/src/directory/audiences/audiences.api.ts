@@ -34,6 +34,7 @@ const audienceParams = { ...tenantParam, key: z.string().max(120) };
 const exampleScopes = ['control-plane:read', 'control-plane:write'];
 
 export const create = endpoint({
+  id: 'createAudience',
   method: 'POST',
   path: '/tenants/{tenantId}/audiences',
   summary: 'Register an audience and the scopes that it allows.',
@@ -47,6 +48,7 @@ export const create = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listAudiences',
   method: 'GET',
   path: '/tenants/{tenantId}/audiences',
   summary: 'List the audiences of a tenant by key.',
@@ -57,6 +59,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getAudience',
   method: 'GET',
   path: '/tenants/{tenantId}/audiences/{key}',
   summary: 'Read an audience.',
@@ -67,6 +70,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateAudience',
   method: 'PATCH',
   path: '/tenants/{tenantId}/audiences/{key}',
   summary:

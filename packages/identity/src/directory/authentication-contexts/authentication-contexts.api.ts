@@ -25,6 +25,7 @@ const ContextRequest = z.strictObject({
 export type ContextRequest = z.infer<typeof ContextRequest>;
 
 export const record = endpoint({
+  id: 'recordAuthenticationContext',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}/authentication-contexts',
   summary: 'Record that a person signed in.',

@@ -29,6 +29,7 @@ const LinkRequest = z
 export type LinkRequest = z.infer<typeof LinkRequest>;
 
 export const link = endpoint({
+  id: 'linkExternalIdentity',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}/external-identities',
   summary: 'Link a principal to its subject at an identity provider.',

@@ -21,6 +21,7 @@ const ListedMember = z.strictObject({
 const pages = pagesByCreation('group-members');
 
 export const add = endpoint({
+  id: 'addGroupMember',
   method: 'POST',
   path: '/tenants/{tenantId}/groups/{groupId}/members',
   summary: 'Add a principal to a local group.',
@@ -35,6 +36,7 @@ export const add = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listGroupMembers',
   method: 'GET',
   path: '/tenants/{tenantId}/groups/{groupId}/members',
   summary: 'List the members of a group, of any source, in the order in which they came.',
@@ -50,6 +52,7 @@ export const list = endpoint({
 });
 
 export const remove = endpoint({
+  id: 'removeGroupMember',
   method: 'DELETE',
   path: '/tenants/{tenantId}/groups/{groupId}/members/{principalId}',
   summary: 'Remove a principal from a local group; repeated, the membership is absent.',

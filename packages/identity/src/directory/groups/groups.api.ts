@@ -35,6 +35,7 @@ const pages = pagesByCreation('groups');
 export const groupParams = { ...tenantParam, groupId: Uuid };
 
 export const create = endpoint({
+  id: 'createGroup',
   method: 'POST',
   path: '/tenants/{tenantId}/groups',
   summary: 'Create a local group.',
@@ -48,6 +49,7 @@ export const create = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listGroups',
   method: 'GET',
   path: '/tenants/{tenantId}/groups',
   summary: 'List the groups of a tenant in the order of their creation.',
@@ -60,6 +62,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getGroup',
   method: 'GET',
   path: '/tenants/{tenantId}/groups/{groupId}',
   summary: 'Read a group.',
@@ -70,6 +73,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateGroup',
   method: 'PATCH',
   path: '/tenants/{tenantId}/groups/{groupId}',
   summary: 'Rename, disable or enable a local group; equal values change nothing.',
@@ -83,6 +87,7 @@ export const change = endpoint({
 });
 
 export const remove = endpoint({
+  id: 'deleteGroup',
   method: 'DELETE',
   path: '/tenants/{tenantId}/groups/{groupId}',
   summary: 'Delete a local group with its memberships; repeated, it is absent.',

@@ -35,6 +35,7 @@ const PrincipalRequest = z.strictObject({ kind: PrincipalKind, displayName: Name
 export type PrincipalRequest = z.infer<typeof PrincipalRequest>;
 
 export const create = endpoint({
+  id: 'createPrincipal',
   method: 'POST',
   path: '/tenants/{tenantId}/principals',
   summary: 'Create a principal in a tenant.',
@@ -48,6 +49,7 @@ export const create = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getPrincipal',
   method: 'GET',
   path: '/tenants/{tenantId}/principals/{principalId}',
   summary: 'Read a principal with an active membership in the tenant.',
@@ -60,6 +62,7 @@ export const read = endpoint({
 const pages = pagesByCreation('principals');
 
 export const list = endpoint({
+  id: 'listPrincipals',
   method: 'GET',
   path: '/tenants/{tenantId}/principals',
   summary: 'List the principals with an active membership in the tenant, in the order in which they joined.',
@@ -75,6 +78,7 @@ export const list = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updatePrincipal',
   method: 'PATCH',
   path: '/tenants/{tenantId}/principals/{principalId}',
   summary: 'Rename a principal; the same name changes nothing.',
@@ -89,6 +93,7 @@ export const change = endpoint({
 });
 
 export const enable = endpoint({
+  id: 'enablePrincipal',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:enable',
   summary: 'Let a disabled or paused principal act again. Its revoked tokens stay revoked.',
@@ -103,6 +108,7 @@ export const enable = endpoint({
 });
 
 export const disable = endpoint({
+  id: 'disablePrincipal',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
   summary: 'Disable a principal everywhere and revoke each of its tokens.',

@@ -50,6 +50,7 @@ const ServiceAccount = z.strictObject({
 const accountParams = { ...tenantParam, clientId: z.string().max(200) };
 
 export const create = endpoint({
+  id: 'createServiceAccount',
   method: 'POST',
   path: '/tenants/{tenantId}/service-accounts',
   summary: 'Create a service account; its secret is shown once.',
@@ -70,6 +71,7 @@ export const create = endpoint({
 const pages = pagesByCreation('service-accounts');
 
 export const list = endpoint({
+  id: 'listServiceAccounts',
   method: 'GET',
   path: '/tenants/{tenantId}/service-accounts',
   summary: 'List the service accounts of a tenant by creation; revoked ones are among them.',
@@ -85,6 +87,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getServiceAccount',
   method: 'GET',
   path: '/tenants/{tenantId}/service-accounts/{clientId}',
   summary: 'Read a service account; its secret is never shown again.',
@@ -96,6 +99,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateServiceAccount',
   method: 'PATCH',
   path: '/tenants/{tenantId}/service-accounts/{clientId}',
   summary: 'Change what a service account may ask for, or replace its secret.',
@@ -125,6 +129,7 @@ export const change = endpoint({
 });
 
 export const revoke = endpoint({
+  id: 'revokeServiceAccount',
   method: 'POST',
   path: '/tenants/{tenantId}/service-accounts/{clientId}:revoke',
   summary: 'Revoke a service account for good; repeating it changes nothing.',

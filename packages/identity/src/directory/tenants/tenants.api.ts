@@ -31,6 +31,7 @@ export type TenantChanges = z.infer<typeof TenantChanges>;
 const pages = pagesByCreation('tenants');
 
 export const create = endpoint({
+  id: 'createTenant',
   method: 'POST',
   path: '/tenants',
   summary: 'Create a tenant.',
@@ -43,6 +44,7 @@ export const create = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listTenants',
   method: 'GET',
   path: '/tenants',
   summary: 'List the tenants in the order of their creation.',
@@ -53,6 +55,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getTenant',
   method: 'GET',
   path: '/tenants/{tenantId}',
   summary: 'Read a tenant.',
@@ -63,6 +66,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateTenant',
   method: 'PATCH',
   path: '/tenants/{tenantId}',
   summary: 'Rename, disable or enable a tenant; equal values change nothing.',

@@ -21,6 +21,7 @@ const OauthAnswer = z.strictObject({
 export type OauthAnswer = z.infer<typeof OauthAnswer>;
 
 export const token = endpoint({
+  id: 'grantOauthToken',
   method: 'POST',
   path: '/oauth2/token',
   root: true,

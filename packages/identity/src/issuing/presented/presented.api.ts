@@ -20,6 +20,7 @@ const ExchangeRequest = z.strictObject({
 export type ExchangeRequest = z.infer<typeof ExchangeRequest>;
 
 export const exchange = endpoint({
+  id: 'exchangePlatformAccessToken',
   method: 'POST',
   path: '/platform-access-tokens:exchange',
   auth: 'presented',
@@ -43,6 +44,7 @@ export const exchange = endpoint({
 });
 
 export const introspect = endpoint({
+  id: 'introspectPlatformAccessToken',
   method: 'POST',
   path: '/platform-access-tokens:introspect',
   auth: 'presented',
@@ -71,6 +73,7 @@ export const introspect = endpoint({
 });
 
 export const revokeSelf = endpoint({
+  id: 'revokeOwnPlatformAccessToken',
   method: 'POST',
   path: '/platform-access-tokens:revoke-self',
   auth: 'presented',

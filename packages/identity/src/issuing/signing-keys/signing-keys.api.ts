@@ -12,6 +12,7 @@ const PublicKey = z.strictObject({
 });
 
 export const readJwks = endpoint({
+  id: 'getJsonWebKeySet',
   method: 'GET',
   path: '/.well-known/jwks.json',
   root: true,

@@ -12,6 +12,7 @@ const ClientExchangeRequest = z.strictObject({
 export type ClientExchangeRequest = z.infer<typeof ClientExchangeRequest>;
 
 export const exchange = endpoint({
+  id: 'exchangeClientCredentials',
   method: 'POST',
   path: '/tokens/exchange',
   auth: 'presented',

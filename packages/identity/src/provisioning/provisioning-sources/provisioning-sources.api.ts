@@ -55,6 +55,7 @@ export const Source = z.strictObject({
 export type Source = z.infer<typeof Source>;
 
 export const register = endpoint({
+  id: 'createProvisioningSource',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources',
   summary: 'Register who writes the people of an identity provider.',
@@ -80,6 +81,7 @@ export const register = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listProvisioningSources',
   method: 'GET',
   path: '/tenants/{tenantId}/provisioning-sources',
   summary: 'List the provisioning sources of a tenant by creation, and whether they have fallen silent.',
@@ -93,6 +95,7 @@ export const list = endpoint({
 export const sourceParams = { ...tenantParam, sourceId: Uuid };
 
 export const read = endpoint({
+  id: 'getProvisioningSource',
   method: 'GET',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}',
   summary: 'Read a provisioning source.',
@@ -103,6 +106,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateProvisioningSource',
   method: 'PATCH',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}',
   summary: 'Change when a source counts as silent, and how it writes; equal values change nothing.',
@@ -116,6 +120,7 @@ export const change = endpoint({
 });
 
 export const disable = endpoint({
+  id: 'disableProvisioningSource',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}:disable',
   summary: 'Close a source: its SCIM requests are refused at once. What it wrote stays.',
@@ -127,6 +132,7 @@ export const disable = endpoint({
 });
 
 export const enable = endpoint({
+  id: 'enableProvisioningSource',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}:enable',
   summary: 'Open a source again.',
@@ -138,6 +144,7 @@ export const enable = endpoint({
 });
 
 export const heartbeat = endpoint({
+  id: 'heartbeatProvisioningSource',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat',
   summary: 'Note that a directory was read, also without any change; a SCIM source is noted by its writes.',

@@ -34,6 +34,7 @@ const TokenIssuance = z.strictObject({
 export type TokenIssuance = z.infer<typeof TokenIssuance>;
 
 export const issue = endpoint({
+  id: 'createProvisioningToken',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens',
   summary: 'Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time.',
@@ -49,6 +50,7 @@ export const issue = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listProvisioningTokens',
   method: 'GET',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens',
   summary: 'List the SCIM tokens of a source by creation, without their secrets.',
@@ -59,6 +61,7 @@ export const list = endpoint({
 });
 
 export const revoke = endpoint({
+  id: 'revokeProvisioningToken',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke',
   summary: 'Revoke a SCIM token; repeating it changes nothing.',

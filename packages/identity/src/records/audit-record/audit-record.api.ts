@@ -19,6 +19,7 @@ const AuditRecord = z.strictObject({
 });
 
 export const listAudits = endpoint({
+  id: 'listAuditRecords',
   method: 'GET',
   path: '/audit',
   summary: 'Read the audit record of all tenants.',

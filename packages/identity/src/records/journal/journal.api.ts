@@ -16,6 +16,7 @@ const JournalEvent = z.strictObject({
 });
 
 export const listEvents = endpoint({
+  id: 'listEvents',
   method: 'GET',
   path: '/events',
   summary: 'Read the journal of all tenants.',

@@ -65,6 +65,7 @@ const effects = [
 const example = { identityProvider: 'corporate', token: 'the ID token of the provider' };
 
 export const confirmSignIn = endpoint({
+  id: 'authenticateFederatedUser',
   method: 'POST',
   path: '/tenants/{tenantId}/federation:authenticate',
   auth: 'presented',
@@ -83,6 +84,7 @@ export const confirmSignIn = endpoint({
 });
 
 export const exchangeSignIn = endpoint({
+  id: 'exchangeFederatedToken',
   method: 'POST',
   path: '/tenants/{tenantId}/federation:exchange',
   auth: 'presented',

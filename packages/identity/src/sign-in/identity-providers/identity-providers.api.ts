@@ -92,6 +92,7 @@ export type ProviderChanges = z.infer<typeof ProviderChanges>;
 const providerParams = { ...tenantParam, key: z.string().max(120) };
 
 export const register = endpoint({
+  id: 'createIdentityProvider',
   method: 'POST',
   path: '/tenants/{tenantId}/identity-providers',
   summary: 'Register an identity provider whose people sign in by federation.',
@@ -111,6 +112,7 @@ export const register = endpoint({
 });
 
 export const list = endpoint({
+  id: 'listIdentityProviders',
   method: 'GET',
   path: '/tenants/{tenantId}/identity-providers',
   summary: 'List the identity providers of a tenant by key.',
@@ -121,6 +123,7 @@ export const list = endpoint({
 });
 
 export const read = endpoint({
+  id: 'getIdentityProvider',
   method: 'GET',
   path: '/tenants/{tenantId}/identity-providers/{key}',
   summary: 'Read an identity provider.',
@@ -131,6 +134,7 @@ export const read = endpoint({
 });
 
 export const change = endpoint({
+  id: 'updateIdentityProvider',
   method: 'PATCH',
   path: '/tenants/{tenantId}/identity-providers/{key}',
   summary: 'Change what is expected of upstream tokens; equal values change nothing.',
@@ -144,6 +148,7 @@ export const change = endpoint({
 });
 
 export const disable = endpoint({
+  id: 'disableIdentityProvider',
   method: 'POST',
   path: '/tenants/{tenantId}/identity-providers/{key}:disable',
   summary: 'Close an identity provider: nobody signs in through it. Tokens that were issued stay.',
@@ -155,6 +160,7 @@ export const disable = endpoint({
 });
 
 export const enable = endpoint({
+  id: 'enableIdentityProvider',
   method: 'POST',
   path: '/tenants/{tenantId}/identity-providers/{key}:enable',
   summary: 'Open an identity provider again.',

@@ -14,6 +14,7 @@ const filterQuery = { filter: z.string().optional() };
 const metaUrn = 'urn:ietf:params:scim:schemas:core:2.0:';
 
 export const readConfig = endpoint({
+  id: 'getScimServiceProviderConfig',
   ...scim,
   path: '/scim/v2/ServiceProviderConfig',
   summary: 'What this SCIM service supports.',
@@ -45,6 +46,7 @@ export const readConfig = endpoint({
 });
 
 export const listResourceTypes = endpoint({
+  id: 'listScimResourceTypes',
   ...scim,
   path: '/scim/v2/ResourceTypes',
   summary: 'The kinds of resources.',
@@ -58,6 +60,7 @@ export const listResourceTypes = endpoint({
 });
 
 export const readResourceType = endpoint({
+  id: 'getScimResourceType',
   ...scim,
   path: '/scim/v2/ResourceTypes/{name}',
   summary: 'One kind of resource.',
@@ -72,6 +75,7 @@ export const readResourceType = endpoint({
 });
 
 export const listSchemas = endpoint({
+  id: 'listScimSchemas',
   ...scim,
   path: '/scim/v2/Schemas',
   summary: 'The attributes of all resources.',
@@ -116,6 +120,7 @@ export function schemaDocument(context: Context, { urn, name, description, attri
 }
 
 export const readSchema = endpoint({
+  id: 'getScimSchema',
   ...scim,
   path: '/scim/v2/Schemas/{urn}',
   summary: 'The attributes of one schema.',

@@ -66,6 +66,7 @@ const groupExample = { schemas: [groupUrn], displayName: 'Engineering' };
 const searchExample = { schemas: [searchUrn], filter: 'displayName sw "A"', count: 10 };
 
 export const listUsers = endpoint({
+  id: 'listScimUsers',
   ...scim,
   method: 'GET',
   path: '/scim/v2/Users',
@@ -77,6 +78,7 @@ export const listUsers = endpoint({
 });
 
 export const searchUsers = endpoint({
+  id: 'searchScimUsers',
   ...scim,
   method: 'POST',
   path: '/scim/v2/Users/.search',
@@ -90,6 +92,7 @@ export const searchUsers = endpoint({
 });
 
 export const postUser = endpoint({
+  id: 'createScimUser',
   ...scim,
   ...ownTransaction,
   method: 'POST',
@@ -112,6 +115,7 @@ export const postUser = endpoint({
 });
 
 export const getUser = endpoint({
+  id: 'getScimUser',
   ...scim,
   method: 'GET',
   path: '/scim/v2/Users/{id}',
@@ -126,6 +130,7 @@ export const getUser = endpoint({
 const userEvents = [scimUserUpdated, credentialRevoked, principalDisabled, principalEnabled];
 
 export const putUser = endpoint({
+  id: 'replaceScimUser',
   ...scim,
   ...ownTransaction,
   method: 'PUT',
@@ -148,6 +153,7 @@ export const putUser = endpoint({
 });
 
 export const changeUser = endpoint({
+  id: 'updateScimUser',
   ...scim,
   ...ownTransaction,
   method: 'PATCH',
@@ -164,6 +170,7 @@ export const changeUser = endpoint({
 });
 
 export const deleteUser = endpoint({
+  id: 'deleteScimUser',
   ...scim,
   ...ownTransaction,
   method: 'DELETE',
@@ -177,6 +184,7 @@ export const deleteUser = endpoint({
 });
 
 export const listGroups = endpoint({
+  id: 'listScimGroups',
   ...scim,
   method: 'GET',
   path: '/scim/v2/Groups',
@@ -188,6 +196,7 @@ export const listGroups = endpoint({
 });
 
 export const searchGroups = endpoint({
+  id: 'searchScimGroups',
   ...scim,
   method: 'POST',
   path: '/scim/v2/Groups/.search',
@@ -201,6 +210,7 @@ export const searchGroups = endpoint({
 });
 
 export const postGroup = endpoint({
+  id: 'createScimGroup',
   ...scim,
   ...ownTransaction,
   method: 'POST',
@@ -217,6 +227,7 @@ export const postGroup = endpoint({
 });
 
 export const getGroup = endpoint({
+  id: 'getScimGroup',
   ...scim,
   method: 'GET',
   path: '/scim/v2/Groups/{id}',
@@ -231,6 +242,7 @@ export const getGroup = endpoint({
 const groupEvents = [groupMembershipAdded, groupMembershipRemoved, groupUpdated];
 
 export const putGroup = endpoint({
+  id: 'replaceScimGroup',
   ...scim,
   ...ownTransaction,
   method: 'PUT',
@@ -248,6 +260,7 @@ export const putGroup = endpoint({
 });
 
 export const changeGroup = endpoint({
+  id: 'updateScimGroup',
   ...scim,
   ...ownTransaction,
   method: 'PATCH',
@@ -268,6 +281,7 @@ export const changeGroup = endpoint({
 });
 
 export const deleteGroup = endpoint({
+  id: 'deleteScimGroup',
   ...scim,
   ...ownTransaction,
   method: 'DELETE',
