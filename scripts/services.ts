@@ -1,16 +1,16 @@
 import type { SettingTable } from '@baton/kernel/config';
 import type { ErrorTable } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import { settingTable as coordinationSettings } from '../packages/coordination/src/service/config.ts';
+import { settings as coordinationSettings } from '../packages/coordination/src/app/settings.ts';
 import { describeApi as describeCoordination } from '../packages/coordination/src/app/describe.ts';
 import { endpoints as coordinationEndpoints } from '../packages/coordination/src/app/endpoints.ts';
-import { errors as coordinationErrors } from '../packages/coordination/src/service/errors.ts';
+import { errors as coordinationErrors } from '../packages/coordination/src/app/errors.ts';
 import { permissions } from '../packages/coordination/src/service/permissions.ts';
 import { pipelineCodesOf as coordinationPipelineCodesOf } from '../packages/coordination/src/app/runtime.ts';
-import { settingTable as identitySettings } from '../packages/identity/src/service/config.ts';
+import { settings as identitySettings } from '../packages/identity/src/app/settings.ts';
 import { describeApi as describeIdentity } from '../packages/identity/src/app/describe.ts';
 import { endpoints as identityEndpoints } from '../packages/identity/src/app/endpoints.ts';
-import { errors as identityErrors } from '../packages/identity/src/service/errors.ts';
+import { errors as identityErrors } from '../packages/identity/src/provisioning/errors.ts';
 import { pipelineCodesOf as identityPipelineCodesOf } from '../packages/identity/src/app/runtime.ts';
 
 /** What a service declares: the generated files and the truth test are made from it. */

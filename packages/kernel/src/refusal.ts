@@ -12,6 +12,17 @@ export interface ErrorRow {
 
 export type ErrorTable = Readonly<Record<string, ErrorRow>>;
 
+export interface RefusalOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the log and the audit record; never sent. */
+  readonly reason?: string;
+  /** The writes made so far are kept although the answer is an error. */
+  readonly commits?: boolean;
+  /** Instead of the status in the table of errors. */
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
 /**
  * The one way to say no. `reason` is for the log and the audit record and is never sent; `commits` is set where the
  * contract wants the writes made so far kept although the answer is an error.
@@ -25,17 +36,7 @@ export class Refusal extends Error {
   /** Instead of the status in the table of errors. */
   readonly status: number | undefined;
 
-  constructor(
-    code: string,
-    details: Details = {},
-    options: {
-      headers?: Record<string, string>;
-      reason?: string;
-      commits?: boolean;
-      status?: number;
-      cause?: unknown;
-    } = {},
-  ) {
+  constructor(code: string, details: Details = {}, options: RefusalOptions = {}) {
     super(code, { cause: options.cause });
     this.name = 'Refusal';
     this.code = code;
@@ -46,6 +47,13 @@ export class Refusal extends Error {
     this.status = options.status;
   }
 }
+
+/** Refuses a request; `Code` limits the codes to those that its caller may use. */
+export type Fail<Code extends string> = (code: Code, details?: Details, options?: RefusalOptions) => never;
+
+export const refuse: Fail<string> = (code, details, options) => {
+  throw new Refusal(code, details, options);
+};
 
 /** One thing wrong with the form of a request. No message repeats what was sent. */
 export interface Problem {

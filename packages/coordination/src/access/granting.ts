@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { holds, humanOnlyPermissions, type Permission, permissionNames } from '../service/permissions.ts';
-import { fail } from '../service/service.ts';
+import { fail } from './errors.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
 

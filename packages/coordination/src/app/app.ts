@@ -9,7 +9,7 @@ import { readMigrations } from '@baton/kernel/migrate';
 import { answerUnreadable } from '@baton/kernel/unreadable';
 import { Registry } from 'prom-client';
 import { createAuthenticator } from '../access/authn/authenticate.ts';
-import { readCoordinationSettings, type Settings } from '../service/config.ts';
+import { readCoordinationSettings, type Settings } from './settings.ts';
 import { createCounters } from '../service/counters.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';

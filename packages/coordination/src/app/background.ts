@@ -4,24 +4,17 @@ import type { Logger } from '@baton/kernel/log';
 import { readMigrations } from '@baton/kernel/migrate';
 import { Registry } from 'prom-client';
 import { poolOf } from './app.ts';
-import { nobody } from '../access/authn/caller.ts';
-import type { Settings } from '../service/config.ts';
-import type { Context } from '../service/context.ts';
+import { nobody } from '../service/caller.ts';
+import type { Settings } from './settings.ts';
+import type { JobTools } from '../service/job.ts';
+import type { Context } from './context.ts';
 import { createCounters } from '../service/counters.ts';
 import { createHealth } from './health/health.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
 import { createNotifier } from './stream/notifier.ts';
 
-/** What a job of the worker works with. */
-export interface WorkerTools extends Pick<Context, 'settings' | 'log' | 'counters'> {
-  readonly pool: Pool;
-  /**
-   * Runs one unit of work of one tenant in a transaction of its own. Its events are written with it and name no actor
-   * (core, section 17.1); readers are woken after the commit.
-   */
-  command<T>(job: string, tenantId: string, work: (context: Context) => Promise<T>): Promise<T>;
-}
+export type WorkerTools = JobTools<Context>;
 
 export type BackgroundParts = Pick<
   Context,

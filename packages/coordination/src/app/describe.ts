@@ -1,7 +1,7 @@
 import { openApi } from '@baton/kernel/openapi';
 import { z } from 'zod';
 import { endpoints } from './endpoints.ts';
-import { errors } from '../service/errors.ts';
+import { errors } from './errors.ts';
 import { pipelineCodesOf } from './runtime.ts';
 
 const ErrorEnvelope = z.strictObject({

@@ -3,7 +3,7 @@ import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { authzApi } from './authz/authz.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import { claimsApi } from '../execution/claims/claims.api.ts';
-import type { Context } from '../service/context.ts';
+import type { Context } from './context.ts';
 import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
 import { healthApi } from './health/health.api.ts';

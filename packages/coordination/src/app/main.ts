@@ -4,10 +4,10 @@ import { migrate } from '@baton/kernel/migrate';
 import { breakGlassCommand } from '../access/api-keys/break-glass.command.ts';
 import { createCoordination } from './app.ts';
 import { openBackground } from './background.ts';
-import { readCoordinationSettings } from '../service/config.ts';
+import { readCoordinationSettings } from './settings.ts';
 import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
-import { CommandRefused, type OperatorTools } from '../service/operator-command.ts';
+import { CommandRefused, type OperatorTools } from '../access/operator-command.ts';
 
 const usage = `Usage: baton coordination <command>
 

@@ -7,16 +7,16 @@ import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import type { Authenticator } from '../access/authn/authenticate.ts';
-import { type Caller, nobody } from '../access/authn/caller.ts';
+import { type Caller, nobody } from '../service/caller.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
-import type { Settings } from '../service/config.ts';
-import type { Context } from '../service/context.ts';
+import type { Settings } from './settings.ts';
+import type { Context } from './context.ts';
 import type { Counters } from '../service/counters.ts';
-import { type ErrorCode, errors } from '../service/errors.ts';
+import { type ErrorCode, errors } from './errors.ts';
 import type { Health } from './health/health.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { holds, type Permission } from '../service/permissions.ts';
-import { fail } from '../service/service.ts';
+import { fail } from './errors.ts';
 
 /** What any endpoint may answer without declaring it: the steps before its own. */
 const pipelineCodes: readonly ErrorCode[] = [

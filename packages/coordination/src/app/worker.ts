@@ -1,19 +1,10 @@
 import { createLog, type Logger } from '@baton/kernel/log';
+import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
-import { readCoordinationSettings } from '../service/config.ts';
+import { readCoordinationSettings } from './settings.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
-
-/** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
-export interface Job {
-  /** Names it in the log and in the correlation id of its events. */
-  readonly name: string;
-  /** Handled by one run at most; a run that reaches it is followed by the next at once. */
-  readonly batchMax: number;
-  /** Does one batch. @returns how many items were handled */
-  run(): Promise<number>;
-}
 
 export interface Worker {
   /** Ends the pauses, waits for the jobs under way and lets go of the store. */

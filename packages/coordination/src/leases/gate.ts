@@ -1,5 +1,5 @@
-import type { Context } from '../service/context.ts';
-import { fail } from '../service/service.ts';
+import type { Context } from './context.ts';
+import { fail } from './errors.ts';
 import { endUndelegatedSession } from './session-ending.ts';
 import { type GateRow, readGate } from './gate.sql.ts';
 import { sessionClosed, claimReleased } from './leases.events.ts';

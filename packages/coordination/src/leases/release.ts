@@ -1,5 +1,5 @@
 import { eventText } from '@baton/kernel/documents';
-import type { Context } from '../service/context.ts';
+import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
 import { activeClaimsOfHolder, activeClaimsOfSession, releaseById } from './release.sql.ts';
 import { claimReleased } from './leases.events.ts';

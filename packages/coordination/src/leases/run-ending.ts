@@ -1,5 +1,5 @@
 import { eventText } from '@baton/kernel/documents';
-import type { Context } from '../service/context.ts';
+import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
 import { failRunOfTask, failRunsOfClaims as failRuns } from './run-ending.sql.ts';
 import { runFailed } from './leases.events.ts';

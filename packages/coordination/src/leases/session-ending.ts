@@ -1,5 +1,5 @@
 import { releaseClaims } from './release.ts';
-import type { Context } from '../service/context.ts';
+import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
 import { markClosed, markStale, tryLockSession } from './session-ending.sql.ts';
 import { sessionClosed, sessionExpired } from './leases.events.ts';

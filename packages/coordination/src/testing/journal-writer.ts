@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import type { EventDraft } from '../ledger/journal/journal.ts';
+import type { EventDraft } from '../ledger/event-draft.ts';
 import { appendEvents } from '../ledger/journal/journal.sql.ts';
 
 /** Journal rows as the service writes them, without a change of state behind them. */

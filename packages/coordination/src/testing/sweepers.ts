@@ -2,7 +2,7 @@ import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { Registry } from 'prom-client';
 import { type WorkerTools, workerTools } from '../app/background.ts';
-import { readCoordinationSettings } from '../service/config.ts';
+import { readCoordinationSettings } from '../app/settings.ts';
 import { createCounters } from '../service/counters.ts';
 import { createHealth } from '../app/health/health.ts';
 import type { TestCoordination } from './coordination.ts';

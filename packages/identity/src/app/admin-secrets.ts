@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { SettingError } from '@baton/kernel/config';
-import type { Settings } from '../service/config.ts';
+import type { Settings } from './settings.ts';
 
 /** An admin secret beside the shared one; the audit record calls its holder `bootstrap:<name>`. */
 export interface NamedSecret {

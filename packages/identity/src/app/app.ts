@@ -7,7 +7,7 @@ import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadab
 import { Registry } from 'prom-client';
 import { readAdminSecrets } from './admin-secrets.ts';
 import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
-import { readIdentitySettings, type Settings } from '../service/config.ts';
+import { readIdentitySettings, type Settings } from './settings.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { describeApi } from './describe.ts';

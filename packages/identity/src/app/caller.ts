@@ -1,17 +1,10 @@
+import type { Caller } from '../service/caller.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHead } from '@baton/kernel/http';
 import type { Operation } from '@baton/kernel/service';
-import type { Context } from '../service/context.ts';
-import type { ScimSource } from '../provisioning/scim/protocol/scim-access.ts';
+import type { Context } from './context.ts';
 import type { NamedSecret } from './admin-secrets.ts';
-import { fail } from '../service/service.ts';
-
-/** Who asks, as the audit record names them. */
-export interface Caller {
-  readonly actor: string;
-  /** The source that a SCIM client writes for. */
-  readonly scim?: ScimSource;
-}
+import { fail } from '../provisioning/errors.ts';
 
 /** The credential, if any, is in the body: the handler finds out who asks. */
 const bearerOfBody: Caller = { actor: 'anonymous' };

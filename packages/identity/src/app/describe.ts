@@ -3,7 +3,7 @@ import { InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { z } from 'zod';
 import { endpoints } from './endpoints.ts';
-import { errors } from '../service/errors.ts';
+import { errors } from '../provisioning/errors.ts';
 import { pipelineCodesOf, renderAt } from './runtime.ts';
 
 const ErrorEnvelope = z.strictObject({

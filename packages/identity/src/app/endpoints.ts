@@ -2,7 +2,7 @@ import type { Endpoint } from '@baton/kernel/service';
 import { audiencesApi } from '../directory/audiences/audiences.api.ts';
 import { auditRecordApi } from '../records/audit-record/audit-record.api.ts';
 import { authenticationContextsApi } from '../directory/authentication-contexts/authentication-contexts.api.ts';
-import type { Context } from '../service/context.ts';
+import type { Context } from './context.ts';
 import { externalIdentitiesApi } from '../directory/external-identities/external-identities.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { groupMembersApi } from '../directory/groups/group-members.api.ts';

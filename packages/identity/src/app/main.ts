@@ -4,7 +4,7 @@ import { createLog } from '@baton/kernel/log';
 import { migrate, rehearseMigrations } from '@baton/kernel/migrate';
 import { createIdentity } from './app.ts';
 import { runAuditCommand } from '../records/audit-chain/audit-command.ts';
-import { readIdentitySettings } from '../service/config.ts';
+import { readIdentitySettings } from './settings.ts';
 import { migrationsDirectory } from '../service/database.ts';
 
 // Signatures get a thread for each core, and a slow name look-up one more (decision 0103). It counts until the first use.

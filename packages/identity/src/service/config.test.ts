@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readIdentitySettings } from './config.ts';
+import { readIdentitySettings } from '../app/settings.ts';
 
 describe('the settings', () => {
   /** Contract, section 15. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createPool, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
-import type { Settings } from './config.ts';
+import type { Settings } from './settings.ts';
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Endpoint, endpointName } from '@baton/kernel/service';
 import { endpoints } from '../app/endpoints.ts';
-import { type ErrorCode, errors } from '../service/errors.ts';
+import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import { adminHeader, type Answer, type TestIdentity } from './identity.ts';
 

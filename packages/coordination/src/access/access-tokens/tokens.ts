@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, errors as joseErrors } from 'jose';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 import { type Jwks, type SigningKey, tokenAlgorithms } from './jwks.ts';
 
 /** What coordination uses of an access token. */

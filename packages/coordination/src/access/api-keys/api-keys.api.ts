@@ -1,7 +1,7 @@
 import { InstantInput, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PermissionList } from '../granting.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { ApiKey, IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { createApiKey, revokeApiKey } from './api-keys.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { CommandRefused, hostAccount, type OperatorTools } from '../../service/operator-command.ts';
+import { CommandRefused, hostAccount, type OperatorTools } from '../operator-command.ts';
 import { issueEmergencyKey, revokeEmergencyKeys } from './break-glass.ts';
 
 const usage = `baton coordination break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]

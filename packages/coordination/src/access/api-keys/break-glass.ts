@@ -1,6 +1,6 @@
 import { eventText } from '@baton/kernel/documents';
 import { emit } from '../../ledger/journal/journal.ts';
-import { CommandRefused, type OperatorTools } from '../../service/operator-command.ts';
+import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { insertNewKey } from './api-keys.ts';
 import { apiKeyRevoked, breakGlassIssued } from './api-keys.events.ts';
 import { findGrantee, revokeLiveEmergencyKeys, tenantsWithEmergencyKeys } from './break-glass.sql.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
 import { findKey, type KeyEntryRow, recordUse } from './keys.sql.ts';
 

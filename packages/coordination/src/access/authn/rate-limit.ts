@@ -1,5 +1,5 @@
-import type { Settings } from '../../service/config.ts';
-import { fail } from '../../service/service.ts';
+import type { Settings } from '../settings.ts';
+import { fail } from '../errors.ts';
 
 const principalsMax = 10_000;
 

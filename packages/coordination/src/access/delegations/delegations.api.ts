@@ -1,7 +1,7 @@
 import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PermissionList } from '../granting.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import { createDelegation, readDelegations, revokeDelegation } from './delegations.ts';
 

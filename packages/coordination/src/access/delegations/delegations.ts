@@ -2,10 +2,10 @@ import { newId } from '@baton/kernel/ids';
 import { cutPage, type Page } from '@baton/kernel/paging';
 import type { z } from 'zod';
 import { lockPrincipal } from '../authn/principal-lock.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { parsePermissions } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { Delegation, DelegationRequest } from './delegations.api.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import {

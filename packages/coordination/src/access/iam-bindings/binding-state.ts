@@ -1,5 +1,5 @@
 import { emit } from '../../ledger/journal/journal.ts';
-import { CommandRefused, type OperatorTools } from '../../service/operator-command.ts';
+import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { lockBinding, tenantOfBinding, updateBindingStatus } from './binding-state.sql.ts';
 import type { IamBinding } from './iam-binding.ts';
 import { iamBindingUpdated } from './iam-bindings.events.ts';

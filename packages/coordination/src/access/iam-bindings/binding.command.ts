@@ -1,4 +1,4 @@
-import { CommandRefused, type OperatorTools } from '../../service/operator-command.ts';
+import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { setBindingState } from './binding-state.ts';
 
 const usage = `baton coordination binding disable ID

@@ -2,7 +2,7 @@ import { reply } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PermissionList } from '../granting.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { IamBinding } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import { bindIdentity, readBindings, revokeBinding } from './iam-bindings.ts';

@@ -1,11 +1,11 @@
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
 import { lockPrincipal } from '../authn/principal-lock.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { type IamBinding, iamBindingOf, type IamBindingRow, type Identity } from './iam-binding.ts';
 import type { IamBindingRequest } from './iam-bindings.api.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';

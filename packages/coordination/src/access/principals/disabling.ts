@@ -1,13 +1,13 @@
 import { eventText } from '@baton/kernel/documents';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
 import { releaseClaims } from '../../leases/release.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { refuseEscalation } from '../granting.ts';
 import { bindingRowsOf, forgetIdentity, revokeBindingsOf } from '../iam-bindings/iam-bindings.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { failRunsOfClaims } from '../../leases/run-ending.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { closeSession } from '../../leases/session-ending.ts';
 import { type Principal, principalOf, type PrincipalRow } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';

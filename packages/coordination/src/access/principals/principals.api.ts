@@ -2,7 +2,7 @@ import { FreeObject, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { disablePrincipal, enablePrincipal } from './disabling.ts';
 import { Principal } from './principal.ts';
 import {

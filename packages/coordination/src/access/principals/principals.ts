@@ -4,9 +4,9 @@ import { newId } from '@baton/kernel/ids';
 import { cutPage, type Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import {
   type Principal,
   principalKinds,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { checkActions } from './authz.ts';
 
 /** A word or a type that no resource has is refused with 400; one that is put together wrongly, with 422. */

@@ -1,12 +1,12 @@
 import { Refusal } from '@baton/kernel/refusal';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
-import { type ErrorCode, errors } from '../../service/errors.ts';
+import type { Context } from '../context.ts';
+import { type ErrorCode, errors } from '../errors.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { findPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { Check, CheckResult } from './authz.api.ts';
 
 type CheckOf = z.output<typeof Check>;

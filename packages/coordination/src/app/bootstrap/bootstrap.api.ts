@@ -4,7 +4,7 @@ import { IssuedApiKey } from '../../access/api-keys/api-key.ts';
 import { IamBinding } from '../../access/iam-bindings/iam-binding.ts';
 import { iamBindingCreated } from '../../access/iam-bindings/iam-bindings.events.ts';
 import { Principal } from '../../access/principals/principal.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
 import { bootstrap } from './bootstrap.ts';
 

@@ -1,12 +1,12 @@
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
 import { emit, flushEvents } from '../../ledger/journal/journal.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { principalOf } from '../../access/principals/principal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { Bootstrapped, BootstrapRequest } from './bootstrap.api.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
 import { adminOf, anyTenant, lockTenants, tenantById } from './bootstrap.sql.ts';

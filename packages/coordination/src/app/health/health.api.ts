@@ -1,6 +1,6 @@
 import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 
 export const Ready = z.strictObject({
   status: z.literal('ready'),

@@ -1,6 +1,6 @@
 import { isTemporary } from '@baton/kernel/command';
 import { Refusal } from '@baton/kernel/refusal';
-import { type ErrorCode, errors } from '../../service/errors.ts';
+import { type ErrorCode, errors } from '../errors.ts';
 
 /** Why a stream ends, as its client sees it (core, section 17.4; the specification's table). */
 export interface StreamEnd {

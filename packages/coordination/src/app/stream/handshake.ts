@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type JournalCursor, parseCursor } from '../../ledger/journal/cursor.ts';
 import { parseTypePrefixes } from '../../ledger/journal/event-types.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 export const streamPath = '/api/v1/events/ws';
 /** Browsers can't set headers on a WebSocket: the token comes as a second sub-protocol (core, section 24). */

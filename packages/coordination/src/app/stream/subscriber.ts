@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Db } from '@baton/kernel/db';
 import type { WebSocket } from 'ws';
-import type { Caller } from '../../access/authn/caller.ts';
+import type { Caller } from '../../service/caller.ts';
 import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';

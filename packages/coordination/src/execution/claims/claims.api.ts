@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskClaimed } from './claims.events.ts';
 import { claimTask, getClaim, readClaims, reclaimTask, releaseClaim } from './claims.ts';

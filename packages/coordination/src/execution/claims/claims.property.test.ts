@@ -7,7 +7,7 @@ import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { done, endClaimLease, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';
-import type { Job } from '../../app/worker.ts';
+import type { Job } from '../../service/job.ts';
 
 // Random doings of several agents on a few tasks, against a model of core sections 8.6, 9 and 10 that fits a screen.
 

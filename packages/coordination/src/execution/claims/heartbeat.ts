@@ -1,8 +1,8 @@
 import { NeedsTransaction } from '@baton/kernel/command';
-import { leaseBounds } from '../../service/config.ts';
-import type { Context } from '../../service/context.ts';
+import { leaseBounds } from '../../leases/lease-bounds.ts';
+import type { Context } from '../context.ts';
 import { holds } from '../../service/permissions.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import type { Claim } from './claims.api.ts';
 import { claimOf } from './claims.ts';

@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { readContext } from './harness.ts';
 
 const SessionSummary = z.strictObject({

@@ -1,7 +1,7 @@
 import { timestampText } from '@baton/kernel/db';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { harnessProtocol } from '../sessions/protocol.ts';
 import type { HarnessContext } from './harness.api.ts';
 import {

@@ -1,10 +1,10 @@
 import { checkDocument, eventText } from '@baton/kernel/documents';
 import type { JsonObject } from '@baton/kernel/wire';
 import { passClaimGate } from '../../leases/gate.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { completeTask, requireCompletable } from '../../work/completion/completion.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
 import { noteFailed } from '../../leases/run-ending.ts';

@@ -1,6 +1,6 @@
 import { FreeObject, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { Task } from '../../work/tasks/task.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskCompleted } from '../../work/tasks/tasks.events.ts';

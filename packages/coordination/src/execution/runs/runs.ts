@@ -1,6 +1,6 @@
 import { cutPage, type Page } from '@baton/kernel/paging';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { type Run, runOf } from './run.ts';
 import { findRun, listRuns, type RunFilter, runsNewestFirst } from './runs.sql.ts';
 import { runStatuses } from '../../leases/lease-rows.ts';

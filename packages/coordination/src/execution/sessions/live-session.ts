@@ -1,6 +1,6 @@
 import { NeedsTransaction } from '@baton/kernel/command';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { closeSession } from '../../leases/session-ending.ts';
 import { readSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
 

@@ -1,4 +1,4 @@
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 /** The protocol between a harness and this service (core, section 6.3). Answers always have the form of version 2. */
 export const harnessProtocol = { name: 'control-harness', supportedVersions: ['1', '2'] };

@@ -1,6 +1,6 @@
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { sessionOpened } from './sessions.events.ts';
 import { closeSessionFor, getSession, heartbeatSession, openSession, readSessions } from './sessions.ts';
 import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';

@@ -14,7 +14,7 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import type { Job } from '../../app/worker.ts';
+import type { Job } from '../../service/job.ts';
 import { expireDueClaims, expireDueSessions } from './sweeper.ts';
 
 const sweepersCount = 4;

@@ -1,7 +1,7 @@
-import type { WorkerTools } from '../../app/background.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { expireSession } from '../../leases/session-ending.ts';
-import type { Job } from '../../app/worker.ts';
+import type { Job, JobTools } from '../../service/job.ts';
 import { type DueRow, expireClaims, findDueClaims, findDueSessions, tryLockSession } from './sweeper.sql.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 
@@ -13,7 +13,7 @@ import { claimExpired } from '../../leases/leases.events.ts';
 const batchMax = 100;
 
 /** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
-export function expireDueSessions({ pool, command }: WorkerTools): Job {
+export function expireDueSessions({ pool, command }: JobTools<Context>): Job {
   const name = 'sessions';
   return {
     name,
@@ -31,7 +31,7 @@ export function expireDueSessions({ pool, command }: WorkerTools): Job {
 }
 
 /** Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction. */
-export function expireDueClaims({ pool, command }: WorkerTools): Job {
+export function expireDueClaims({ pool, command }: JobTools<Context>): Job {
   const name = 'claims';
   return {
     name,

@@ -1,10 +1,10 @@
 import { deleteExpiredKeys } from '@baton/kernel/idempotency';
-import type { WorkerTools } from '../../app/background.ts';
-import type { Job } from '../../app/worker.ts';
+import type { Context } from '../context.ts';
+import type { Job, JobTools } from '../../service/job.ts';
 
 const batchMax = 1000;
 
 /** Forgets answers whose keys are past their time (core, section 19). */
-export function deleteAnsweredKeys({ pool }: WorkerTools): Job {
+export function deleteAnsweredKeys({ pool }: JobTools<Context>): Job {
   return { name: 'idempotency', batchMax, run: () => deleteExpiredKeys(pool, batchMax) };
 }

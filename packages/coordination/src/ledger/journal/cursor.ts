@@ -1,4 +1,4 @@
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 /**
  * A place in the journal: behind the event with this position and sequence. Positions rise with transactions, sequences

@@ -1,4 +1,4 @@
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 const prefixesMax = 20;
 const prefixForm = /^[a-z][a-z0-9_]*(\.[a-z0-9_]*)*$/;

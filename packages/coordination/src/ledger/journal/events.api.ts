@@ -1,6 +1,6 @@
 import { queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { readEvents } from './events.ts';
 
 /** An event of the journal (core, section 17.1; the specification's event shape). */

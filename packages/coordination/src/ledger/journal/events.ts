@@ -1,7 +1,7 @@
 import type { Page } from '@baton/kernel/paging';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import {
   encodeCursor,
   isLegacy,

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { EventDraft } from './journal.ts';
+import type { EventDraft } from '../event-draft.ts';
 
 /** Journal rows and their outbox rows in one statement, in the order given. */
 export function appendEvents(tenantId: string, drafts: readonly EventDraft[]) {

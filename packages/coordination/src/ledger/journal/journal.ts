@@ -2,26 +2,8 @@ import type { EventDeclaration } from '@baton/kernel/service';
 import { newId } from '@baton/kernel/ids';
 import { observer } from '@baton/kernel/observer';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { appendEvents } from './journal.sql.ts';
-
-/** A journal row on its way, in the names of its columns (coordination-core section 17.1). */
-export interface EventDraft {
-  id: string;
-  type: string;
-  schema_version: number;
-  entity_type: string;
-  entity_id: string;
-  workspace_id: string | null;
-  actor_id: string | null;
-  iam_actor_id: string | null;
-  session_id: string | null;
-  correlation_id: string;
-  causation_id: string | null;
-  request_id: string;
-  trace_run_id: string;
-  payload: unknown;
-}
 
 export interface EventAbout {
   entityId: string;

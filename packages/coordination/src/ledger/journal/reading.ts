@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/db';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
 import {
   type EventFilter,

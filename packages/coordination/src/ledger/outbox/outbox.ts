@@ -1,7 +1,7 @@
-import type { WorkerTools } from '../../app/background.ts';
+import type { Context } from '../context.ts';
 import type { JournalEvent } from '../journal/events.api.ts';
 import { eventOf } from '../journal/events.ts';
-import type { Job } from '../../app/worker.ts';
+import type { Job, JobTools } from '../../service/job.ts';
 import {
   type DeliveryFailure,
   type DueEventRow,
@@ -21,7 +21,7 @@ const errorLengthMax = 500;
  * is delivered. One that fails is tried again later, each time after a longer wait, and set aside after the last.
  * @param sink absent where nobody waits for events outside of the journal: they are ticked off
  */
-export function deliverOutbox({ pool, settings, log }: WorkerTools, sink: OutboxSink | undefined): Job {
+export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: OutboxSink | undefined): Job {
   const batchMax = settings.CP_OUTBOX_BATCH_SIZE;
   const look = createLook();
   return {

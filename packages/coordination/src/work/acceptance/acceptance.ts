@@ -1,7 +1,7 @@
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
 import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { readDocument, withoutNulls } from './judged-document.ts';
 
 export const acceptanceChecksMax = 50;

@@ -1,7 +1,7 @@
 import { refuseSecretText } from '@baton/kernel/documents';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
 import { readDocument, withoutNulls } from './judged-document.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../../service/errors.ts';
-import { fail } from '../../service/service.ts';
+import type { ErrorCode } from '../errors.ts';
+import { fail } from '../errors.ts';
 
 /**
  * A part of a body that the command judges, with codes of its own (422), and that the docs describe all the same.

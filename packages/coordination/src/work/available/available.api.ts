@@ -1,6 +1,6 @@
 import { QueryFlag, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { Task } from '../tasks/task.ts';
 import { findAvailableWork } from './available.ts';
 

@@ -1,5 +1,5 @@
 import { cutPage, decodeCursor, type Page } from '@baton/kernel/paging';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
 import { readAssignedWork, readAvailableWork, type WorkPosition } from './available.sql.ts';

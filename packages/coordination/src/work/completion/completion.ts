@@ -1,9 +1,9 @@
 import { passClaimGate, type PresentedClaim } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf } from '../task-types/type-rules.ts';
 import { findRunningRun, markCompleted } from './completion.sql.ts';

@@ -1,6 +1,6 @@
-import type { Context } from '../../service/context.ts';
-import type { ErrorCode } from '../../service/errors.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import type { ErrorCode } from '../errors.ts';
+import { fail } from '../errors.ts';
 import { type ClaimabilityRow, readClaimability } from './claimability.sql.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';

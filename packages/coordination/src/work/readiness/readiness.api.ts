@@ -1,6 +1,6 @@
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { statusCategories } from '../task-types/lifecycle.ts';
 import { explainClaimability } from './claimability.ts';
 import { listMoves, readRequirements } from './readiness.ts';

@@ -1,4 +1,4 @@
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf } from '../task-types/type-rules.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';

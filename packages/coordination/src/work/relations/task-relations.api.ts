@@ -1,6 +1,6 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
 import { taskRelationRemoved } from './task-relations.events.ts';

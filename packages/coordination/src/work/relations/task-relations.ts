@@ -1,7 +1,7 @@
 import { newId } from '@baton/kernel/ids';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';

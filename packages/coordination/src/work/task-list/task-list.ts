@@ -1,6 +1,6 @@
 import { cutPage, type Page, type Position } from '@baton/kernel/paging';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
 import { type Task, taskOf, type TaskRow } from '../tasks/task.ts';
 import { listTasks, type TaskOrder, taskOrderName } from './task-list.sql.ts';

@@ -1,6 +1,6 @@
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { findTaskTypes, getTaskType, taskTypeStatuses } from './task-types.ts';
 

@@ -1,6 +1,6 @@
 import { cutPage, type Page } from '@baton/kernel/paging';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import type { TaskType } from './task-types.api.ts';
 import { listTaskTypes, readTaskType, type TaskTypeRow, taskTypesNewestFirst } from './task-types.sql.ts';
 

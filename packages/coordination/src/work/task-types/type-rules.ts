@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { compileSchema } from './field-schema.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';

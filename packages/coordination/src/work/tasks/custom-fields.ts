@@ -1,6 +1,6 @@
 import { checkDocument, refuseSecretKeys } from '@baton/kernel/documents';
 import type { JsonObject } from '@baton/kernel/wire';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { faultsOf } from '../task-types/field-schema.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';
 

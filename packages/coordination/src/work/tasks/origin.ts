@@ -1,6 +1,6 @@
 import { refuseSecretText } from '@baton/kernel/documents';
 import { z } from 'zod';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { Evidence, readEvidence } from '../acceptance/evidence.ts';
 import { readDocument, withoutNulls } from '../acceptance/judged-document.ts';
 

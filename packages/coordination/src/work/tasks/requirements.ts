@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 const namesMax = 50;
 const roleForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;

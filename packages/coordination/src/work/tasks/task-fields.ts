@@ -1,5 +1,5 @@
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';
 import { priorities, type Priority } from './task.ts';

@@ -1,7 +1,7 @@
 import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { claimGateEvents } from '../../leases/gate.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
 import { completeTaskOnDemand } from '../completion/completion.ts';
 import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';

@@ -1,9 +1,9 @@
 import { eventText } from '@baton/kernel/documents';
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { LifecycleStatus } from '../task-types/lifecycle.ts';
 import { resolveTaskType, type TypeRules } from '../task-types/type-rules.ts';
 import { readAcceptance } from '../acceptance/acceptance.ts';

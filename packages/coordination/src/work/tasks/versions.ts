@@ -1,4 +1,4 @@
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { TaskRow } from './task.ts';
 
 /** @throws Refusal `version_conflict` when the task has another version than If-Match names (core, section 1.8) */

@@ -2,7 +2,7 @@ import { appliedRevision } from '@baton/kernel/migrate';
 import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
 import { answeredWithin } from '../../service/answered-within.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 
 export const readHealth = endpoint({
   id: 'getLiveness',

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 
 /**
  * Serves `/metrics` on a port of its own, so that a public route never reaches it.

@@ -1,9 +1,9 @@
 import { Refusal } from '@baton/kernel/refusal';
-import type { Settings } from '../../service/config.ts';
-import type { Context } from '../../service/context.ts';
-import { type ErrorCode, errors } from '../../service/errors.ts';
+import type { Settings } from '../settings.ts';
+import type { Context } from '../context.ts';
+import { type ErrorCode, errors } from '../errors.ts';
 import { secretHash } from '../../service/secrets.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { clientOfAddress } from './client-address.ts';
 
 const windowsMax = 100_000;

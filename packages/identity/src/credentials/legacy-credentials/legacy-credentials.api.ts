@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { characters, Name, NameSet, tenantParam } from '../../service/fields.ts';
 import { Credential } from '../platform-access-tokens/credential-view.ts';
 import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { importLegacyCredential } from './legacy-credentials.ts';
 
 const ImportRequest = z.strictObject({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import {
   type Credential,
@@ -11,7 +11,7 @@ import {
 import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
 import { addCredential, noSignIn } from '../platform-access-tokens/platform-access-tokens.ts';
 import { holdPrincipal } from '../../directory/principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import type { ImportRequest } from './legacy-credentials.api.ts';
 

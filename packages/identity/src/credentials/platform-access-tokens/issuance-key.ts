@@ -2,8 +2,8 @@ import { idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
 import type { Db } from '@baton/kernel/db';
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { type Credential, credentialView } from './credential-view.ts';
 import { findByIdempotencyKey } from './platform-access-tokens.sql.ts';
 

@@ -5,7 +5,8 @@ import { credentialRevoked } from '../../directory/revocation/credentials.events
 import { revokeToken } from '../../directory/revocation/revocation.ts';
 import { Name, NameSet, principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { pagesByCreation, rowsPerPageMax } from '../../service/paging.ts';
-import { endpoint, fail } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
+import { fail } from '../errors.ts';
 import { Credential, credentialView } from './credential-view.ts';
 import { platformAccessTokenIssued, platformAccessTokenRotated } from './platform-access-tokens.events.ts';
 import { credentialExists, issueToken, listTokens, readToken } from './platform-access-tokens.ts';

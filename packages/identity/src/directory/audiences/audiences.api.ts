@@ -1,7 +1,7 @@
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Key, NameSet, Status, tenantParam } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
 import { changeAudience, createAudience, listAudiences, readAudience } from './audiences.ts';
 

@@ -1,7 +1,7 @@
 import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { characters, Issuer, NameSet, principalParams } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { recordAuthenticationContext } from './authentication-contexts.ts';
 
 const AuthenticationContext = z.strictObject({

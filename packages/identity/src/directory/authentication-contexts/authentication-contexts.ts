@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { hasExternalIdentity } from '../external-identities/external-identities.ts';
 import { holdPrincipal } from '../principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { refuseClosedTenant } from '../tenants/tenants.ts';
 import type { ContextRequest } from './authentication-contexts.api.ts';
 import {

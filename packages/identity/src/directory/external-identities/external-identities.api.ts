@@ -1,7 +1,7 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { characters, Issuer, principalParams } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { externalIdentityLinked } from './external-identities.events.ts';
 import { linkExternalIdentity } from './external-identities.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { isMember } from '../principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
 import type { LinkRequest } from './external-identities.api.ts';
 import { externalIdentityLinked } from './external-identities.events.ts';

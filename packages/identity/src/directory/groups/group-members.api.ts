@@ -2,7 +2,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { NextAfter, pagesByCreation } from '../../service/paging.ts';
 import { PrincipalKind } from '../principals/principals.events.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { addGroupMember, listGroupMembers, removeGroupMember } from './group-members.ts';
 import { groupParams, Source } from './groups.api.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { CreatedPage } from '../../service/paging.ts';
 import { isMember } from '../principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import {
   deleteMember,
   deleteMembers,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { credentialRevoked } from '../revocation/credentials.events.ts';
 import { Name, principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { NextAfter, pagesByCreation } from '../../service/paging.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import {
   principalCreated,
   principalDisabled,

@@ -1,5 +1,5 @@
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { credentialRevoked } from './credentials.events.ts';
 import { revokeLiveToken, revokeLiveTokens, type RevokedRow } from './revocation.sql.ts';

@@ -2,7 +2,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Name, NameSet, tenantParam } from '../../service/fields.ts';
 import { NextAfter, pagesByCreation } from '../../service/paging.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import {
   serviceAccountCreated,
   serviceAccountRevoked,

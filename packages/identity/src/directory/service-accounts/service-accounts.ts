@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { allowedScopesOf, refuseWiderCeiling } from '../audiences/audiences.ts';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { CreatedPage } from '../../service/paging.ts';
 import { addPrincipal } from '../principals/principals.ts';
 import { makeClientId, makeClientSecret } from '../../service/secrets.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
 import type { ServiceAccountPatch, ServiceAccountRequest } from './service-accounts.api.ts';
 import {

@@ -2,7 +2,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Name, Status, tenantParam } from '../../service/fields.ts';
 import { NextAfter, pagesByCreation } from '../../service/paging.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { tenantCreated, tenantUpdated } from './tenants.events.ts';
 import { changeTenant, createTenant, listTenants, readTenant } from './tenants.ts';
 

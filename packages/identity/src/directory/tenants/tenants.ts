@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { CreatedPage } from '../../service/paging.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { TenantChanges, TenantRequest } from './tenants.api.ts';
 import { tenantCreated, tenantUpdated } from './tenants.events.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { grantToken } from './oauth2.ts';
 
 const OauthRequest = z.object({

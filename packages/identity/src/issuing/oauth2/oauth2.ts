@@ -1,8 +1,8 @@
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { sortedSet } from '../../service/fields.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { exchangeClientCredentials } from '../tokens/tokens.ts';
 import type { OauthAnswer, OauthRequest } from './oauth2.api.ts';
 

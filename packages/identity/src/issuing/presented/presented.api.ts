@@ -5,7 +5,7 @@ import { limitFailures } from '../../credentials/failure-limits/failure-limits.t
 import { characters, NameSet, Reason } from '../../service/fields.ts';
 import { PrincipalKind } from '../../directory/principals/principals.events.ts';
 import { parsePresentedToken } from '../../service/secrets.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { exchangeToken, introspectToken, revokePresentedToken } from './presented.ts';
 
 const Token = z.string().min(1).describe('The secret of a platform access token, or an imported key.');

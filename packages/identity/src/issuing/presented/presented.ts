@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { audit, type AuditEntry, auditDraft } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { revokeToken } from '../../directory/revocation/revocation.ts';
 import { sortedSet } from '../../service/fields.ts';
 import { isSecretOf, parsePresentedToken, type PresentedToken } from '../../service/secrets.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { signAccessToken } from '../token-exchange/access-token.ts';
 import type { ExchangeRequest } from './presented.api.ts';
 import { lookUpPresented } from './presented-lookup.ts';

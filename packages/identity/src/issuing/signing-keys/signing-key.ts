@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { calculateJwkThumbprint } from 'jose';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 
 /** A key of the settings can't be used: the start ends with this sentence, and a reload changes nothing. */
 export class SigningKeyError extends Error {

@@ -1,6 +1,6 @@
 import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 
 const PublicKey = z.strictObject({
   kty: z.literal('RSA'),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { observer } from '@baton/kernel/observer';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 
 /** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
 export interface Grant {

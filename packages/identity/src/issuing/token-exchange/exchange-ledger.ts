@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/db';
-import type { AuditDraft } from '../../records/audit.ts';
+import type { AuditDraft } from '../../records/drafts.ts';
 import { recordExchanges } from './exchange-ledger.sql.ts';
 import { SharedStatement } from './shared-statement.ts';
 

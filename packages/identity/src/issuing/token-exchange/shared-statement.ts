@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;

@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/db';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { answersByPlace, SharedStatement } from '../token-exchange/shared-statement.ts';
 import { type ClientRow, findClients } from './tokens.sql.ts';

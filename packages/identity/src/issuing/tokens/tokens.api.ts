@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { audienceLengthMax, characters, NameSet } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { exchangeClientCredentials } from './tokens.ts';
 
 const ClientExchangeRequest = z.strictObject({

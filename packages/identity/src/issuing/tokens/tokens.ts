@@ -1,9 +1,9 @@
 import { auditDraft } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import { audienceLengthMax } from '../../service/fields.ts';
 import { isSecretOf } from '../../service/secrets.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { signAccessToken } from '../token-exchange/access-token.ts';
 import type { ClientExchangeRequest } from './tokens.api.ts';
 import type { ClientRow } from './tokens.sql.ts';

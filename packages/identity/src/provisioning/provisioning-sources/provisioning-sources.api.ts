@@ -1,7 +1,7 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { characters, Key, Status, tenantParam } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import {
   provisioningSourceDisabled,
   provisioningSourceEnabled,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit, type Auditing } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit, type Emitting } from '../../records/journal/journal.ts';
 import { readPrincipal } from '../../directory/principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import type { Source, SourceRequest } from './provisioning-sources.api.ts';
 import { provisioningSourceRegistered, provisioningSourceStale } from './provisioning-sources.events.ts';

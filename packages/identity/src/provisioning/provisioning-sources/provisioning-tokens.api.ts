@@ -1,7 +1,7 @@
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { Name } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { sourceParams } from './provisioning-sources.api.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';
 import {

@@ -1,8 +1,9 @@
-import { audit, type AuditAction } from '../../records/audit.ts';
+import { audit } from '../../records/audit.ts';
+import type { AuditAction } from '../../records/drafts.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import type { Source, SourceChanges } from './provisioning-sources.api.ts';
 import {
   provisioningSourceDisabled,

@@ -1,8 +1,9 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import type { AuditDraft } from '../../records/audit.ts';
+import type { AuditDraft } from '../../records/drafts.ts';
 import { startJob } from '../../service/background-job.ts';
-import { type EventDraft, flushRecords } from '../../records/journal/journal.ts';
+import { flushRecords } from '../../records/journal/journal.ts';
+import type { EventDraft } from '../../records/drafts.ts';
 import { detectStaleSources } from './provisioning-sources.ts';
 
 const intervalMs = 60_000;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { SettingError } from '@baton/kernel/config';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 
 /** What opens the directory of one source: a client of its realm, or a token that somebody else renews. */
 export type UpstreamCredentials = {

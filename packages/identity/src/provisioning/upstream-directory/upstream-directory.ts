@@ -1,6 +1,6 @@
 import type { Logger } from '@baton/kernel/log';
 import type { OutboundAnswer, OutboundClient } from '../../operations/outbound/outbound.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { type UpstreamCredentials, withoutSlash } from './credentials.ts';
 import { fieldsOf, type Road, type RoadRequest, roadsOf, type UpstreamUser } from './roads.ts';
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
-import { readIdentitySettings } from '../../service/config.ts';
+import { readIdentitySettings } from '../../app/settings.ts';
 import { poolOf, prepareDatabase } from '../../service/database.ts';
 import { readAuditKey } from './audit-key.ts';
 import { overallHead } from './seals.sql.ts';

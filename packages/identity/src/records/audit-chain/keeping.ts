@@ -1,6 +1,6 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import type { Settings } from '../../service/config.ts';
+import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
 import { startRetention } from '../audit-record/retention.ts';
 import { startSealing } from './sealer.ts';

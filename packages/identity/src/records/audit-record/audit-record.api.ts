@@ -1,7 +1,7 @@
 import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PageLimit } from '../../service/paging.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { readAudits } from './audit-record.ts';
 
 const AuditRecord = z.strictObject({

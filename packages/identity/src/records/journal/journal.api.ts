@@ -1,7 +1,7 @@
 import { queryInteger, Timestamp, Uuid, FreeObject } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PageLimit } from '../../service/paging.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { readEvents } from './reading.ts';
 
 const JournalEvent = z.strictObject({

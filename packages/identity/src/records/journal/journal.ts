@@ -2,18 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { observer } from '@baton/kernel/observer';
 import type { EventDeclaration } from '@baton/kernel/service';
 import type { z } from 'zod';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { appendAudits, appendEventsAndAudits } from './journal.sql.ts';
-
-/** A journal row on its way, in the names of its columns (contract, section 12). */
-export interface EventDraft {
-  id: string;
-  tenant_id: string;
-  type: string;
-  aggregate_type: string;
-  aggregate_id: string;
-  payload: unknown;
-}
 
 /** What of a context an event needs. */
 export type Emitting = Pick<Context, 'endpoint' | 'events'>;

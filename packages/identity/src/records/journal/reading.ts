@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import { type Reply, reply } from '@baton/kernel/service';
-import type { Context } from '../../service/context.ts';
-import { fail } from '../../service/service.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import {
   type EventQuery,
   type EventRow,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { openIdentity } from '../../app/app.ts';
-import { readIdentitySettings } from '../../service/config.ts';
+import { readIdentitySettings } from '../../app/settings.ts';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { freePort, until } from '../../testing/waiting.ts';

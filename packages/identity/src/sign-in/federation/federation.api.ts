@@ -8,7 +8,7 @@ import {
   groupMembershipRemoved,
 } from '../../directory/groups/groups.events.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import { authenticate, exchange } from './federation.ts';
 
 const AuthenticateRequest = z.strictObject({

@@ -2,7 +2,7 @@ import { compactVerify } from 'jose';
 import type { OpenProvider } from '../identity-providers/identity-providers.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 import type { UpstreamKey } from '../identity-providers/key-set.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 
 /** Who an ID token says has signed in, and how. */
 export interface UpstreamIdentity {

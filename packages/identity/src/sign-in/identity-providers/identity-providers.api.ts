@@ -1,7 +1,7 @@
 import { textsByName, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { characters, Issuer, Key, NameSet, Status, tenantParam } from '../../service/fields.ts';
-import { endpoint } from '../../service/service.ts';
+import { endpoint } from '../context.ts';
 import {
   identityProviderDisabled,
   identityProviderEnabled,

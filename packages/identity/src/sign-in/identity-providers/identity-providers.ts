@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import { audit, type AuditAction } from '../../records/audit.ts';
+import { audit } from '../../records/audit.ts';
+import type { AuditAction } from '../../records/drafts.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import type { ProviderChanges, ProviderRequest } from './identity-providers.api.ts';
 import {

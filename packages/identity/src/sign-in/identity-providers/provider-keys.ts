@@ -1,6 +1,6 @@
 import type { Logger } from '@baton/kernel/log';
 import type { OutboundClient } from '../../operations/outbound/outbound.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 
 /** Where a provider's keys are and how long they may be used. */

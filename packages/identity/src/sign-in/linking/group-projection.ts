@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { sortedSet } from '../../service/fields.ts';
 import {
   groupCreated,

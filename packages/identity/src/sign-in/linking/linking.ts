@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../../service/context.ts';
+import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
 import type { OpenProvider } from '../identity-providers/identity-providers.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { addPrincipal } from '../../directory/principals/principals.ts';
-import { fail } from '../../service/service.ts';
+import { fail } from '../errors.ts';
 import {
   findLinks,
   insertLink,

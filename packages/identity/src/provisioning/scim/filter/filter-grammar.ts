@@ -1,5 +1,5 @@
-import { type ErrorCode } from '../../../service/errors.ts';
-import { fail } from '../../../service/service.ts';
+import { type ErrorCode } from '../../errors.ts';
+import { fail } from '../../errors.ts';
 import type { AttributePath } from '../protocol/schemas.ts';
 
 /** Filters and PATCH paths as RFC 7644 writes them (sections 3.4.2.2 and 3.5.2), read in one pass. */

@@ -1,5 +1,5 @@
 import { InstantInput } from '@baton/kernel/wire';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import type { Filter } from './filter-grammar.ts';
 import {
   type Attribute,

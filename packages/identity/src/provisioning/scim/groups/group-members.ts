@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../context.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { readAttribute } from '../protocol/documents.ts';
 import type { Filter } from '../filter/filter-grammar.ts';
 import { addMembers, holdUsers, removeMembers, removeMembersExcept } from './groups.sql.ts';

@@ -2,12 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { violatedConstraint } from '@baton/kernel/db';
 import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
-import { audit, type AuditAction } from '../../../records/audit.ts';
-import type { Context } from '../../../service/context.ts';
+import { audit } from '../../../records/audit.ts';
+import type { AuditAction } from '../../../records/drafts.ts';
+import type { Context } from '../../context.ts';
 import { groupCreated, groupDeleted, groupUpdated } from '../../../directory/groups/groups.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { isSelected, readDocument, type Selection, selectAttributes } from '../protocol/documents.ts';
 import { changeMembers, holdComing, memberChange, type MemberChange, memberIds } from './group-members.ts';
 import {

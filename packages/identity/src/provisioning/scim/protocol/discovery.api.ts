@@ -1,7 +1,8 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { z } from 'zod';
-import type { Context } from '../../../service/context.ts';
-import { endpoint, fail } from '../../../service/service.ts';
+import type { Context } from '../../context.ts';
+import { endpoint } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { listResponse } from './listing.ts';
 import { ScimDocument, scimReply } from './scim-answer.ts';
 import { groupKind, type ResourceKind, sameName, type Schema, schemas, userKind } from './schemas.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import {
   type Attribute,
   commonAttributes,

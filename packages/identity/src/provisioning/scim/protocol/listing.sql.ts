@@ -1,5 +1,5 @@
 import type { Statement } from '@baton/kernel/sql';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { type Filter, parseAttributePath } from '../filter/filter-grammar.ts';
 import { filterCondition, type Scope, sortExpression, SqlValues } from '../filter/filter.sql.ts';
 import type { ResourceKind } from './schemas.ts';

@@ -1,8 +1,8 @@
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { z } from 'zod';
-import type { Settings } from '../../../service/config.ts';
-import { fail } from '../../../service/service.ts';
+import type { Settings } from '../../settings.ts';
+import { fail } from '../../errors.ts';
 import { parseFilter } from '../filter/filter-grammar.ts';
 import type { Selection } from './documents.ts';
 import { inTurn } from './turns.ts';

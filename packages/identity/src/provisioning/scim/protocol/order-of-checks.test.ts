@@ -1,7 +1,7 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { SignJWT } from 'jose';
-import type { ErrorCode } from '../../../service/errors.ts';
+import type { ErrorCode } from '../../errors.ts';
 import {
   type Attempt,
   attemptOf,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { elementsMax, isObject, isPrimary, readAttribute, readElement } from './documents.ts';
 import { checkElementFilter, equalities, matchesElement } from '../filter/element-filter.ts';
 import { type Filter, parseAttributePath, parsePatchPath, type PatchPath } from '../filter/filter-grammar.ts';

@@ -3,29 +3,18 @@ import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { type JWTPayload, jwtVerify } from 'jose';
-import type { Caller } from '../../../app/caller.ts';
-import type { Settings } from '../../../service/config.ts';
-import type { Context } from '../../../service/context.ts';
+import type { Caller, ScimSource } from '../../caller.ts';
+import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
+import type { Settings } from '../../settings.ts';
+import type { Context } from '../../context.ts';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
-import type { ErrorCode } from '../../../service/errors.ts';
+import type { ErrorCode } from '../../errors.ts';
 import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
 import { isSecretOf } from '../../../service/secrets.ts';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import type { SigningKeys } from '../../../issuing/signing-keys/signing-keys.ts';
-import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
 import { type ScimDenial, ScimDenials } from './scim-denials.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
-
-/** The source that a SCIM request writes for. It comes from the credential and from nothing else. */
-export interface ScimSource {
-  readonly id: string;
-  readonly key: string;
-  readonly tenantId: string;
-  readonly providerId: string;
-  readonly providerIssuer: string;
-  /** The directory that hears of its users first, if it has one. */
-  readonly upstream: UpstreamSource | undefined;
-}
 
 /** The source of a request whose endpoint admits nobody else. */
 export function sourceOf({ caller }: Pick<Context, 'caller'>): ScimSource {

@@ -1,6 +1,6 @@
 import { FreeObject, type JsonObject } from '@baton/kernel/wire';
 import { type Reply, reply } from '@baton/kernel/service';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { scimMediaType } from './scim-errors.ts';
 
 /** A SCIM message: its form is that of the schemas, which `/Schemas` tells. */

@@ -1,4 +1,4 @@
-import { type ErrorCode, errors } from '../../../service/errors.ts';
+import { type ErrorCode, errors } from '../../errors.ts';
 
 const errorUrn = 'urn:ietf:params:scim:api:messages:2.0:Error';
 export const scimMediaType = 'application/scim+json';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import { z } from 'zod';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../context.ts';
 import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
 import { externalIdentityLinked } from '../../../directory/external-identities/external-identities.events.ts';
 import {
@@ -15,7 +15,7 @@ import {
   principalDisabled,
   principalEnabled,
 } from '../../../directory/principals/principals.events.ts';
-import { endpoint } from '../../../service/service.ts';
+import { endpoint } from '../../context.ts';
 import { createGroup, endGroup, patchGroup, readGroup, replaceGroup, showGroups } from '../groups/groups.ts';
 import { groupColumns, type GroupRow } from '../groups/groups.sql.ts';
 import {

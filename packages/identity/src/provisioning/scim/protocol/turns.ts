@@ -1,6 +1,6 @@
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../context.ts';
 import { recordedTransaction } from '../../../records/journal/recorded-transaction.ts';
-import { fail } from '../../../service/service.ts';
+import { fail } from '../../errors.ts';
 import { sourceOf } from './scim-access.ts';
 
 const underWayMax = 4;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import type { Context } from '../../../service/context.ts';
+import type { Context } from '../../context.ts';
 import { externalIdentityLinked } from '../../../directory/external-identities/external-identities.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
 import { principalCreated } from '../../../directory/principals/principals.events.ts';
@@ -11,8 +11,8 @@ import {
   lockPerson,
   makeActive,
 } from '../../../directory/principals/principals.ts';
-import { fail } from '../../../service/service.ts';
-import type { ScimSource } from '../protocol/scim-access.ts';
+import { fail } from '../../errors.ts';
+import type { ScimSource } from '../../caller.ts';
 import {
   deleteUnlinkedPerson,
   findIdentity,

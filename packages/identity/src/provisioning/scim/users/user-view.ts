@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { Context } from '../../../service/context.ts';
-import { fail } from '../../../service/service.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { isSelected, type Selection, selectAttributes } from '../protocol/documents.ts';
 import { sourceOf } from '../protocol/scim-access.ts';
 import { versionTag } from '../protocol/scim-answer.ts';

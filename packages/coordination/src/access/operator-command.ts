@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
-import type { WorkerTools } from '../app/background.ts';
+import type { JobTools } from '../service/job.ts';
+import type { Context } from './context.ts';
 
 /** What a command of the operator works with: the store, without any credential. */
-export type OperatorTools = Pick<WorkerTools, 'pool' | 'settings' | 'log' | 'command'>;
+export type OperatorTools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log' | 'command'>;
 
 /** Why a command of the operator was not done: a stable code, and a sentence for the person. */
 export class CommandRefused extends Error {

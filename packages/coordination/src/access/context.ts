@@ -1,0 +1,24 @@
+import { endpointsOf } from '@baton/kernel/service';
+import type { Context as LowerContext } from '../leases/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { Permission } from '../service/permissions.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
+
+/** What a handler of this layer works with. */
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+  /**
+   * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
+   * Call it in `afterCommit`.
+   */
+  publishBindingChange(issuer: string, iamPrincipalId: string): void;
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+export const endpoint = endpointsOf<{
+  code: ErrorCode;
+  permission: Permission;
+  auth: Auth;
+  context: Context;
+}>();

@@ -1,0 +1,33 @@
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { conflict, forbidden, invalid, renewCredential, retryLater, row } from '../service/error-rows.ts';
+import { errors as lowerErrors } from '../leases/errors.ts';
+
+/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+export const errors = {
+  invalid_credentials: row(
+    401,
+    renewCredential,
+  )('The credential is missing, wrong, over, or not admitted here.'),
+  scope_not_granted: forbidden('The token carries no scope of this service.'),
+  permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
+  principal_not_active: { ...forbidden('The principal is paused or disabled.'), otherStatus: 422 },
+  bootstrap_disabled: forbidden('No bootstrap secret is configured.'),
+  iam_identity_bound_elsewhere: conflict('The identity is bound in another tenant.'),
+  cannot_disable_self: conflict('Nobody disables themselves.'),
+  principal_kind_not_disableable: invalid('A service principal is not disabled by this call.'),
+  principal_kind_not_enableable: invalid('A service principal is not enabled by this call.'),
+  permissions_not_allowed_for_kind: invalid('admin and approvals.decide are for humans only.'),
+  iam_issuer_untrusted: invalid('The issuer is not the configured one.'),
+  invalid_kind: invalid('The kind of principal is unknown.'),
+  invalid_permissions: invalid('A permission is unknown.'),
+  invalid_display_name: invalid('The display name is blank.'),
+  invalid_delegation: invalid('A delegation goes from a human to an agent and ends after it starts.'),
+  rate_limited: row(429, retryLater)('Too many requests.'),
+  verification_unavailable: row(503, retryLater)('The signing keys of identity cannot be had.'),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

@@ -1,0 +1,91 @@
+import { choice, flag, integer, text, type SettingValues } from '@baton/kernel/config';
+import { settings as lowerSettings } from '../leases/settings.ts';
+
+const seconds = 'seconds';
+
+/** The settings that this layer reads, and those of the layers below it. */
+export const settings = {
+  CP_BOOTSTRAP_TOKEN: text<string | undefined>({
+    default: undefined,
+    secret: true,
+    doc: 'The secret that makes the first tenant; unset closes POST /bootstrap.',
+  }),
+  CP_API_KEY_LAST_USED_REFRESH_SECONDS: integer({
+    default: 60,
+    min: 0,
+    unit: seconds,
+    doc: 'How old the recorded last use of a key may be before it is written again.',
+  }),
+  CP_IAM_ISSUER: text({ default: '', doc: 'The `iss` of admitted tokens, character by character.' }),
+  CP_IAM_JWKS_URL: text({ default: '', doc: 'Where identity publishes its key.' }),
+  CP_IAM_AUDIENCE: text({ default: 'control-plane', doc: 'The one audience of admitted tokens.' }),
+  CP_IAM_ENABLED: text({
+    default: '',
+    doc: 'No switch: `true` without issuer and key address stops the start, `false` beside both is ignored with a warning.',
+  }),
+  CP_IAM_LEEWAY_SECONDS: integer({ default: 5, max: 60, unit: seconds, doc: 'How far clocks may differ.' }),
+  CP_IAM_REQUEST_TIMEOUT_SECONDS: integer({
+    default: 3,
+    min: 1,
+    unit: seconds,
+    doc: 'The longest wait for the key document.',
+  }),
+  CP_IAM_JWKS_REFRESH_AFTER_SECONDS: integer({
+    default: 300,
+    min: 1,
+    unit: seconds,
+    doc: 'The age at which keys are fetched again.',
+  }),
+  CP_IAM_JWKS_STALE_AFTER_SECONDS: integer({
+    default: 3600,
+    min: 1,
+    unit: seconds,
+    doc: 'The age up to which keys serve while their source is out of reach.',
+  }),
+  CP_IAM_JWKS_MIN_REFRESH_INTERVAL_SECONDS: integer({
+    default: 10,
+    min: 0,
+    unit: seconds,
+    doc: 'The pause between two fetches caused by unknown key ids.',
+  }),
+  CP_IAM_BINDING_CACHE_TTL_SECONDS: integer({
+    default: 30,
+    min: 0,
+    unit: seconds,
+    doc: 'How long a binding is used without reading it again.',
+  }),
+  CP_IAM_BINDING_STALE_AFTER_SECONDS: integer({
+    default: 120,
+    min: 0,
+    unit: seconds,
+    doc: 'How long a binding serves while it cannot be read again, and how long its absence is remembered.',
+  }),
+  CP_LEGACY_API_KEYS_ENABLED: flag({
+    default: false,
+    doc: 'Whether keys of the form cp_<prefix>_<secret> are admitted.',
+  }),
+  CP_BREAK_GLASS_ENABLED: flag({
+    default: true,
+    doc: 'Whether emergency keys may be issued and are admitted.',
+  }),
+  CP_BREAK_GLASS_MAX_TTL_SECONDS: integer({
+    default: 14_400,
+    min: 60,
+    unit: seconds,
+    doc: 'The longest life of an emergency key.',
+  }),
+  CP_AUTHZ_MODE: choice(['local'], { default: 'local', doc: 'Who decides: the permissions held here.' }),
+  CP_RATE_LIMIT_PER_PRINCIPAL_RPS: integer({
+    default: 0,
+    unit: 'requests per second',
+    doc: 'Requests of one principal; 0 is no bound.',
+  }),
+  CP_RATE_LIMIT_PER_PRINCIPAL_BURST: integer({
+    default: 0,
+    unit: 'requests',
+    doc: 'Requests of one principal at once; 0 is the rate.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = SettingValues<typeof settings>;

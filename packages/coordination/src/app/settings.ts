@@ -1,0 +1,100 @@
+import { readSettings, choice, integer, list, text, type SettingValues } from '@baton/kernel/config';
+import { settings as lowerSettings } from '../access/settings.ts';
+import { leaseBounds } from '../leases/lease-bounds.ts';
+
+const seconds = 'seconds';
+
+/** Every setting of coordination (coordination-core, section 20): those of this layer, and of those below it. */
+export const settings = {
+  CP_ENV: text({ default: 'dev', doc: 'A name for this installation, shown in the log.' }),
+  CP_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton coordination serve` listens on.' }),
+  CP_PORT: integer({ default: 8000, min: 0, max: 65535, doc: 'The port of `baton coordination serve`.' }),
+  CP_DATABASE_URL: text({
+    default: 'postgresql://cp:cp@localhost:5432/cp',
+    doc: 'The PostgreSQL database (15 or later) of coordination.',
+    secret: true,
+  }),
+  CP_DATABASE_LISTEN_URL: text({
+    default: '',
+    doc: 'The same database past a pooler in transaction mode, on which nobody can listen; empty is CP_DATABASE_URL.',
+    secret: true,
+  }),
+  CP_DATABASE_CONNECTIONS_MAX: integer({
+    default: 20,
+    min: 1,
+    max: 1000,
+    unit: 'connections',
+    doc: 'Connections to the database per process at most.',
+  }),
+  CP_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
+    default: 'info',
+    doc: 'The least severe line that is logged.',
+  }),
+  CP_CORS_ORIGINS: list({ default: [], doc: 'Origins of web pages that may call; empty turns CORS off.' }),
+  CP_MAX_BODY_BYTES: integer({ default: 1_048_576, min: 1024, unit: 'bytes', doc: 'The largest JSON body.' }),
+  CP_IDEMPOTENCY_TTL_SECONDS: integer({
+    default: 86_400,
+    min: 1,
+    unit: seconds,
+    doc: 'How long an answer is kept under its key.',
+  }),
+  CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: integer({
+    default: 10,
+    min: 1,
+    unit: seconds,
+    doc: 'How long a parallel duplicate waits for the first.',
+  }),
+  CP_IDEMPOTENCY_PENDING_TTL_SECONDS: integer({
+    default: 60,
+    min: 1,
+    unit: seconds,
+    doc: 'An unfinished command whose program fell silent is rolled back after this, which frees its key.',
+  }),
+  CP_STATEMENT_TIMEOUT_SECONDS: integer({
+    default: 10,
+    min: 1,
+    unit: seconds,
+    doc: 'The longest a statement may run.',
+  }),
+  CP_WS_POLL_INTERVAL_SECONDS: integer({
+    default: 5,
+    min: 1,
+    unit: seconds,
+    doc: 'How often an open stream looks for events, and for lost rights, without being woken.',
+  }),
+  CP_MAX_WS_PER_PRINCIPAL: integer({
+    default: 0,
+    unit: 'streams',
+    doc: 'Open streams of one principal at most; 0 is no bound.',
+  }),
+  CP_WORKER_POLL_INTERVAL_SECONDS: integer({
+    default: 1,
+    min: 1,
+    unit: seconds,
+    doc: 'The pause between two cycles of the worker.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = SettingValues<typeof settings>;
+
+/**
+ * Reads the settings and refuses combinations that could only fail later.
+ * @throws Error with one sentence
+ */
+export function readCoordinationSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const values = readSettings(settings, env);
+  const { CP_IAM_ISSUER: issuer, CP_IAM_JWKS_URL: jwksUrl } = values;
+  if ((issuer === '') !== (jwksUrl === ''))
+    throw new Error('CP_IAM_ISSUER and CP_IAM_JWKS_URL are set together or not at all.');
+  if (values.CP_IAM_ENABLED.trim().toLowerCase() === 'true' && issuer === '')
+    throw new Error('CP_IAM_ENABLED needs CP_IAM_ISSUER and CP_IAM_JWKS_URL.');
+  for (const kind of ['CP_SESSION', 'CP_CLAIM'] as const) {
+    const { min, usual, max } = leaseBounds(values, kind);
+    if (min > usual || usual > max)
+      throw new Error(
+        `${kind}_TTL_SECONDS lies between ${kind}_TTL_MIN_SECONDS and ${kind}_TTL_MAX_SECONDS.`,
+      );
+  }
+  return values;
+}

@@ -1,0 +1,27 @@
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { forbidden, conflict, invalid } from '../service/error-rows.ts';
+import { errors as lowerErrors } from '../work/errors.ts';
+
+/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+export const errors = {
+  delegation_required: forbidden('No live delegation lets the caller act for that person.'),
+  session_owner_mismatch: forbidden('The session belongs to another principal.'),
+  run_holder_mismatch: forbidden('The run belongs to another principal.'),
+  claim_expired: conflict('The lease of the claim is over.'),
+  claim_not_active: conflict('The claim was released or taken over.'),
+  claim_not_expired: conflict('The claim is still live, so it cannot be taken over.'),
+  session_not_active: conflict('The session was closed or went stale.'),
+  run_already_active: conflict('The task has a running run.'),
+  run_not_active: conflict('The run has ended.'),
+  invalid_harness: invalid('The harness type is malformed.'),
+  unsupported_protocol_version: invalid('The harness protocol has the versions 1 and 2.'),
+  task_not_runnable: invalid('The task is in a terminal status.'),
+  invalid_budget: invalid('A budget is a positive number up to 2147483647.'),
+  agent_revision_mismatch: invalid('The agent revision is not one of the caller.'),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

@@ -1,0 +1,47 @@
+import { integer, type SettingValues } from '@baton/kernel/config';
+import { settings as lowerSettings } from '../ledger/settings.ts';
+
+const seconds = 'seconds';
+
+/** The settings that this layer reads, and those of the layers below it. */
+export const settings = {
+  CP_SESSION_TTL_SECONDS: integer({
+    default: 300,
+    min: 1,
+    unit: seconds,
+    doc: 'The lease of a session that asks for none.',
+  }),
+  CP_SESSION_TTL_MIN_SECONDS: integer({
+    default: 10,
+    min: 1,
+    unit: seconds,
+    doc: 'The shortest lease of a session.',
+  }),
+  CP_SESSION_TTL_MAX_SECONDS: integer({
+    default: 3600,
+    min: 1,
+    unit: seconds,
+    doc: 'The longest lease of a session.',
+  }),
+  CP_CLAIM_TTL_SECONDS: integer({
+    default: 300,
+    min: 1,
+    unit: seconds,
+    doc: 'The lease of a claim that asks for none.',
+  }),
+  CP_CLAIM_TTL_MIN_SECONDS: integer({
+    default: 10,
+    min: 1,
+    unit: seconds,
+    doc: 'The shortest lease of a claim.',
+  }),
+  CP_CLAIM_TTL_MAX_SECONDS: integer({
+    default: 3600,
+    min: 1,
+    unit: seconds,
+    doc: 'The longest lease of a claim.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = SettingValues<typeof settings>;

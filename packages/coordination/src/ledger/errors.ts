@@ -1,0 +1,17 @@
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { invalid } from '../service/error-rows.ts';
+import { errors as lowerErrors } from '../service/errors.ts';
+
+/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+export const errors = {
+  unsupported_cursor_version: invalid('The cursor has a format of another version.'),
+  cursor_below_journal_floor: invalid('The cursor points into deleted history.'),
+  conflicting_cursors: invalid('These cursor parameters exclude each other.'),
+  invalid_event_type_filter: invalid('A type filter is malformed, or there are more than 20.'),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

@@ -1,0 +1,40 @@
+import { integer, type SettingValues } from '@baton/kernel/config';
+
+const seconds = 'seconds';
+
+/** The settings that this layer reads. */
+export const settings = {
+  CP_OUTBOX_BATCH_SIZE: integer({
+    default: 50,
+    min: 1,
+    max: 1000,
+    unit: 'events',
+    doc: 'Events delivered in one step.',
+  }),
+  CP_OUTBOX_MAX_ATTEMPTS: integer({
+    default: 8,
+    min: 1,
+    unit: 'attempts',
+    doc: 'Attempts before an event is set aside.',
+  }),
+  CP_OUTBOX_LOCK_TIMEOUT_SECONDS: integer({
+    default: 60,
+    min: 1,
+    unit: seconds,
+    doc: 'How long a worker may take over a delivery; then another one tries.',
+  }),
+  CP_OUTBOX_BACKOFF_BASE_SECONDS: integer({
+    default: 2,
+    min: 1,
+    unit: seconds,
+    doc: 'The first wait after a failed delivery; it doubles.',
+  }),
+  CP_OUTBOX_BACKOFF_MAX_SECONDS: integer({
+    default: 300,
+    min: 1,
+    unit: seconds,
+    doc: 'The longest wait after a failed delivery.',
+  }),
+};
+
+export type Settings = SettingValues<typeof settings>;

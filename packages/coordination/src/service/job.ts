@@ -1,0 +1,23 @@
+import type { Pool } from '@baton/kernel/db';
+import type { Context } from './context.ts';
+
+/** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
+export interface Job {
+  /** Names it in the log and in the correlation id of its events. */
+  readonly name: string;
+  /** Handled by one run at most; a run that reaches it is followed by the next at once. */
+  readonly batchMax: number;
+  /** Does one batch. @returns how many items were handled */
+  run(): Promise<number>;
+}
+
+/** What a job works with; `LayerContext` is the context of the layer that the job belongs to. */
+export interface JobTools<LayerContext extends Context & { readonly settings: object }>
+  extends Pick<LayerContext, 'settings' | 'log' | 'counters'> {
+  readonly pool: Pool;
+  /**
+   * Runs one unit of work of one tenant in a transaction of its own. Its events are written with it and name no actor
+   * (core, section 17.1); readers are woken after the commit.
+   */
+  command<T>(job: string, tenantId: string, work: (context: LayerContext) => Promise<T>): Promise<T>;
+}

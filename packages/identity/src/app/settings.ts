@@ -1,0 +1,39 @@
+import { readSettings, choice, integer, text, type SettingValues } from '@baton/kernel/config';
+import { deriveSettings } from '../issuing/settings.ts';
+import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
+
+/** Every setting of identity (contract, section 15): those of this layer, and of those below it. */
+export const settings = {
+  IAM_BOOTSTRAP_TOKEN: text({
+    default: '',
+    secret: true,
+    doc: 'The admin secret; empty closes every admin endpoint.',
+  }),
+  IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file with further admin secrets, one `name:secret` a line; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either. SIGHUP reads it again.',
+  }),
+  IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
+  IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),
+  IAM_METRICS_PORT: integer({
+    default: 0,
+    min: 0,
+    max: 65_535,
+    doc: 'The port that serves `/metrics`, on the same address; 0 serves none.',
+  }),
+  IAM_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
+    default: 'info',
+    doc: 'The least severe line that is logged.',
+  }),
+  ...lowerSettings,
+};
+
+export type Settings = LowerSettings & SettingValues<typeof settings>;
+
+/**
+ * Reads the settings of identity.
+ * @throws SettingError with one sentence for a value that can't be used
+ */
+export function readIdentitySettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  return deriveSettings(readSettings(settings, env));
+}

@@ -1,0 +1,17 @@
+import { endpointsOf } from '@baton/kernel/service';
+import type { Context as LowerContext } from '../directory/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
+import type { FailureLimits } from './failure-limits/failure-limits.ts';
+
+/** What a handler of this layer works with. */
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+  readonly failureLimits: FailureLimits;
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
+  idempotency: 'ignored',
+});

@@ -1,0 +1,23 @@
+import { endpointsOf } from '@baton/kernel/service';
+import type { Context as LowerContext } from '../credentials/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
+import type { PresentedLookup } from './presented/presented-lookup.ts';
+import type { SigningKeys } from './signing-keys/signing-keys.ts';
+import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
+import type { ClientLookup } from './tokens/client-lookup.ts';
+
+/** What a handler of this layer works with. */
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+  readonly signingKeys: SigningKeys;
+  readonly presentedTokens: PresentedLookup;
+  readonly clients: ClientLookup;
+  readonly ledger: ExchangeLedger;
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
+  idempotency: 'ignored',
+});

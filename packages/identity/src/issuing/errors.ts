@@ -1,0 +1,28 @@
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { code, credential, forbidden } from '../service/error-rows.ts';
+import { errors as lowerErrors } from '../credentials/errors.ts';
+
+/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+export const errors = {
+  invalid_token: credential(
+    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; an upstream token is malformed or no ID token.',
+  ),
+  invalid_client: credential(
+    'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
+  ),
+  audience_not_allowed: forbidden(
+    'The credential does not name the audience, or it is not an active audience of the tenant.',
+  ),
+  scope_not_allowed: forbidden('A scope that was asked for lies outside of what the credential may have.'),
+  unsupported_grant_type: code(
+    400,
+    'The grant is another than client_credentials.',
+    'Ask for client_credentials.',
+  ),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

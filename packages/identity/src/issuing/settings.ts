@@ -1,0 +1,109 @@
+import { integer, map, text, type Setting, type SettingValues } from '@baton/kernel/config';
+import { readPrivilegedScopes } from './privileged-scopes.ts';
+import { settings as lowerSettings } from '../credentials/settings.ts';
+
+const seconds = 'seconds';
+const daySeconds = 86_400;
+
+/** The settings that this layer reads, and those of the layers below it. */
+export const settings = {
+  IAM_SIGNING_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    aliases: ['IAM_SIGNING_PRIVATE_KEY_FILE'],
+    doc: 'The file with the RSA signing key (PEM, 3072 bits or more, no passphrase).',
+  }),
+  IAM_SIGNING_PRIVATE_KEY: text<string | undefined>({
+    default: undefined,
+    secret: true,
+    doc: 'The signing key itself (PEM); wins over the file.',
+  }),
+  IAM_SIGNING_KEY_ID: text({
+    default: 'local-dev',
+    doc: 'The `kid` of the signing key; another key needs another one. `thumbprint` names each key by its own (RFC 7638), so that the file may change while the service runs.',
+  }),
+  IAM_SIGNING_NEXT_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the private key (PEM) that will sign next, published ahead so that consumers know it in time (docs/decisions/0107); a file that is not there is no key. SIGHUP reads all key files again.',
+  }),
+  IAM_SIGNING_NEXT_KEY_ID: text({
+    default: 'thumbprint',
+    doc: 'The `kid` of the next key, which it keeps when it comes to sign; `thumbprint`: its own.',
+  }),
+  IAM_SIGNING_PREVIOUS_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the key (PEM, private or public) that signed before; a file that is not there is no key. It stays published for IAM_TOKEN_TTL_SECONDS and 60 seconds after its last use by any process, then leaves the key document by itself.',
+  }),
+  IAM_SIGNING_PREVIOUS_KEY_ID: text({
+    default: 'thumbprint',
+    doc: 'The `kid` that the previous key had when it signed; `thumbprint`: its own.',
+  }),
+  IAM_SIGNING_QUEUE_MAX: integer({
+    default: 512,
+    min: 1,
+    max: 100_000,
+    unit: 'signatures',
+    doc: 'Signatures that may wait; one more is answered 503 with Retry-After.',
+  }),
+  IAM_PUBLIC_URL: address({
+    default: 'http://localhost:8010',
+    doc: 'Where the installation is reached from outside; `iss` is this with `/iam` behind it.',
+  }),
+  IAM_ISSUER: address<string | undefined>({
+    default: undefined,
+    doc: 'The `iss` of issued tokens, as it stands; unset means IAM_PUBLIC_URL with `/iam` behind it.',
+  }),
+  IAM_TOKEN_TTL_SECONDS: integer({
+    default: 300,
+    min: 1,
+    max: daySeconds,
+    unit: seconds,
+    doc: 'How long an access token lives.',
+  }),
+  IAM_PAT_LAST_USED_INTERVAL_SECONDS: integer({
+    default: 30,
+    unit: seconds,
+    doc: 'How stale `lastUsedAt` may be before an exchange writes it again; 0 writes it each time.',
+  }),
+  IAM_PRIVILEGED_SCOPES: map({
+    default: {},
+    doc: 'Further scopes that only members of a group get, by federation: scope to group key.',
+  }),
+  IAM_PEOPLE_SCOPE: text({ default: 'iam:people', doc: 'The privileged scope of people management.' }),
+  IAM_PEOPLE_ADMIN_GROUP: text({
+    default: 'people-admins',
+    doc: 'The group whose members may have that scope.',
+  }),
+  ...lowerSettings,
+};
+
+export interface Settings extends SettingValues<typeof settings> {
+  /** The `iss` of issued tokens. */
+  readonly issuer: string;
+  /** Group key by privileged scope (contract, section 9.6). */
+  readonly privilegedScopes: ReadonlyMap<string, string>;
+}
+
+/** The settings with what follows from them. */
+export function deriveSettings<Values extends SettingValues<typeof settings>>(
+  values: Values,
+): Values & Settings {
+  return {
+    ...values,
+    issuer: values.IAM_ISSUER ?? `${values.IAM_PUBLIC_URL}/iam`,
+    privilegedScopes: readPrivilegedScopes(values),
+  };
+}
+
+/** An http address. Consumers compare issuers character by character, so one with a slash at its end is refused. */
+function address<T extends string | undefined>(options: { default: T; doc: string }): Setting<T | string> {
+  return {
+    ...options,
+    kind: 'address',
+    parse(value) {
+      if (!/^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?$/i.test(value))
+        throw new Error('must be an http or https address.');
+      if (value.endsWith('/')) throw new Error('must not end in a slash.');
+      return value;
+    },
+  };
+}

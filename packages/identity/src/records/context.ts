@@ -1,0 +1,22 @@
+import { endpointsOf } from '@baton/kernel/service';
+import type { Context as LowerContext } from '../operations/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
+import type { AuditDraft, EventDraft } from './drafts.ts';
+import type { JournalWatch } from './journal/journal-watch.ts';
+
+/** What a handler of this layer works with. */
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+  readonly journalWatch: JournalWatch;
+  /** Written in one statement just before the commit; filled by `emit` only. */
+  readonly events: EventDraft[];
+  /** Written in the same statement; filled by `audit` only. */
+  readonly audits: AuditDraft[];
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
+  idempotency: 'ignored',
+});

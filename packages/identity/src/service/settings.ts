@@ -1,0 +1,32 @@
+import { flag, integer, text, type SettingValues } from '@baton/kernel/config';
+
+const seconds = 'seconds';
+
+/** The settings that this layer reads. */
+export const settings = {
+  IAM_DATABASE_URL: text({
+    default: 'postgresql://iam:iam@localhost:5435/iam',
+    secret: true,
+    doc: 'The PostgreSQL database (15 or later) of identity.',
+  }),
+  IAM_DATABASE_CONNECTIONS_MAX: integer({
+    default: 20,
+    min: 1,
+    max: 1000,
+    unit: 'connections',
+    doc: 'Connections to the database per process at most.',
+  }),
+  IAM_STATEMENT_TIMEOUT_SECONDS: integer({
+    default: 10,
+    min: 1,
+    max: 3600,
+    unit: seconds,
+    doc: 'The longest that a statement may run or wait for a lock.',
+  }),
+  IAM_CREATE_SCHEMA_ON_STARTUP: flag({
+    default: false,
+    doc: 'Whether a start brings the database up to date; without it an old database is not served.',
+  }),
+};
+
+export type Settings = SettingValues<typeof settings>;

@@ -1,0 +1,15 @@
+import { endpointsOf } from '@baton/kernel/service';
+import type { Context as LowerContext } from '../issuing/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { ErrorCode } from './errors.ts';
+import type { ProviderKeys } from './identity-providers/provider-keys.ts';
+
+/** What a handler of this layer works with. */
+export interface Context extends LowerContext {
+  readonly providerKeys: ProviderKeys;
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
+  idempotency: 'ignored',
+});
