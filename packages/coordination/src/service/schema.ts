@@ -39,7 +39,7 @@ interface ClaimsTable {
   task_id: string;
   session_id: string;
   holder_id: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'released' | 'stale'>;
   fencing_token: number;
   intent: Generated<string>;
   acquired_at: Generated<string>;
@@ -91,7 +91,7 @@ interface IamBindingsTable {
   iam_tenant_id: string;
   iam_principal_id: string;
   permissions: string[];
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled' | 'revoked'>;
   revoked_at: string | null;
   last_used_at: string | null;
   created_at: Generated<string>;
@@ -131,9 +131,9 @@ interface OutboxTable {
 interface PrincipalsTable {
   id: string;
   tenant_id: string;
-  kind: string;
+  kind: 'human' | 'agent' | 'service';
   display_name: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'paused' | 'disabled'>;
   metadata: Generated<unknown>;
   profile: Generated<unknown>;
   version: Generated<number>;
@@ -150,7 +150,7 @@ interface RunsTable {
   session_id: string;
   fencing_token: number;
   attempt: number;
-  status: Generated<string>;
+  status: Generated<'running' | 'succeeded' | 'failed' | 'cancelled' | 'suspended'>;
   started_at: Generated<string>;
   finished_at: string | null;
   input: unknown;
@@ -175,7 +175,7 @@ interface SessionsTable {
   principal_id: string;
   on_behalf_of_id: string | null;
   delegation_id: string | null;
-  status: Generated<string>;
+  status: Generated<'active' | 'stale' | 'closed'>;
   client_name: string;
   client_version: Generated<string>;
   control_level: string;
@@ -198,7 +198,7 @@ interface TaskRelationsTable {
   tenant_id: string;
   from_task_id: string;
   to_task_id: string;
-  type: string;
+  type: 'parent' | 'blocks' | 'depends_on' | 'spawned_by' | 'related_to';
   waiting_task_id: GeneratedAlways<string | null>;
   prerequisite_task_id: GeneratedAlways<string | null>;
   created_by: string;
@@ -226,7 +226,7 @@ interface TaskTypesTable {
   artifact_schema: Generated<unknown>;
   instructions: Generated<string>;
   acceptance: Generated<unknown>;
-  status: Generated<string>;
+  status: Generated<'active' | 'deprecated'>;
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
@@ -242,7 +242,7 @@ interface TasksTable {
   title: string;
   description: Generated<string>;
   status: string;
-  category: string;
+  category: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
   priority: number;
   owner_id: string | null;
   assignee_id: string | null;

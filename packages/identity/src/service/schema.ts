@@ -31,7 +31,7 @@ interface AudiencesTable {
   tenant_id: string;
   key: string;
   allowed_scopes: string[];
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
 }
 
@@ -43,7 +43,7 @@ interface AuditRecordsTable {
   actor_ref: string;
   resource_type: string;
   resource_id: string;
-  outcome: string;
+  outcome: 'allowed' | 'denied';
   reason: Generated<string>;
   request_id: string;
   occurred_at: Generated<string>;
@@ -81,7 +81,7 @@ interface AuthenticationContextsTable {
   acr: string | null;
   amr: string[];
   auth_time: string;
-  source: string;
+  source: 'bootstrap' | 'federation';
   recorded_at: Generated<string>;
 }
 
@@ -102,8 +102,8 @@ interface ExternalIdentitiesTable {
   principal_id: string;
   issuer: string;
   subject: string;
-  status: Generated<string>;
-  source: string;
+  status: Generated<'active' | 'disabled'>;
+  source: 'manual' | 'federated' | 'provisioned';
   identity_provider_id: string | null;
   external_id: Generated<string>;
   last_sign_in_at: string | null;
@@ -116,7 +116,7 @@ interface GroupMembersTable {
   tenant_id: string;
   group_id: string;
   principal_id: string;
-  source: string;
+  source: 'local' | 'federated' | 'scim';
   identity_provider_id: string | null;
   created_at: Generated<string>;
 }
@@ -126,8 +126,8 @@ interface GroupsTable {
   tenant_id: string;
   key: string;
   name: string;
-  status: Generated<string>;
-  source: string;
+  status: Generated<'active' | 'disabled'>;
+  source: 'local' | 'federated' | 'scim';
   created_at: Generated<string>;
 }
 
@@ -145,10 +145,10 @@ interface IdentityProvidersTable {
   group_mappings: Generated<unknown>;
   required_acr_values: Generated<string[]>;
   required_amr_values: Generated<string[]>;
-  lifecycle_profile: Generated<string>;
+  lifecycle_profile: Generated<'read_only' | 'managed'>;
   jwks_cache_ttl_seconds: Generated<number>;
   jwks_stale_grace_seconds: Generated<number>;
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
 }
@@ -161,7 +161,7 @@ interface JournalFloorTable {
 interface MembershipsTable {
   tenant_id: string;
   principal_id: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
 }
 
@@ -169,13 +169,13 @@ interface PlatformAccessTokensTable {
   id: string;
   tenant_id: string;
   principal_id: string;
-  kind: string;
+  kind: 'platform_access_token' | 'legacy_control_plane_api_key';
   name: string;
   public_prefix: string;
   secret_hash: string;
   audiences: string[];
   scope_ceiling: string[];
-  origin: string;
+  origin: 'sign_in' | 'agent' | 'migration';
   authentication_context_id: string | null;
   auth_issuer: string | null;
   acr: string | null;
@@ -193,9 +193,9 @@ interface PlatformAccessTokensTable {
 
 interface PrincipalsTable {
   id: string;
-  kind: string;
+  kind: 'human' | 'agent' | 'service_account' | 'workload';
   display_name: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'paused' | 'disabled'>;
   created_at: Generated<string>;
 }
 
@@ -203,13 +203,13 @@ interface ProvisioningSourcesTable {
   id: string;
   tenant_id: string;
   key: string;
-  kind: string;
+  kind: 'scim' | 'ldap';
   identity_provider_id: string;
   service_principal_id: string | null;
-  upstream_mode: string;
+  upstream_mode: 'off' | 'scim' | 'admin' | 'auto';
   upstream_base_url: string;
   upstream_realm: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled'>;
   stale_after_seconds: number;
   last_sync_at: string | null;
   stale_detected_at: string | null;
@@ -286,7 +286,7 @@ interface TenantsTable {
   id: string;
   slug: string;
   name: string;
-  status: Generated<string>;
+  status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
 }
 

@@ -105,7 +105,7 @@ interface DoorsTable {
   number: GeneratedAlways<number>;
   label: Generated<string>;
   upper_label: GeneratedAlways<string | null>;
-  state: Generated<string>;
+  state: Generated<'open' | 'shut'>;
   tags: Generated<string[]>;
   settings: Generated<unknown>;
   opened_at: string | null;

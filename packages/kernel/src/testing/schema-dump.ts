@@ -13,6 +13,8 @@ export interface ColumnRow {
   /** `s` stored, empty for an ordinary column. */
   generated: string;
   comment: string | null;
+  /** The check constraint on this column alone. */
+  checked: string | null;
 }
 
 interface TableRow {
@@ -38,7 +40,9 @@ const table = `c.oid::regclass::text collate "C" as table`;
 const columnsText = `
   select ${table}, a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type,
     t.typname::text as base, a.attnotnull as not_null, pg_get_expr(d.adbin, d.adrelid) as default,
-    a.attidentity::text as identity, a.attgenerated::text as generated, col_description(c.oid, a.attnum) as comment
+    a.attidentity::text as identity, a.attgenerated::text as generated, col_description(c.oid, a.attnum) as comment,
+    (select pg_get_constraintdef(k.oid) from pg_constraint k
+     where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum] order by k.conname limit 1) as checked
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_type t on t.oid = a.atttypid

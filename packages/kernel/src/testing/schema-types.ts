@@ -56,10 +56,18 @@ function fieldText(column: ColumnRow): string {
   return `  ${column.name}: ${type};\n`;
 }
 
-function typeOf({ table, name, base }: ColumnRow): string {
+function typeOf({ table, name, base, checked }: ColumnRow): string {
+  const words = wordsOf(checked);
+  if (words.length > 0) return words.join(' | ');
   const list = base.startsWith('_');
   const type = types[list ? base.slice(1) : base];
   if (type === undefined)
     throw new Error(`${table}.${name} has type ${base}: say in schema-types.ts how it arrives.`);
   return list ? `${type}[]` : type;
+}
+
+/** The values of `check (status in ('open', 'shut'))`, as TypeScript; none for a check of another form. */
+function wordsOf(check: string | null): string[] {
+  const [, list = ''] = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.+)\]\)\)\)$/.exec(check ?? '') ?? [];
+  return [...list.matchAll(/'((?:[^'])+)'::text/g)].map(([, word]) => `'${word}'`);
 }
