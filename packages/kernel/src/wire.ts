@@ -67,3 +67,13 @@ export function queryInteger(min: number, max: number) {
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
     .meta({ type: 'integer', minimum: min, maximum: max });
 }
+
+/**
+ * One page of a list as it is answered: its items, and the cursor of the next page, null on the last one. Its name in the
+ * API description is that of the item and `Page`.
+ */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  const { id } = item.meta() ?? {};
+  const page = z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });
+  return typeof id === 'string' ? page.meta({ id: `${id}Page` }) : page;
+}
