@@ -1,8 +1,8 @@
-// npm run check: everything that can be said about the code without running it.
+// npm run check [-- step ...]: everything that can be said about the code without running it; of all steps or those named.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkFloors } from './floors.ts';
+import { checkLayers } from './layers.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
@@ -24,7 +24,7 @@ const steps: Step[] = [
     name: 'lint',
     run: () => tool('oxlint', '--deny-warnings', 'packages', 'scripts', 'bench', 'e2e', 'bin'),
   },
-  { name: 'floors', run: floors },
+  { name: 'layers', run: layers },
   { name: 'sizes', run: () => oversizedFiles(root, sourceFiles(root), linesMax).join('\n') },
   {
     name: 'unused code',
@@ -34,12 +34,13 @@ const steps: Step[] = [
 ];
 
 /**
- * Runs every step and prints one line for each, with its seconds, and what it found.
+ * Runs the steps and prints one line for each, with its seconds, and what it found.
+ * @param names of the steps to run; empty for all
  * @returns whether nothing was found
  */
-export async function check(): Promise<boolean> {
+export async function check(names: readonly string[] = []): Promise<boolean> {
   let isClean = true;
-  for (const { name, run } of steps) {
+  for (const { name, run } of steps.filter((step) => names.length === 0 || names.includes(step.name))) {
     const began = performance.now();
     const problems = await run();
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
@@ -56,23 +57,23 @@ function shortened(output: string): string {
   return more <= 0 ? output : `${lines.slice(0, outputLinesMax).join('\n')}\n... and ${more} lines more`;
 }
 
-function floors(): string {
+function layers(): string {
   const files = sourceFiles(root);
-  const { problems, imports } = checkFloors(root, files);
+  const { problems, imports } = checkLayers(root, files);
   const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
   // A checker that understands nothing reports success: these edges are there, so it must have seen them.
   const known = [
     'packages/kernel/src/http.ts -> packages/kernel/src/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
-    'scripts/check.ts -> scripts/floors.ts',
+    'scripts/check.ts -> scripts/layers.ts',
     'scripts/test.ts -> packages/platform/src/postgres/cluster.ts',
   ];
   const unseen = known
     .filter((edge) => !edges.has(edge))
-    .map((edge) => `the floors check did not see ${edge}`);
+    .map((edge) => `the check of layers did not see ${edge}`);
   const tooFew = files.length < 40 || imports.length < 2 * files.length;
   const blind = tooFew
-    ? [`the floors check saw only ${files.length} files and ${imports.length} imports`]
+    ? [`the check of layers saw only ${files.length} files and ${imports.length} imports`]
     : [];
   return [...problems, ...unseen, ...blind].join('\n');
 }
@@ -102,4 +103,10 @@ function node(...args: readonly string[]): Promise<string> {
   });
 }
 
-if (import.meta.filename === process.argv[1]) process.exitCode = (await check()) ? 0 : 1;
+if (import.meta.filename === process.argv[1]) {
+  const names = process.argv.slice(2);
+  const unknown = names.filter((name) => !steps.some((step) => step.name === name));
+  if (unknown.length > 0)
+    console.error(`No step ${unknown.join(', ')}; there are: ${steps.map(({ name }) => name).join(', ')}.`);
+  process.exitCode = unknown.length === 0 && (await check(names)) ? 0 : 1;
+}

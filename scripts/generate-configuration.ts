@@ -1,6 +1,6 @@
 import type { Setting, SettingTable } from '@baton/kernel/config';
 import { settingTable as platformSettings } from '../packages/platform/src/config.ts';
-import type { GeneratedFile } from './generate.ts';
+import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 

@@ -1,4 +1,4 @@
-import type { GeneratedFile } from './generate.ts';
+import type { GeneratedFile } from './generated-file.ts';
 import type { Service } from './services.ts';
 
 /** The OpenAPI description of each service, as it serves it. JSON has no comments: its first line is a field. */

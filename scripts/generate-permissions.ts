@@ -1,5 +1,5 @@
 import { endpointName } from '@baton/kernel/service';
-import type { GeneratedFile } from './generate.ts';
+import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 

@@ -10,15 +10,10 @@ import { writeEvents } from './generate-events.ts';
 import { writeOpenApi } from './generate-openapi.ts';
 import { writePermissions } from './generate-permissions.ts';
 import { writeSchemas } from './generate-schema.ts';
+import type { GeneratedFile } from './generated-file.ts';
 import { services } from './services.ts';
 
 const root = dirname(import.meta.dirname);
-
-/** A file that nobody edits: its path inside the repository and its whole text. */
-export interface GeneratedFile {
-  readonly path: string;
-  readonly text: string;
-}
 
 /** Every generated file as it should be. Needs `BATON_TEST_POSTGRES` for the schemas. */
 async function generate(): Promise<GeneratedFile[]> {

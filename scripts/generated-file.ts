@@ -1,0 +1,5 @@
+/** A file that nobody edits: its path inside the repository and its whole text. */
+export interface GeneratedFile {
+  readonly path: string;
+  readonly text: string;
+}

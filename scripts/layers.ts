@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { cyclesOf } from './cycles.ts';
+
+/** The layers of each service, lowest first. A file imports its own layer or a lower one. */
+export const layers: Readonly<Record<string, readonly string[]>> = {
+  identity: [
+    'service',
+    'operations',
+    'records',
+    'directory',
+    'credentials',
+    'issuing',
+    'sign-in',
+    'provisioning',
+    'app',
+  ],
+  coordination: ['service', 'ledger', 'leases', 'access', 'work', 'execution', 'app'],
+};
+
+/** Files of one folder of a service, tests and test support not counted. */
+export const folderFilesMax = 15;
+/** Feature folders directly in one layer. */
+export const layerFeaturesMax = 12;
+
+/** Packages that know Baton only through its wire contract. */
+const clients = new Set(['cli', 'mcp', 'console']);
+
+/** One `import` or `export … from` of a file: what it names, and the repository's file behind it, if any. */
+export interface Import {
+  readonly from: string;
+  readonly specifier: string;
+  /** Path inside the repository; undefined for npm's and Node's own modules. */
+  readonly to: string | undefined;
+}
+
+export interface LayerReport {
+  readonly problems: string[];
+  readonly imports: Import[];
+}
+
+/**
+ * Checks who imports whom. An `import type` is an import: it ties two files together as firmly as a value does.
+ * @param root the repository; @param files paths of TypeScript files inside it
+ */
+export function checkLayers(root: string, files: readonly string[]): LayerReport {
+  const imports = files.flatMap((file) => importsOf(root, file));
+  const refused = imports.flatMap((one) => {
+    const reason = forbidden(one);
+    return reason === undefined ? [] : [`${one.from} imports ${one.specifier}: ${reason}`];
+  });
+  const problems = [
+    ...unlistedFolders(files),
+    ...refused,
+    ...featureCycles(imports),
+    ...fileCycles(imports),
+    ...crowdedFolders(files),
+    ...crowdedLayers(files),
+    ...environmentReaders(root, files),
+  ];
+  return { problems: [...new Set(problems)], imports };
+}
+
+const importForms = [
+  /^\s*(?:import|export)\s[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g,
+];
+
+function importsOf(root: string, from: string): Import[] {
+  const text = readFileSync(join(root, from), 'utf8');
+  return importForms
+    .flatMap((form) => [...text.matchAll(form)])
+    .map(([, specifier = '']) => ({ from, specifier, to: resolve(from, specifier) }));
+}
+
+/** `@baton/kernel/http` is `packages/kernel/src/http.ts`: that is what the packages' `exports` say. */
+function resolve(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return normalize(join(dirname(from), specifier));
+  const [, name, path] = /^@baton\/([^/]+)\/(.+)$/.exec(specifier) ?? [];
+  return name === undefined ? undefined : `packages/${name}/src/${path}.ts`;
+}
+
+interface Place {
+  /** The package, or undefined outside `packages/`. */
+  readonly pack: string | undefined;
+  /** The first folder under a service's `src`; undefined elsewhere, and for test support. */
+  readonly layer: string | undefined;
+  /** The folders below the layer; empty for the layer's own files. */
+  readonly feature: string;
+  readonly isTesting: boolean;
+}
+
+function placeOf(file: string): Place {
+  const [, pack, path = ''] = /^packages\/([^/]+)\/src\/(.+)$/.exec(file) ?? [];
+  const isTesting = /(\.test|\.fixtures)\.ts$|(^|\/)testing\//.test(file);
+  const isService = pack !== undefined && layers[pack] !== undefined;
+  if (!isService || path.startsWith('testing/')) return { pack, layer: undefined, feature: '', isTesting };
+  const [layer, ...below] = dirname(path).split('/') as [string, ...string[]];
+  return { pack, layer, feature: below.filter((name) => name !== 'testing').join('/'), isTesting };
+}
+
+/** Why an import is not allowed, or undefined. Inside its package a test may import anything. */
+function forbidden({ from, to, specifier }: Import): string | undefined {
+  const here = placeOf(from);
+  if (specifier.startsWith('@baton/') && to === undefined) return 'it names no module of that package';
+  if (to === undefined || here.pack === undefined) return undefined;
+  const there = placeOf(to);
+  if (there.pack === undefined)
+    return here.pack === 'platform' || here.isTesting
+      ? undefined
+      : 'a package uses nothing outside packages/';
+  if (here.pack !== there.pack) return betweenPackages(here, there, specifier);
+  if (here.isTesting) return undefined;
+  if (there.isTesting) return 'test support is for tests';
+  return betweenLayers(here, there) ?? privateModule(here, there, from, to);
+}
+
+function betweenPackages(here: Place, there: Place, specifier: string): string | undefined {
+  const [from, to] = [here.pack as string, there.pack as string];
+  if (!specifier.startsWith('@baton/')) return 'another package is imported by its name';
+  if (from === 'platform') return undefined;
+  if (there.isTesting && here.isTesting) return undefined;
+  if (clients.has(from)) return to === 'sdk' ? undefined : 'a client uses the sdk only';
+  if (layers[from] !== undefined) return to === 'kernel' ? undefined : 'a service uses the kernel only';
+  return `${from} may not use ${to}`;
+}
+
+function betweenLayers(here: Place, there: Place): string | undefined {
+  if (here.layer === undefined || there.layer === undefined) return undefined;
+  const order = layers[here.pack as string] ?? [];
+  const [low, high] = [order.indexOf(here.layer), order.indexOf(there.layer)];
+  // A layer without a place in the list is reported on its own.
+  if (low < 0 || high <= low) return undefined;
+  return `layer ${there.layer} is above layer ${here.layer}`;
+}
+
+/** A feature's statements are its own, and a declaration of endpoints is for the list of all endpoints only. */
+function privateModule(here: Place, there: Place, from: string, to: string): string | undefined {
+  if (here.layer === undefined) return undefined;
+  if (to.endsWith('.api.ts') && from !== `packages/${here.pack}/src/app/endpoints.ts`)
+    return 'only app/endpoints.ts and tests import declarations of endpoints';
+  const isOwn = here.layer === there.layer && here.feature === there.feature;
+  return to.endsWith('.sql.ts') && !isOwn
+    ? 'the statements of a feature are for itself and tests'
+    : undefined;
+}
+
+/** Every folder of a service's `src` stands in the list of layers, and every file in one of them. */
+function unlistedFolders(files: readonly string[]): string[] {
+  const unlisted = files.flatMap((file) => {
+    const { pack, layer } = placeOf(file);
+    if (pack === undefined || layer === undefined || layers[pack]?.includes(layer)) return [];
+    if (layer === '.') return [`${file} stands in no layer: move it into one`];
+    return [`packages/${pack}/src/${layer} is no layer: give it its place in the list in scripts/layers.ts`];
+  });
+  return [...new Set(unlisted)];
+}
+
+/** Feature folders of one layer that need each other can't be read, changed or moved one by one. */
+function featureCycles(imports: readonly Import[]): string[] {
+  const edges = imports.flatMap(({ from, to }): [string, string][] => {
+    const [here, there] = [placeOf(from), to === undefined ? undefined : placeOf(to)];
+    if (there === undefined || here.isTesting || there.isTesting) return [];
+    if (here.pack !== there.pack || here.layer !== there.layer || here.layer === undefined) return [];
+    // The layer's own files stand below its features (errors.ts) and above them (app.ts).
+    if (here.feature === '' || there.feature === '' || here.feature === there.feature) return [];
+    const layer = `${here.pack}/${here.layer}`;
+    return [[`${layer}/${here.feature}`, `${layer}/${there.feature}`]];
+  });
+  return cyclesOf(edges).map((cycle) => `feature folders form a cycle: ${cycle.join(' -> ')}`);
+}
+
+function fileCycles(imports: readonly Import[]): string[] {
+  const edges = imports.flatMap(({ from, to }): [string, string][] => (to === undefined ? [] : [[from, to]]));
+  return cyclesOf(edges).map((cycle) => `files form a cycle: ${cycle.join(' -> ')}`);
+}
+
+function crowdedFolders(files: readonly string[]): string[] {
+  const counted = files.filter((file) => placeOf(file).layer !== undefined && !placeOf(file).isTesting);
+  return [...Map.groupBy(counted, dirname)]
+    .filter(([, inside]) => inside.length > folderFilesMax)
+    .map(([folder, inside]) => `${folder} has ${inside.length} files, more than ${folderFilesMax}: split it`);
+}
+
+function crowdedLayers(files: readonly string[]): string[] {
+  const places = files.map(placeOf).filter(({ layer, feature }) => layer !== undefined && feature !== '');
+  return [...Map.groupBy(places, ({ pack, layer }) => `packages/${pack}/src/${layer}`)]
+    .map(([layer, inside]) => ({
+      layer,
+      features: new Set(inside.map(({ feature }) => feature.split('/')[0])),
+    }))
+    .filter(({ features }) => features.size > layerFeaturesMax)
+    .map(({ layer, features }) => `${layer} has ${features.size} features, more than ${layerFeaturesMax}`);
+}
+
+/** Settings are read in one place of each package, where each has a default, a unit and a sentence. */
+function environmentReaders(root: string, files: readonly string[]): string[] {
+  const mayRead =
+    /^(scripts|bench|e2e)\/|^packages\/(platform\/|cli\/src\/config\.ts$|[^/]+\/src\/app\/settings\.ts$)|(^|[/.])main\.ts$|\/testing\/|\.test\.ts$/;
+  return files
+    .filter((file) => !mayRead.test(file) && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')))
+    .map((file) => `${file} reads process.env: only main files and app/settings.ts do`);
+}
