@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
 import { activeClaimsOfHolder, activeClaimsOfSession, releaseById } from './release.sql.ts';

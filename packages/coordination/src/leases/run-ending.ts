@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
 import { failRunOfTask, failRunsOfClaims as failRuns } from './run-ending.sql.ts';

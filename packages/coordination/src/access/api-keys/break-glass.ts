@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../../service/documents.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { insertNewKey } from './api-keys.ts';

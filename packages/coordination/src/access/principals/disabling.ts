@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import { cutPage, type Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';

@@ -1,4 +1,4 @@
-import { checkDocument, eventText } from '@baton/kernel/documents';
+import { checkDocument, eventText } from '../../service/documents.ts';
 import type { JsonObject } from '@baton/kernel/wire';
 import { passClaimGate } from '../../leases/gate.ts';
 import type { Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
-import { checkDocument } from '@baton/kernel/documents';
+import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
 import { passClaimGate } from '../../leases/gate.ts';

@@ -1,5 +1,5 @@
 import { NeedsTransaction } from '@baton/kernel/command';
-import { checkDocument } from '@baton/kernel/documents';
+import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import { cutPage, type Page } from '@baton/kernel/paging';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-import { checkDocument, refuseSecretKeys, refuseSecretText } from '@baton/kernel/documents';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { fail } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { refuseSecretText } from '@baton/kernel/documents';
+import { refuseSecretText } from '../../service/documents.ts';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { fail } from '../errors.ts';

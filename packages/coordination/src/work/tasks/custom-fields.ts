@@ -1,4 +1,4 @@
-import { checkDocument, refuseSecretKeys } from '@baton/kernel/documents';
+import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import type { JsonObject } from '@baton/kernel/wire';
 import { fail } from '../errors.ts';
 import { faultsOf } from '../task-types/field-schema.ts';

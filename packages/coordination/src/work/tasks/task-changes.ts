@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../../service/documents.ts';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import type { z } from 'zod';
 import { passClaimGate } from '../../leases/gate.ts';

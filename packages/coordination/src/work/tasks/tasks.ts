@@ -1,4 +1,4 @@
-import { eventText } from '@baton/kernel/documents';
+import { eventText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import type { z } from 'zod';
 import type { Context } from '../context.ts';

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Refusal } from '@baton/kernel/refusal';
+import type { Json } from '@baton/kernel/wire';
 import fc from 'fast-check';
 import {
   checkDocument,
@@ -8,14 +10,10 @@ import {
   documentNodesMax,
   eventText,
   measureDocument,
-  redactSecrets,
-  refuseFractions,
   refuseSecretKeys,
   refuseSecretText,
-  refuseUnsafePayload,
 } from './documents.ts';
-import { Refusal } from './refusal.ts';
-import type { Json } from './wire.ts';
+import { redactSecrets } from './secret-material.ts';
 
 function refused(act: () => void): { code: string; details: object } | undefined {
   try {
@@ -74,7 +72,7 @@ test('a document has 5000 nodes at most', () => {
   });
 });
 
-test('a key that is named like a secret is refused with its path, however it is spelled', () => {
+test('a key named like a secret is refused with its path, in any spelling', () => {
   for (const key of [
     'password',
     'apiKey',
@@ -115,7 +113,7 @@ const secrets: [kind: string, text: string][] = [
   ['secret_assignment', `"apiKey"="${secret}"`],
 ];
 
-test('a text shaped like a secret is refused by its kind, and redacted whole', () => {
+test('a text shaped like a secret is refused by its kind, and redacted completely', () => {
   for (const [match, text] of secrets) {
     for (const prose of [text, `see ${text}, please`, `(${text})`]) {
       const refusal = refused(() => refuseSecretText(prose, 'body'));
@@ -162,54 +160,6 @@ test('text in events is cut to 1000 characters with an ellipsis, never inside a 
   );
 });
 
-test('durable harness text holds neither thoughts nor paths of one machine', () => {
-  const unsafe = (payload: Json) =>
-    refused(() => refuseUnsafePayload(payload, 'data', 'unsafe_handoff_payload'));
-  for (const key of [
-    'transcript',
-    'chat_history',
-    'chatHistory',
-    'raw-prompt',
-    'chain_of_thought',
-    'reasoning',
-  ])
-    assert.deepEqual(unsafe({ steps: [{ [key]: '' }] }), {
-      code: 'unsafe_handoff_payload',
-      details: { field: 'data', path: `/steps/0/${key}` },
-    });
-  for (const path of [
-    '/Users/ada/x',
-    'see /home/ada',
-    '(/tmp/out.log)',
-    'C:\\work',
-    'd:/work',
-    'file:///var/log',
-    '/tmp',
-  ])
-    assert.equal(unsafe({ note: path })?.code, 'unsafe_handoff_payload', path);
-  for (const text of [
-    'https://example.com/home/x',
-    'src/tmp/a.ts',
-    './var/x',
-    '/api/v1/tasks',
-    '/tmpfile',
-    'note: /ok',
-  ])
-    assert.equal(unsafe({ note: text }), undefined, text);
-});
-
-test('canonical documents hold no fractions', () => {
-  assert.equal(
-    refused(() => refuseFractions({ a: [1, -5, 0, 9007199254740991] }, 'manifest')),
-    undefined,
-  );
-  for (const value of [0.5, 1e300, JSON.parse('1e400')])
-    assert.deepEqual(
-      refused(() => refuseFractions({ a: [1, value] }, 'manifest')),
-      { code: 'non_canonical_value', details: { field: 'manifest', path: '/a/1' } },
-    );
-});
-
 test('64 KiB of hostile text take less than 50 ms', () => {
   const fill = (text: string) => text.repeat(Math.ceil(65_536 / text.length)).slice(0, 65_536);
   const hostile = [
@@ -240,13 +190,12 @@ test('64 KiB of hostile text take less than 50 ms', () => {
       'iam_pat_',
       'cp_',
     ],
-    ...['/home', '/tmp.', 'file:///', 'file:', 'C:', ' ', '\n', 'a', '-', '/', '=', '"', '🙂'],
+    ...[' ', '\n', 'a', '-', '/', '=', '"', '🙂'],
   ].map(fill);
   for (const text of hostile) {
     const started = performance.now();
     refused(() => refuseSecretText(text, 'body'));
     redactSecrets(text);
-    refused(() => refuseUnsafePayload({ text }, 'body', 'unsafe_handoff_payload'));
     eventText(text);
     const ms = performance.now() - started;
     assert.ok(ms < 50, `${JSON.stringify(text.slice(0, 30))} took ${ms} ms`);
