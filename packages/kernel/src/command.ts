@@ -107,7 +107,7 @@ async function inTransaction<Caller, Context extends object>(
   input: ParsedInput,
   keyed: KeyedCall | undefined,
 ): Promise<Answer> {
-  const { context, answer, refusal } = await runtime.pool.transaction(async (tx, ride) => {
+  const { context, answer, refusal } = await runtime.pool.transaction(async (tx, awaitWithCommit) => {
     const stored = await storedAnswer(runtime, tx, keyed);
     if (stored !== undefined) {
       runtime.authorize(call.caller, endpoint);
@@ -118,8 +118,8 @@ async function inTransaction<Caller, Context extends object>(
     const context = runtime.context(call, tx, true);
     try {
       const answer = await handle(runtime, endpoint, input, context);
-      if (keyed !== undefined) ride(storeAnswer(tx, keyed, answer, endpoint.secrets));
-      if (runtime.beforeCommit !== undefined) ride(runtime.beforeCommit(context));
+      if (keyed !== undefined) awaitWithCommit(storeAnswer(tx, keyed, answer, endpoint.secrets));
+      if (runtime.beforeCommit !== undefined) awaitWithCommit(runtime.beforeCommit(context));
       return { context, answer, refusal: undefined };
     } catch (error) {
       // A few refusals keep what was written before them: a lease found dead is recorded, then answered.

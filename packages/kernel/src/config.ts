@@ -17,7 +17,7 @@ export type SettingValues<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/** A setting that can't be used stops the start with one sentence. */
+/** A setting has a value that can't be used; the message is one sentence without the value. */
 export class SettingError extends Error {
   constructor(name: string, message: string) {
     super(`${name} ${message}`);
@@ -46,20 +46,6 @@ export function integer(options: Options<number> & { min?: number; max?: number 
       const number = Number(value);
       if (!/^-?\d+$/.test(value.trim()) || number < min || number > max)
         throw new Error(`must be an integer from ${min} to ${max}.`);
-      return number;
-    },
-  };
-}
-
-export function decimal(options: Options<number> & { min?: number; max?: number }): Setting<number> {
-  const { min = 0, max = Number.MAX_VALUE } = options;
-  return {
-    ...options,
-    kind: 'number',
-    parse(value) {
-      const number = Number(value);
-      if (value.trim() === '' || !(number >= min && number <= max))
-        throw new Error(`must be a number from ${min} to ${max}.`);
       return number;
     },
   };
@@ -133,7 +119,7 @@ function parseJson(value: string): unknown {
 }
 
 /**
- * Reads every declared setting from `env`; an absent or empty text is the default. Names are case-insensitive,
+ * Reads every declared setting from `env`; one that is absent or empty has its default. Names are case-insensitive,
  * unknown ones are ignored.
  * @throws SettingError for a value that can't be used
  */

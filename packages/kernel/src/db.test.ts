@@ -37,7 +37,7 @@ const id = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 const insert = () => sql`insert into doors (id, tenant_id, label) values (${id}, ${doorTenant}, 'x')`;
 const count = async () => (await pool.rows(sql`select from doors`)).length;
 
-test('values arrive as the wire has them: timestamps as text, 64-bit integers and decimals as numbers', async () => {
+test('values have their wire form: timestamps are text, 64-bit integers and decimals are numbers', async () => {
   const row = await pool.row(sql`
     select timestamptz '2026-11-21 12:00:00.1+02' as at, 9007199254740991::bigint as big, 1.5::numeric as decimal,
       null::timestamptz as nothing, array['a'] as list, '{"a": 1}'::jsonb as document, date '0001-01-01' is null as no`);
@@ -52,7 +52,7 @@ test('values arrive as the wire has them: timestamps as text, 64-bit integers an
   });
 });
 
-test('a transaction is kept when its work ends and undone when it throws', async () => {
+test('a transaction commits when its work resolves and rolls back when it throws', async () => {
   await pool.transaction((tx) => tx.run(insert()));
   assert.equal(await count(), 1);
   await assert.rejects(
@@ -65,7 +65,7 @@ test('a transaction is kept when its work ends and undone when it throws', async
   assert.equal(await count(), 1);
 });
 
-test('a commit that turns into a rollback is a failure', async () => {
+test('a COMMIT that rolls back is an error', async () => {
   await assert.rejects(
     pool.transaction(async (tx) => {
       await tx.run(insert());
@@ -76,7 +76,7 @@ test('a commit that turns into a rollback is a failure', async () => {
   assert.equal(await count(), 0);
 });
 
-test('a connection lost between two statements fails its transaction only, as "not now"', async () => {
+test('a connection lost between two statements fails only its transaction, as unreachable', async () => {
   await assert.rejects(
     pool.transaction(async (tx) => {
       const self = await tx.row<{ pid: number }>(sql`select pg_backend_pid() as pid`);
@@ -89,24 +89,24 @@ test('a connection lost between two statements fails its transaction only, as "n
   assert.equal(await count(), 0);
 });
 
-test('a program that falls silent inside a transaction is rolled back, and the pool stays usable', async () => {
-  const hasty = poolOf(database.url, { idleInTransactionTimeoutMs: 100, connectionsMax: 1 });
+test('an idle transaction is rolled back, and the pool stays usable', async () => {
+  const impatient = poolOf(database.url, { idleInTransactionTimeoutMs: 100, connectionsMax: 1 });
   try {
     await assert.rejects(
-      hasty.transaction(async (tx) => {
+      impatient.transaction(async (tx) => {
         await tx.run(insert());
         await new Promise((done) => setTimeout(done, 400));
       }),
       isUnreachable,
     );
     assert.equal(await count(), 0);
-    assert.deepEqual(await hasty.row(sql`select 1 as one`), { one: 1 });
+    assert.deepEqual(await impatient.row(sql`select 1 as one`), { one: 1 });
   } finally {
-    await hasty.close();
+    await impatient.close();
   }
 });
 
-test('idle connections that are lost are told, and replaced', async () => {
+test('lost idle connections are reported and replaced', async () => {
   await Promise.all([pool.rows(sql`select pg_sleep(0.05)`), pool.rows(sql`select pg_sleep(0.05)`)]);
   const admin = await pool.connect();
   lost.length = 0;
@@ -119,11 +119,11 @@ test('idle connections that are lost are told, and replaced', async () => {
   assert.deepEqual(await pool.row(sql`select 1 as one`), { one: 1 });
 });
 
-test('a database that is away, absent or closed is told apart from a wrong statement', async () => {
+test('a database that is down, missing or closed is unreachable; a wrong statement is another error', async () => {
   for (const url of ['postgresql://nobody@127.0.0.1:1/nothing', 'postgresql://x@localhost/x?host=/nowhere']) {
-    const away = poolOf(url);
-    await assert.rejects(away.rows(sql`select 1`), isUnreachable, url);
-    await away.close();
+    const down = poolOf(url);
+    await assert.rejects(down.rows(sql`select 1`), isUnreachable, url);
+    await down.close();
   }
   const closed = poolOf(database.url);
   await closed.close();
@@ -138,7 +138,7 @@ test('a database that is away, absent or closed is told apart from a wrong state
   );
 });
 
-test('a wait for a connection is bounded', async () => {
+test('waiting for a connection ends after connectTimeoutMs', async () => {
   const narrow = poolOf(database.url, { connectionsMax: 1, connectTimeoutMs: 200 });
   const busy = narrow.rows(sql`select pg_sleep(0.6)`);
   await assert.rejects(narrow.rows(sql`select 1`), isUnreachable);
@@ -146,18 +146,18 @@ test('a wait for a connection is bounded', async () => {
   await narrow.close();
 });
 
-test('a broken constraint is named', async () => {
+test('the violated unique constraint is named', async () => {
   await pool.run(insert());
   await assert.rejects(pool.run(insert()), (error) => violatedConstraint(error) === 'doors_pkey');
 });
 
-test('what a template is given can not become part of its text', async () => {
+test('values in a template are parameters, never SQL', async () => {
   const hostile = `'; drop table doors; --`;
   await pool.run(sql`insert into doors (id, tenant_id, label) values (${id}, ${doorTenant}, ${hostile})`);
   assert.deepEqual(await pool.row(sql`select label from doors where label = ${hostile}`), { label: hostile });
 });
 
-test('a compiled query runs like a written one', async () => {
+test('a query of the query builder runs like a template', async () => {
   await pool.run(insert());
   const query = queryBuilder<{ doors: { id: string; label: string } }>()
     .selectFrom('doors')
@@ -166,7 +166,7 @@ test('a compiled query runs like a written one', async () => {
   assert.deepEqual(await pool.rows(compiled(query)), [{ label: 'x' }]);
 });
 
-test('a statement planned while its table was empty goes by the index, also once the table is full', async () => {
+test('a statement planned while its table was empty uses the index', async () => {
   const narrow = poolOf(database.url, { connectionsMax: 1 });
   await narrow.run(sql`create table rooms (id integer primary key, label text)`);
   await narrow.run(sql`analyze rooms`);

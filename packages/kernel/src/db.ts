@@ -6,17 +6,17 @@ export type { Generated, GeneratedAlways } from 'kysely';
 
 export interface PoolOptions {
   url: string;
-  /** Where `connect` goes instead: past a pooler that shares connections, on which nobody can listen. */
+  /** For `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
-  /** Connections at most; a request waits for one `connectTimeoutMs` at most. */
+  /** A request waits at most `connectTimeoutMs` for one of these connections. */
   connectionsMax: number;
   applicationName: string;
   statementTimeoutMs: number;
   lockTimeoutMs: number;
-  /** A transaction whose program fell silent is rolled back: one that hangs would hold the journal's horizon (W26). */
+  /** An idle transaction is rolled back after this: one that hangs would delay every journal reader (W26). */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
-  /** Runs on every new connection before anybody gets it; its failure is the failure of whoever waits. */
+  /** Runs on every new connection before its first use; if it throws, the waiting request fails with that error. */
   onConnect?(db: Db): Promise<void>;
   onError(error: Error): void;
 }
@@ -34,27 +34,31 @@ export interface Pool extends Db {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws.
    * `work` must not call the network: an open transaction delays every reader of the journal.
-   * What it hands to `ride` is on its way already and needs no answer before the commit is sent; its failure fails the
-   * transaction all the same.
    */
-  transaction<T>(work: (tx: Db, ride: (writing: Promise<unknown>) => void) => Promise<T>): Promise<T>;
-  /** A connection of its own for LISTEN; the caller closes it. */
+  transaction<T>(work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>): Promise<T>;
+  /** A connection outside the pool, for LISTEN; the caller closes it. */
   connect(): Promise<pg.Client>;
   usage(): PoolUsage;
   close(): Promise<void>;
 }
 
+/**
+ * Takes a write that was sent but whose answer nobody needs before COMMIT is sent, which saves a round trip. The
+ * transaction waits for it together with COMMIT, and fails if it fails.
+ */
+export type AwaitWithCommit = (write: Promise<unknown>) => void;
+
 /** The connections of a pool at this moment. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
-  /** Who waits for a connection. */
+  /** Requests that wait for a connection. */
   readonly waiting: number;
 }
 
 /**
- * Every statement of a service goes by an index. Without `enable_seqscan=off`, the plan that a named statement gets while
- * its tables are still empty reads them whole, and is kept while they grow: the first 3,000 claims of a fresh
+ * Every statement of a service uses an index. Without `enable_seqscan=off`, a prepared statement that is planned while
+ * its tables are empty gets a sequential scan, and keeps it while they grow: the first 3,000 claims of a fresh
  * installation took 60 s instead of 3. `jit=off`: compiling costs more than any of these statements.
  */
 const sessionOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
@@ -64,8 +68,8 @@ const int8Oid = 20;
 const numericOid = 1700;
 
 /**
- * RFC 3339 in UTC with three digits, the form of the wire, straight from the server's text. Every column that reaches
- * the wire is timestamptz(3), so nothing is lost and the same instant prints the same everywhere.
+ * The wire form, RFC 3339 in UTC with milliseconds, from the server's text without a `Date` in between. Every column
+ * that reaches the wire is timestamptz(3), so nothing is lost and the same instant prints the same everywhere.
  */
 export function timestampText(text: string): string {
   // 2026-11-21 12:00:00.123+00, the form of a session whose TimeZone is UTC
@@ -107,7 +111,7 @@ export function createPool(options: PoolOptions): Pool {
       onConnect: (client: pg.ClientBase) => onConnect(dbOver((statement) => client.query(statement))),
     }),
   });
-  // Without a listener a restart of the database kills the process.
+  // Without this listener, a restart of the database would end the process.
   pool.on('error', options.onError);
   const db = dbOver((statement) => pool.query(statement));
   return {
@@ -133,39 +137,38 @@ export function createPool(options: PoolOptions): Pool {
 
 async function inTransaction<T>(
   pool: pg.Pool,
-  work: (tx: Db, ride: (writing: Promise<unknown>) => void) => Promise<T>,
+  work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  const breaks = (error: Error) => {
+  const markBroken = (error: Error) => {
     broken ??= error;
   };
-  // Between two statements nobody else listens to the connection, and an error that nobody hears ends the process.
-  client.on('error', breaks);
+  // Between two statements the pool doesn't listen, and an 'error' event without a listener would end the process.
+  client.on('error', markBroken);
   try {
-    // Neither BEGIN nor what rides with COMMIT is waited for: two round trips less, a quarter of a small command.
-    const riding: Promise<unknown>[] = [begin(client)];
+    // BEGIN and the last writes are awaited together with COMMIT: two round trips less, a quarter of a small command.
+    const unanswered: Promise<unknown>[] = [begin(client)];
     const result = await work(
       dbOver((statement) => client.query(statement)),
-      (writing) => riding.push(writing),
+      (write) => unanswered.push(write),
     );
-    const committing = client.query('commit');
-    const [ended] = await Promise.all([committing, ...riding]);
-    // A failed transaction's COMMIT resolves all the same, with the command ROLLBACK.
-    if (ended.command !== 'COMMIT') throw new Error(`commit answered ${ended.command}`);
+    const [committed] = await Promise.all([client.query('commit'), ...unanswered]);
+    // COMMIT of a failed transaction succeeds, but its command tag is ROLLBACK.
+    if (committed.command !== 'COMMIT') throw new Error(`commit answered ${committed.command}`);
     return result;
   } catch (error) {
-    await client.query('rollback').catch(breaks);
+    await client.query('rollback').catch(markBroken);
     throw error;
   } finally {
-    client.off('error', breaks);
+    client.off('error', markBroken);
     client.release(broken);
   }
 }
 
 function begin(client: pg.PoolClient): Promise<unknown> {
   const begun = client.query('begin');
-  // Whoever fails first ends the transaction; the other failure must not end the process.
+  // If `work` fails first, nobody awaits this: its own rejection must not end the process as unhandled.
   begun.catch(() => undefined);
   return begun;
 }
@@ -190,7 +193,7 @@ function dbOver(query: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Db 
   };
 }
 
-/** A query builder over `Tables` that only writes SQL; run what it makes with `db.rows(compiled(query))`. */
+/** A query builder over `Tables` that never connects; run its queries with `db.rows(compiled(query))`. */
 export function queryBuilder<Tables>(): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {
@@ -202,23 +205,23 @@ export function queryBuilder<Tables>(): Kysely<Tables> {
   });
 }
 
-/** The SQLSTATE of a failure of the database, or undefined for anything else. */
+/** The SQLSTATE of an error that PostgreSQL raised, or undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-/** The constraint or index that a failure names, or undefined. */
+/** The unique constraint or index that was violated, or undefined for any other error. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
 }
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND']);
 
-/** What the driver says, without a code, of a connection that was lost or can't be had. */
+/** Messages of driver errors without a code: the connection was lost, or none was available in time. */
 const unusableMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool)/;
 
-/** Whether a failure means that the database can't be used now (down, starting, out of connections). */
+/** Whether an error means that the database can't be used now (down, starting, out of connections). */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return state.startsWith('08') || state.startsWith('57P0') || state === '53300';

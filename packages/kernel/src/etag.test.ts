@@ -23,7 +23,7 @@ test('a tag is read back in its quoted, bare and weak form', () => {
   );
 });
 
-test('a missing or blank header is told apart from one of another form', () => {
+test('a missing or blank header has another code than a malformed one', () => {
   for (const header of [undefined, '', '  ']) assert.equal(codeOf(header), 'if_match_required');
   for (const header of [
     '*',
@@ -45,7 +45,7 @@ test('a missing or blank header is told apart from one of another form', () => {
     assert.equal(codeOf(header), 'invalid_if_match', header);
 });
 
-test('a long header is cut in the answer', () => {
+test('the refusal repeats at most 200 characters of the header', () => {
   assert.throws(
     () => parseIfMatch('task', 'x'.repeat(5000)),
     (error: Refusal) => String(error.details['ifMatch']).length === 200,

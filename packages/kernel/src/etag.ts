@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.ts';
 
-/** `"task-3"` */
+/** The ETag of an object's version: `"task-3"`. */
 export function entityTag(entity: string, version: number): string {
   return `"${entity}-${version}"`;
 }

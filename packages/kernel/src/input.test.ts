@@ -26,12 +26,12 @@ async function problemsOf(body: string) {
   return (answer as Problems).details.errors;
 }
 
-test('of a name given twice the last value counts', async () => {
+test('the last value of a repeated key counts', async () => {
   const { status, body } = await post('{"label":"first","label":"last"}');
   assert.deepEqual([status, (body as { door: { label: string } }).door.label], [201, 'last']);
 });
 
-test('__proto__ and constructor are names like any other: unknown fields, and plain keys of a free document', async () => {
+test('__proto__ and constructor are ordinary names: unknown as fields, plain keys in a free document', async () => {
   for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
     const [problem] = await problemsOf(`{"label":"x","${name}":{"admin":true}}`);
     assert.deepEqual([problem?.type, problem?.path], ['extra_forbidden', [name]]);
@@ -41,7 +41,7 @@ test('__proto__ and constructor are names like any other: unknown fields, and pl
   }
 });
 
-test('what is not UTF-8 is refused', async () => {
+test('a body that is not UTF-8 is refused', async () => {
   const { port } = doors.server.address() as { port: number };
   for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf8]]) {
     const body = Buffer.concat([Buffer.from('{"label":"'), Buffer.from(bytes), Buffer.from('"}')]);
@@ -54,7 +54,7 @@ test('what is not UTF-8 is refused', async () => {
   }
 });
 
-test('NUL and half a surrogate pair are refused wherever they stand, and whole pairs are kept', async () => {
+test('NUL and a lone surrogate are refused anywhere in the body; surrogate pairs are kept', async () => {
   for (const body of [
     '{"label":"a\\u0000"}',
     '{"label":"\\ud800"}',
@@ -71,7 +71,7 @@ test('NUL and half a surrogate pair are refused wherever they stand, and whole p
   assert.equal((body as { door: { label: string } }).door.label, '🙂 \\u0000');
 });
 
-test('a body nested a hundred thousand levels deep is answered, with a key and without', async () => {
+test('a deeply nested body gets an answer, with an idempotency key and without', async () => {
   const label = '"label":"x"';
   for (const [open, close] of [
     ['[', ']'],
@@ -91,7 +91,7 @@ test('a body nested a hundred thousand levels deep is answered, with a key and w
   }
 });
 
-test('the canonical text of a value does not depend on the order of its keys, nor on its depth', () => {
+test('canonical JSON does not depend on the order of keys, and any depth works', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = canonicalJson(value);
@@ -113,7 +113,7 @@ function reversed(value: unknown): unknown {
   );
 }
 
-test('a number beyond what a double holds exactly is no integer, one beyond every double is refused', async () => {
+test('an integer must be exact as a double, and a number beyond every double is refused', async () => {
   assert.equal((await post('{"label":"x","count":9007199254740991}')).status, 201);
   for (const count of ['9007199254740992', '1e400', '1.5', '"1"', 'true', 'null'])
     assert.equal((await post(`{"label":"x","count":${count}}`)).status, 400, count);
@@ -125,7 +125,7 @@ test('a number beyond what a double holds exactly is no integer, one beyond ever
   assert.ok(text.includes('"a":1e+300') && text.includes('"b":-0.5'), text);
 });
 
-test('at most 20 problems are told, with names of at most 100 characters, and never what was sent', async () => {
+test('at most 20 problems are reported, with names of at most 100 characters and without the values sent', async () => {
   const names = Array.from({ length: 30 }, (_, index) => `"${index}${'n'.repeat(200)}":"canary"`);
   const problems = await problemsOf(`{"label":["canary"],"count":"canary",${names.join(',')}}`);
   assert.equal(problems.length, 20);
@@ -133,18 +133,18 @@ test('at most 20 problems are told, with names of at most 100 characters, and ne
   assert.ok(!JSON.stringify(problems).includes('canary'));
 });
 
-test('a missing field is told apart from a wrong one', async () => {
+test('a missing field has another problem type than a wrong one', async () => {
   const [missing] = await problemsOf('{}');
   assert.deepEqual([missing?.path, missing?.type, missing?.message], [['label'], 'missing', 'Required']);
   const [wrong] = await problemsOf('{"label":null}');
   assert.deepEqual([wrong?.path, wrong?.type], [['label'], 'invalid_type']);
 });
 
-test('white space and a byte order mark around a body do no harm', async () => {
+test('white space and a byte order mark around a body are accepted', async () => {
   assert.equal((await post('\ufeff \r\n\t{"label":"x"} \n')).status, 201);
 });
 
-test('no body, however it is made up, is answered with 500', async () => {
+test('no body gets a 500', async () => {
   const bodies = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc.json(),

@@ -6,23 +6,23 @@ import { InvalidRequest, type Problem, UnstorableText } from './refusal.ts';
 import type { Operation, Shape } from './service.ts';
 import type { Json } from './wire.ts';
 
-export const problemsMax = 20;
+const problemsMax = 20;
 const problemNameLengthMax = 100;
 const problemPathLengthMax = 200;
 
-/** What a handler gets, before the page's length is judged. */
+/** A request's parsed input. The range of `limit` is not checked yet: see `pagingShape`. */
 export interface ParsedInput {
   readonly params: Record<string, unknown>;
   readonly query: Record<string, unknown>;
   readonly body: unknown;
-  /** The body as it was sent, for the fingerprint. */
+  /** The body before the schema was applied, for the idempotency fingerprint. */
   readonly sent: unknown;
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
 }
 
-/** `?limit=` and `?cursor=`: the form is checked here, the range by the command (422 comes after the permission). */
+/** `?limit=` and `?cursor=`: only the form is checked here. The command checks the range, as 422 comes after 403. */
 const pagingShape: Shape = {
   limit: z
     .string()
@@ -40,8 +40,9 @@ export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Sha
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Makes the reader of one endpoint: unknown names, path, query, body, then text that can't be stored, then If-Match.
- * @throws (the reader) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
+ * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
+ * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match.
+ * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
  */
 export function inputReader(endpoint: Operation) {
   const params = z.strictObject(endpoint.params);
@@ -115,7 +116,7 @@ function readJson(
   return { text, sent };
 }
 
-/** A name that stands twice is refused, and so is what can't be stored. */
+/** Reads a form (`application/x-www-form-urlencoded`); refuses a repeated name and NUL. */
 function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Record<string, string> } {
   const pairs = [...new URLSearchParams(bytes.toString('utf8'))];
   const sent = Object.fromEntries(pairs);
@@ -125,7 +126,7 @@ function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Rec
   return { text: '', sent };
 }
 
-/** Digits or an exponent that may lie beyond every double: parsed to infinity, it would be stored as null. */
+/** Digits or an exponent that may exceed every double: JSON.parse makes it Infinity, which would be stored as null. */
 const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
 
 function holdsInfinity(sent: Json): boolean {

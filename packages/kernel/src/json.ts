@@ -1,19 +1,19 @@
 import type { Json } from './wire.ts';
 
 /**
- * Walking JSON values without recursion: a body of one mebibyte can be nested half a million levels deep, which is more
- * than the stack holds.
+ * Walks JSON values without recursion: a body of 1 MiB can be nested half a million levels deep, which is more than the
+ * stack holds.
  */
 
 export interface JsonNode {
   readonly value: Json;
   /** `/steps/0/name`, empty for the outermost value. */
   readonly path: string;
-  /** The name under which an object holds it; undefined in a list. */
+  /** The value's key in its object; undefined in a list and for the outermost value. */
   readonly key: string | undefined;
 }
 
-/** Every value inside `root`, itself first, each before what it holds. */
+/** Every value inside `root` in document order, `root` first; a parent comes before its children. */
 export function* nodesOf(root: Json): Generator<JsonNode> {
   const pending: JsonNode[] = [{ value: root, path: '', key: undefined }];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {

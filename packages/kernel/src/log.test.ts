@@ -9,8 +9,8 @@ function logged(error: Error): string {
   return lines;
 }
 
-// PostgreSQL adds them there when it can't read a value, or when log_parameter_max_length_on_error is set.
-test('what PostgreSQL tells about the place of an error is logged without the values that were sent', () => {
+// PostgreSQL adds parameters to `where` when it can't parse a value, or when log_parameter_max_length_on_error is set.
+test("the log has no parameter values from PostgreSQL's error context", () => {
   for (const where of [
     "unnamed portal parameter $2 = 'the-secret'",
     "extended query with parameters: $1 = 'the-secret', $2 = '7'",
@@ -23,7 +23,7 @@ test('what PostgreSQL tells about the place of an error is logged without the va
     );
 });
 
-test('the function that raised an error is named', () => {
+test('the log names the PL/pgSQL function that raised an error', () => {
   const where = 'PL/pgSQL function refuse_change() line 3 at RAISE';
   assert.ok(logged(Object.assign(new Error('failed'), { code: '23001', where })).includes(where));
 });

@@ -4,20 +4,20 @@ import { observer } from './observer.ts';
 export type { Logger } from 'pino';
 
 /**
- * Structured lines to standard output, written off the hot path. There is no line per request: one cost half of the
- * throughput when it was measured. What a failed request leaves is its id, its endpoint and the error; headers and
- * bodies are never logged, so no secret can be.
+ * JSON lines to standard output, written asynchronously. There is no line per request: with one, throughput was half
+ * when it was measured. A failed request logs its id, its endpoint and the error; headers and bodies are never logged,
+ * so that no secret can be.
  */
 export function createLog(options: {
   name: string;
   level: string;
   sync?: boolean;
-  /** Where the lines go instead: the leak tests read them. */
+  /** Instead of standard output; the leak tests read the lines. */
   destination?: { write(line: string): void };
 }): Logger {
   const destination =
     options.destination ?? pino.destination({ dest: 1, sync: options.sync ?? false, minLength: 0 });
-  const heard = {
+  const observed = {
     write(line: string) {
       observer()?.logged(line);
       destination.write(line);
@@ -32,14 +32,14 @@ export function createLog(options: {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: errorFields },
     },
-    observer() === undefined ? destination : heard,
+    observer() === undefined ? destination : observed,
   );
 }
 
 /**
- * An error without the values that a client sent: PostgreSQL repeats rows in `detail`, which can hold hashes, and a
- * malformed value in its message, as the JSON parser does. In `where` it repeats parameters and JSON: of that only the
- * names of functions are kept.
+ * An error's fields without values that a client sent. PostgreSQL repeats rows in `detail`, which may hold hashes, and
+ * quotes a malformed value in its message, as the JSON parser does. In `where` it repeats parameters and JSON, so only
+ * the name of the function is kept.
  */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -56,7 +56,7 @@ test('migrations are applied in order, once, and recorded', async () => {
 
 const slow = 'select pg_sleep(0.3); create table doors (id int); insert into doors values (1);';
 
-test('eight that start at once apply each migration once between them', async () => {
+test('eight concurrent calls apply each migration once', async () => {
   await write('0001_doors.sql', slow);
   await write('0002_more.sql', 'insert into doors values (2);');
   const results = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url, directory)));
@@ -64,18 +64,18 @@ test('eight that start at once apply each migration once between them', async ()
   assert.deepEqual(await query('select id from doors order by 1'), [{ id: 1 }, { id: 2 }]);
 });
 
-test('so do processes', async () => {
+test('three concurrent processes apply each migration once', async () => {
   await write('0001_doors.sql', slow);
   const script = `import { migrate } from ${JSON.stringify(import.meta.resolve('./migrate.ts'))};
     console.log(JSON.stringify((await migrate(process.argv[1], process.argv[2])).applied));`;
-  const rivals = Array.from({ length: 3 }, () =>
+  const processes = Array.from({ length: 3 }, () =>
     run(process.execPath, ['--input-type=module', '-e', script, database.url, directory]),
   );
-  const outputs = (await Promise.all(rivals)).map(({ stdout }) => stdout.trim()).sort();
+  const outputs = (await Promise.all(processes)).map(({ stdout }) => stdout.trim()).sort();
   assert.deepEqual(outputs, ['[1]', '[]', '[]']);
 });
 
-test('a rival waits for a migration that fails, and then tries it itself', async () => {
+test('when a migration fails, a waiting caller tries it too', async () => {
   await write('0001_doors.sql', 'select pg_sleep(0.2); select 1 / 0;');
   const results = await Promise.allSettled([
     migrate(database.url, directory),
@@ -87,7 +87,7 @@ test('a rival waits for a migration that fails, and then tries it itself', async
   );
 });
 
-test('a migration that fails leaves nothing behind, is named, and can be repaired', async () => {
+test('a failed migration is rolled back and named, and runs once it is repaired', async () => {
   await write('0001_doors.sql', 'create table doors (id int);');
   await write('0002_broken.sql', 'create table windows (id int); select nonsense;');
   await assert.rejects(
@@ -102,7 +102,7 @@ test('a migration that fails leaves nothing behind, is named, and can be repaire
   assert.deepEqual((await migrate(database.url, directory)).applied, [2]);
 });
 
-test('a database of a newer Baton is refused in one sentence', async () => {
+test('a database that a newer Baton migrated is refused with one sentence', async () => {
   await write('0001_doors.sql', 'select 1;');
   await write('0002_more.sql', 'select 2;');
   await migrate(database.url, directory);
@@ -111,7 +111,7 @@ test('a database of a newer Baton is refused in one sentence', async () => {
     assert.ok(error instanceof DatabaseNewerError);
     assert.equal(
       error.message,
-      'The database is at revision 2, this Baton knows only up to 1. Use the newer Baton.',
+      'The database is at revision 2, but this Baton knows only 1. Use the newer Baton.',
     );
     return true;
   });
@@ -133,7 +133,7 @@ test('a gap in the numbers is refused before anything is applied', async () => {
   assert.deepEqual(await query("select to_regclass('doors') as doors"), [{ doors: null }]);
 });
 
-test('a rehearsal says what would be applied, or what would fail, and leaves nothing behind', async () => {
+test('a rehearsal reports what would be applied or would fail, and changes nothing', async () => {
   await write('0001_doors.sql', 'create table doors (id int); insert into doors values (1), (1);');
   await write('0002_more.sql', 'insert into doors values (2);');
   await query('drop table schema_migrations');
@@ -142,7 +142,7 @@ test('a rehearsal says what would be applied, or what would fail, and leaves not
   assert.deepEqual(await query(tables), [{ doors: null, ledger: null }]);
   await migrate(database.url, directory);
   assert.deepEqual(await rehearseMigrations(database.url, directory), { pending: [], head: 2 });
-  // On this very data: there are two doors of one number.
+  // Fails because of the data: two doors have the same id.
   await write('0003_unique.sql', 'create unique index on doors (id);');
   await assert.rejects(
     rehearseMigrations(database.url, directory),
@@ -160,7 +160,7 @@ test('a rehearsal says what would be applied, or what would fail, and leaves not
   await assert.rejects(rehearseMigrations(database.url, directory), MigrationChangedError);
 });
 
-test('a rehearsal does not wait for somebody who is at work', async () => {
+test('a rehearsal fails rather than wait for a lock of another transaction', async () => {
   await write('0001_doors.sql', 'create table doors (id int);');
   await migrate(database.url, directory);
   await write('0002_more.sql', 'alter table doors add column name text;');

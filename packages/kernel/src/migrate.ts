@@ -3,15 +3,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** The database holds a migration that this program doesn't know: it was written by a newer Baton. */
+/** The database has a migration that this program doesn't know: a newer Baton migrated it. */
 export class DatabaseNewerError extends Error {
   constructor(found: number, known: number) {
-    super(`The database is at revision ${found}, this Baton knows only up to ${known}. Use the newer Baton.`);
+    super(`The database is at revision ${found}, but this Baton knows only ${known}. Use the newer Baton.`);
     this.name = 'DatabaseNewerError';
   }
 }
 
-/** A migration that was applied has another text now; migrations are never edited once they have run. */
+/** A migration file was edited after it had been applied. */
 export class MigrationChangedError extends Error {
   constructor(file: string) {
     super(`Migration ${file} was changed after it had been applied. Restore it and write a new one.`);
@@ -46,8 +46,8 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
- * Brings the database up to the newest migration. Safe beside rivals: the ledger row is inserted first, so a second
- * process waits on its primary key and then finds the work done.
+ * Brings the database up to the newest migration. Processes may do so concurrently: each inserts the ledger row first,
+ * so the second waits on its primary key and then finds the migration applied.
  * @returns the versions applied by this call, and the head.
  * @throws DatabaseNewerError, MigrationChangedError
  */
@@ -66,8 +66,8 @@ export async function migrate(
 }
 
 /**
- * A dry run: the migrations that are missing run on the real data in one transaction, which is rolled back. What they
- * change is locked until then, so it fails rather than wait for a lock of somebody at work.
+ * A dry run: runs the pending migrations on the real data in one transaction, which is rolled back. It holds locks on
+ * what they change until then, so it fails after 3 s instead of queueing behind a lock of live traffic.
  * @returns the versions that `migrate` would apply, and the head.
  * @throws DatabaseNewerError, MigrationChangedError, and an Error that names the migration that would fail
  */
@@ -82,10 +82,10 @@ export async function rehearseMigrations(
     const pending = pendingOf(migrations, await readLedger(client));
     for (const migration of pending) {
       try {
-        await enter(client, migration);
+        await insertAndRun(client, migration);
         await client.query('set constraints all immediate');
       } catch (error) {
-        refuse(migration, error);
+        throw failureOf(migration, error);
       }
     }
     await client.query('rollback');
@@ -103,7 +103,7 @@ async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** The migrations that the ledger lacks. @throws DatabaseNewerError, MigrationChangedError */
+/** The migrations that are not in the ledger. @throws DatabaseNewerError, MigrationChangedError */
 function pendingOf(migrations: readonly Migration[], done: ReadonlyMap<number, string>): Migration[] {
   const newest = Math.max(0, ...done.keys());
   if (newest > migrations.length) throw new DatabaseNewerError(newest, migrations.length);
@@ -113,7 +113,7 @@ function pendingOf(migrations: readonly Migration[], done: ReadonlyMap<number, s
 }
 
 async function createLedger(client: pg.Client): Promise<void> {
-  // `create table if not exists` may still collide with a rival on the catalog's unique index: then it exists.
+  // Two concurrent `create table if not exists` can still collide on a unique index of the catalog: then it exists.
   await client.query(ledger).catch((error: unknown) => {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
     if (code !== '23505' && code !== '42P07') throw error;
@@ -130,17 +130,20 @@ async function readLedger(client: pg.Client): Promise<Map<number, string>> {
 async function apply(client: pg.Client, migration: Migration): Promise<boolean> {
   await client.query('begin');
   try {
-    const isFirst = await enter(client, migration);
+    const isApplied = await insertAndRun(client, migration);
     await client.query('commit');
-    return isFirst;
+    return isApplied;
   } catch (error) {
     await client.query('rollback');
-    return refuse(migration, error);
+    throw failureOf(migration, error);
   }
 }
 
-/** Takes the row of the ledger and runs the migration, unless a rival has done it. */
-async function enter(client: pg.Client, { version, file, text, checksum }: Migration): Promise<boolean> {
+/** Inserts the ledger row and runs the migration; returns false when another process has applied it. */
+async function insertAndRun(
+  client: pg.Client,
+  { version, file, text, checksum }: Migration,
+): Promise<boolean> {
   const { rowCount } = await client.query(
     'insert into schema_migrations (version, file, checksum) values ($1, $2, $3) on conflict do nothing',
     [version, file, checksum],
@@ -149,9 +152,9 @@ async function enter(client: pg.Client, { version, file, text, checksum }: Migra
   return rowCount === 1;
 }
 
-function refuse({ file }: Migration, cause: unknown): never {
-  throw new Error(`Migration ${file} failed: ${(cause as Error).message}`, { cause });
+function failureOf({ file }: Migration, cause: unknown): Error {
+  return new Error(`Migration ${file} failed: ${(cause as Error).message}`, { cause });
 }
 
-/** The newest applied version, 0 for an empty ledger. For the readiness probe. */
+/** Reads the newest applied version, 0 for an empty ledger; for the readiness probe. */
 export const appliedRevision = 'select coalesce(max(version), 0) as revision from schema_migrations';

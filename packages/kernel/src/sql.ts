@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** A statement ready for the driver. `Row` is the shape of one returned row; nothing is read from it. */
+/** A statement ready for the driver. */
 export interface Statement<Row> {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** The name under which the server keeps the parsed statement; absent for texts that vary without end. */
+  /** The name of the prepared statement; absent where the text varies, so that the server need not keep each form. */
   readonly name?: string;
+  /** Never set: carries the type of a returned row. */
   readonly row?: Row;
 }
 
@@ -14,7 +15,7 @@ const namedTexts = new WeakMap<TemplateStringsArray, { text: string; name: strin
 /**
  * A static statement: ``sql<TaskRow>`select * from tasks where id = ${id}` ``. Every `${}` is a parameter, never text,
  * so nothing a client sends can become SQL. It runs as a named prepared statement: unnamed ones reached 0.61 to 0.67
- * of the throughput (design, section 10).
+ * of its throughput (design, section 10).
  */
 export function sql<Row>(strings: TemplateStringsArray, ...values: unknown[]): Statement<Row> {
   let named = namedTexts.get(strings);
@@ -26,7 +27,7 @@ export function sql<Row>(strings: TemplateStringsArray, ...values: unknown[]): S
   return { text: named.text, name: named.name, values };
 }
 
-/** The compiled form of a query builder (Kysely): its text varies with the filters given, so it stays unnamed. */
+/** The statement of a query builder (Kysely). Its text varies with the filters given, so it has no name. */
 export function compiled<Row>(query: {
   compile(): { readonly sql: string; readonly parameters: readonly unknown[]; readonly query: unknown };
   execute(): Promise<Row[]>;

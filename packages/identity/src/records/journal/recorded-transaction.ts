@@ -11,10 +11,10 @@ export function recordedTransaction<Inside extends Context, T>(
   work: (inside: Inside) => Promise<T>,
 ): Promise<T> {
   return repeated(() =>
-    context.pool.transaction(async (db, ride) => {
+    context.pool.transaction(async (db, awaitWithCommit) => {
       const inside = { ...context, db, events: [], audits: [] };
       const result = await work(inside);
-      ride(flushRecords(inside));
+      awaitWithCommit(flushRecords(inside));
       return result;
     }),
   );
