@@ -20,22 +20,22 @@ interface Report {
   proof: { statement: string; holds: boolean; violations: string[] }[];
 }
 
-let nowhere: string;
+let emptyHome: string;
 before(() => {
-  nowhere = mkdtempSync(join(tmpdir(), 'baton-e2e-'));
+  emptyHome = mkdtempSync(join(tmpdir(), 'baton-e2e-'));
 });
-after(() => rmSync(nowhere, { recursive: true }));
+after(() => rmSync(emptyHome, { recursive: true }));
 
-/** Runs the command in a place where no Baton is, so that it starts one of its own. */
-function runDemo(...words: string[]): Promise<{ code: number; report: Report; said: string }> {
-  const env = { ...process.env, BATON_HOME: nowhere, IAM_DATABASE_URL: '', CP_DATABASE_URL: '' };
+/** Runs the demo with an empty home, so that it starts a Baton of its own. */
+function runDemo(...words: string[]): Promise<{ code: number; report: Report; stderr: string }> {
+  const env = { ...process.env, BATON_HOME: emptyHome, IAM_DATABASE_URL: '', CP_DATABASE_URL: '' };
   const args = [program, 'demo', '--json', ...words];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env, timeout: limitMs }, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       assert.notEqual(stdout, '', stderr);
       keepLog(`${stdout}\n${stderr}`);
-      resolve({ code, report: JSON.parse(stdout) as Report, said: stderr });
+      resolve({ code, report: JSON.parse(stdout) as Report, stderr });
     });
   });
 }
@@ -50,7 +50,7 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
   assert.equal(code, 0);
 }
 
-test('agents drain a backlog through a Baton that the demonstration starts, and the journal proves it', async () => {
+test('the demo starts a Baton, its agents drain a backlog, and the journal proves it', async () => {
   const run = await runDemo('--tasks', '60', '--agents', '6');
   assertProven(run);
   const { issues, claims, exchanges, killed } = run.report;
@@ -58,10 +58,10 @@ test('agents drain a backlog through a Baton that the demonstration starts, and 
   assert.equal(claims, issues.open);
   assert.equal(exchanges, 7);
   assert.equal(killed, 0);
-  assert.match(run.said, /working +\[#{24}\] (\d+)\/\1 /);
+  assert.match(run.stderr, /working +\[#{24}\] (\d+)\/\1 /);
 });
 
-test('agents are killed with their lease held: the work is done exactly once, and who wakes up is refused', async () => {
+test('with agents killed while they hold leases, the work is done exactly once and stale writes are refused', async () => {
   const run = await runDemo('--tasks', '60', '--agents', '6', '--kill');
   assertProven(run);
   const { killed, stalledRefused, stalledAccepted } = run.report;

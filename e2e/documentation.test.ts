@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { baton, type BatonProcess, repository } from './testing/baton-process.ts';
 
-/** What a block that can't run here has: it starts Baton, goes on for ever, or is a demonstration tested elsewhere. */
-const notToRun = /npm start|baton demo|baton worker|--follow/;
+/** Lines that aren't run here: they start Baton, don't end, or have a test of their own (the demo). */
+const skippedLine = /npm start|baton demo|baton worker|--follow/;
 
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const skip = missing === undefined ? false : `${missing} is not installed`;
@@ -33,19 +33,19 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** The shell lines of a page in their order, as somebody types them who follows it from the top. */
+/** The shell lines of a page from top to bottom. */
 function linesOf(page: string): string {
   const blocks = readFileSync(join(repository, page), 'utf8').matchAll(/^( *)```sh\n(.*?)^ *```/gms);
   return [...blocks]
     .flatMap(([, , block = '']) => block.split('\n'))
-    .filter((line) => !notToRun.test(line))
+    .filter((line) => !skippedLine.test(line))
     .join('\n')
     .replaceAll('.baton/', `${home}/`)
     .replaceAll('heads.json', join(folder, 'heads.json'));
 }
 
 for (const page of ['README.md', 'docs/identity.md'])
-  test(`every command of ${page} works as it stands`, { skip }, async () => {
+  test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
     assert.ok(lines.includes('curl') && lines.includes('npx baton'));
     const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {

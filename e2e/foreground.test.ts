@@ -12,7 +12,7 @@ import { repository } from './testing/baton-process.ts';
 const folder = mkdtempSync(join(tmpdir(), 'baton-foreground-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** `node bin/run.mjs` on a TypeScript file with this text. */
+/** Runs `node bin/run.mjs` on a TypeScript file with this source. */
 function run(source: string, args: readonly string[] = []) {
   const file = join(folder, `${Math.random()}.ts`);
   writeFileSync(file, source);
@@ -42,7 +42,7 @@ test('arguments, streams and the exit code are passed on', async () => {
   assert.equal(await output, 'a b|--json| in\n');
 });
 
-test('each signal reaches the program once, also when npm and the terminal both send it', async () => {
+test('each signal reaches the program once, even when npm and the terminal both send it', async () => {
   const { child, output, ended } = run(countSignals);
   await once(child.stderr, 'data');
   for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGTERM'] as const) {
@@ -53,20 +53,20 @@ test('each signal reaches the program once, also when npm and the terminal both 
   assert.equal(await output, 'SIGINT,SIGTERM\n');
 });
 
-test('when the program dies of a signal, so does this', async () => {
+test('when a signal kills the program, the wrapper dies of it too', async () => {
   const { ended } = run("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);");
   assert.deepEqual(await ended, [null, 'SIGKILL']);
 });
 
-test('a program that takes no words says so instead of starting', async () => {
+test('a program that takes no arguments prints its usage when given some', async () => {
   for (const [words, code] of [
     [['worker', '--help'], 0],
     [['start', '--port', '9000'], 2],
     [['env', 'bash'], 2],
   ] as const) {
     const child = spawn(process.execPath, [join(repository, 'bin', 'baton.mjs'), ...words]);
-    const said = text(child.stderr);
+    const stderr = text(child.stderr);
     assert.deepEqual(await once(child, 'exit'), [code, null]);
-    assert.match(await said, /^Usage: baton (worker|start|env), without further words; [^\n]*\n$/);
+    assert.match(await stderr, /^Usage: baton (worker|start|env), without further words; [^\n]*\n$/);
   }
 });

@@ -50,7 +50,7 @@ async function status(url: string): Promise<number> {
   return response.status;
 }
 
-/** What the leak test needs of a Baton that runs. */
+/** Registers a running Baton's secrets and tables with the leak test. */
 async function keepForLeaks(at: string): Promise<void> {
   const found = connection(at);
   for (const name of ['iamBootstrapToken', 'cpBootstrapToken', 'adminToken'])
@@ -59,7 +59,7 @@ async function keepForLeaks(at: string): Promise<void> {
   for (const name of ['iamDatabaseUrl', 'cpDatabaseUrl']) await keepTables(found[name] as string);
 }
 
-/** The administrator as coordination sees it, with a token exchanged at identity. */
+/** The administrator's name, read from coordination with a token exchanged at identity. */
 async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipalId }: Connection) {
   const exchange = await fetch(`${identityUrl}/api/v1/platform-access-tokens:exchange`, {
     method: 'POST',
@@ -74,7 +74,7 @@ async function whoAmI({ identityUrl, coordinationUrl, adminToken, adminPrincipal
   return ((await answer.json()) as { displayName?: string }).displayName;
 }
 
-test('the first start makes everything, says what to type next, and shows no secret', async () => {
+test('the first start sets up everything, prints what to type next, and no secret', async () => {
   const process = start();
   await isReady(process);
   first = connection();
@@ -108,7 +108,7 @@ test('a second Baton on the same home, or on the same port, is refused with one 
   const port = new URL(first.publicUrl as string).port;
   const samePort = start({ BATON_HOME: join(folder, 'other'), PORT: port });
   assert.equal(await samePort.ended, 1);
-  assert.match(samePort.output(), /^Port \d+ on 127\.0\.0\.1 is taken [^\n]+\.\n$/);
+  assert.match(samePort.output(), /^Port \d+ on 127\.0\.0\.1 is used [^\n]+\.\n$/);
 });
 
 test('baton env prints the connection as shell exports', async () => {
@@ -139,7 +139,7 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   await stop(process, 'SIGINT');
 });
 
-test('after kill -9 of Baton the next start takes over its PostgreSQL', async () => {
+test('after kill -9 of Baton the next start adopts its PostgreSQL', async () => {
   const killed = start();
   await isReady(killed);
   const { node, postgres } = processesOf(home);
@@ -147,17 +147,17 @@ test('after kill -9 of Baton the next start takes over its PostgreSQL', async ()
   await killed.ended;
   const next = start();
   await isReady(next);
-  assert.match(next.output(), /still running and is used as it is/);
+  assert.match(next.output(), /PostgreSQL was still running; using it/);
   assert.equal(processesOf(home).postgres, postgres);
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stop(next);
 });
 
-test('after kill -9 of PostgreSQL a running Baton recovers by itself', async () => {
+test('after kill -9 of PostgreSQL a running Baton recovers', async () => {
   const running = start();
   await isReady(running);
   process.kill(processesOf(home).postgres, 'SIGKILL');
-  await running.prints(/PostgreSQL ended by itself; starting it again/);
+  await running.prints(/PostgreSQL ended unexpectedly; restarting it/);
   const ready = `${connection().publicUrl}/health/ready`;
   const deadline = performance.now() + 30_000;
   while ((await status(ready)) !== 200 && performance.now() < deadline) await sleep(50);
@@ -179,7 +179,7 @@ test('after kill -9 of both the next start recovers', async () => {
   await stop(next);
 });
 
-test('a first start that is killed at any moment is finished by the next one', async () => {
+test('a first start that was killed at any point is finished by the next one', async () => {
   const other = join(folder, 'killed');
   for (const waitMs of [300, 700, 1000, 1300, 1600, 2000]) {
     const killed = program('packages/platform/src/start.main.ts', [], { BATON_HOME: other, PORT: '0' });
@@ -193,7 +193,7 @@ test('a first start that is killed at any moment is finished by the next one', a
   await stop(next);
 });
 
-test('data of a newer Baton are refused with one sentence', async () => {
+test('data of a newer Baton is refused with one sentence', async () => {
   const other = join(folder, 'newer');
   await isReady(start({ BATON_HOME: other }));
   const { iamDatabaseUrl } = connection(other);
@@ -210,10 +210,10 @@ test('data of a newer Baton are refused with one sentence', async () => {
   writeFileSync(join(other, 'version.json'), '{"dataVersion":1000}');
   const newerHome = start({ BATON_HOME: other });
   assert.equal(await newerHome.ended, 1);
-  assert.match(newerHome.output(), /^The data were written by a newer Baton [^\n]+\.\n$/);
+  assert.match(newerHome.output(), /^A newer Baton wrote this data [^\n]+\.\n$/);
 });
 
-test('with IAM_DATABASE_URL and CP_DATABASE_URL no PostgreSQL of its own is started', async () => {
+test('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is not started', async () => {
   const cluster = process.env.BATON_TEST_POSTGRES as string;
   const admin = new pg.Client({ connectionString: cluster });
   await admin.connect();
@@ -233,7 +233,7 @@ test('with IAM_DATABASE_URL and CP_DATABASE_URL no PostgreSQL of its own is star
     assert.throws(() => statSync(join(other, 'postgres')));
     await keepForLeaks(other);
     await stop(running);
-    // The same databases from another folder are somebody else's.
+    // Another home can't use databases that belong to the first one.
     const stranger = start({ BATON_HOME: join(folder, 'stranger'), IAM_DATABASE_URL, CP_DATABASE_URL });
     assert.equal(await stranger.ended, 1);
     assert.match(
@@ -246,11 +246,11 @@ test('with IAM_DATABASE_URL and CP_DATABASE_URL no PostgreSQL of its own is star
   }
 });
 
-test('a database that is out of reach is named with its setting, and without its password', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  taken.close();
+test('a database that can not be reached is reported with its setting and without its password', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
   const url = (name: string) => `postgresql://u:hidden-password@127.0.0.1:${port}/${name}`;
   const running = start({
     BATON_HOME: join(folder, 'far'),

@@ -7,7 +7,7 @@ export const repository = dirname(dirname(import.meta.dirname));
 
 export interface BatonProcess {
   readonly child: ChildProcess;
-  /** All that it printed so far. */
+  /** All that it has printed so far. */
   output(): string;
   /** Resolves with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
@@ -17,12 +17,12 @@ export interface BatonProcess {
 
 const waitMs = 60_000;
 
-/** Runs `baton …` as a person would, with nothing in its environment but `env`. */
+/** Runs `baton …` with only PATH, HOME and `env` in its environment. */
 export function baton(args: readonly string[], env: Readonly<Record<string, string>>): BatonProcess {
   return program('bin/baton.mjs', args, env);
 }
 
-/** Runs one file of the repository in a single process, so that a signal reaches it and nothing else. */
+/** Runs one file of the repository without the `baton` wrapper, so that a signal reaches the program itself. */
 export function program(
   file: string,
   args: readonly string[],
@@ -38,11 +38,11 @@ export function program(
     stream.on('data', (chunk: Buffer) => {
       text += chunk.toString();
     });
-  let isOver = false;
+  let hasEnded = false;
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.on('exit', (code, signal) => {
-      isOver = true;
-      // What it printed last may still be on its way.
+      hasEnded = true;
+      // Its last output may still be in the pipe.
       setTimeout(() => resolve(code ?? signal), 50);
     });
   });
@@ -55,14 +55,15 @@ export function program(
       for (;;) {
         const found = pattern.exec(text);
         if (found !== null) return found;
-        if (isOver || performance.now() > deadline) throw new Error(`It never printed ${pattern}:\n${text}`);
+        if (hasEnded || performance.now() > deadline)
+          throw new Error(`It never printed ${pattern}:\n${text}`);
         await sleep(20);
       }
     },
   };
 }
 
-/** The process ids of a Baton's own node, which holds the lock of its home, and of its PostgreSQL. */
+/** The process ids of a Baton's Node process, which holds the lock of its home, and of its PostgreSQL. */
 export function processesOf(home: string): { node: number; postgres: number } {
   const pidFile = join(home, 'postgres', 'data', 'postmaster.pid');
   const [owner] = readdirSync(join(home, 'lock'));

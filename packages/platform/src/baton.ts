@@ -1,9 +1,9 @@
 import { type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
-import { type Edge, openEdge } from './edge.ts';
-import { type Founded, found } from './founding/founding.ts';
-import { type FoundingState, openState } from './founding/state.ts';
+import { type Router, openRouter } from './router.ts';
+import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
+import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { type Home, openHome } from './home.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
 import { serviceEnvironment, type Services, startServices } from './services.ts';
@@ -11,11 +11,11 @@ import type { StartError } from './start-error.ts';
 
 export interface BatonOptions {
   readonly env: Environment;
-  /** One line for the person. */
+  /** Prints one line for the user. */
   say(line: string): void;
-  /** Stops a start between two of its steps. */
+  /** Cancels the start between two of its steps. */
   readonly signal: AbortSignal;
-  /** Called when it can't go on by itself; whoever started it closes it. */
+  /** Called once when Baton can't keep running; the caller then closes it. */
   onFailure(reason: StartError): void;
 }
 
@@ -23,24 +23,24 @@ export interface BatonOptions {
 export interface Baton {
   readonly connection: Connection;
   readonly home: string;
-  /** Finishes requests under way, then stops the parts in order, PostgreSQL last. */
+  /** Finishes requests in progress, then stops the parts in order, PostgreSQL last. */
   close(): Promise<void>;
 }
 
 const drainWaitMs = 10_000;
 const partWaitMs = 10_000;
 
-/** What has been started so far; stopped in the order that loses nothing. */
+/** What has been started so far. */
 interface Parts {
   home?: Home;
-  edge?: Edge;
+  router?: Router;
   databases?: Databases;
   services?: Services;
 }
 
 /**
- * Starts everything, setting up at the first start what is missing.
- * @throws StartError or SettingError with one sentence; nothing is left running then
+ * Starts everything; the first start also creates folder, secrets, databases, tenant and administrator.
+ * @throws StartError or SettingError with one sentence, after stopping what was started
  */
 export async function startBaton(options: BatonOptions): Promise<Baton> {
   const parts: Parts = {};
@@ -56,14 +56,14 @@ export async function startBaton(options: BatonOptions): Promise<Baton> {
 async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions): Promise<Connection> {
   const settings = readPlatformSettings(env);
   const home = (parts.home = openHome(settings.BATON_HOME));
-  const edge = (parts.edge = await openEdge(settings.HOST, settings.PORT));
-  if (home.isNew) say(`Made the folder ${home.directory} for Baton's data.`);
+  const router = (parts.router = await openRouter(settings.HOST, settings.PORT));
+  if (home.isNew) say(`Created the folder ${home.directory} for Baton's data.`);
   const [made, databases] = await settleBoth(
     ensureSecrets(home),
     openDatabases(settings, home, say, onFailure).then((opened) => (parts.databases = opened)),
   );
   signal.throwIfAborted();
-  sayDatabases(databases, say);
+  reportDatabases(databases, say);
   say(await migrateDatabases(databases));
   signal.throwIfAborted();
   const secrets: Secrets = {
@@ -71,28 +71,28 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
     iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
     cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
   };
-  const urls = urlsOf(settings, edge.port);
+  const urls = urlsOf(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
-  const decided = decidedSettings(secrets, databases, urls, state.issuer);
-  const services = (parts.services = await startServices(serviceEnvironment(env, decided)));
-  edge.serve(services);
+  const defaults = defaultSettings(secrets, databases, urls, state.issuer);
+  const services = (parts.services = await startServices(serviceEnvironment(env, defaults)));
+  router.routeTo(services);
   signal.throwIfAborted();
-  const isFirst = state.adminPrincipalId === undefined;
+  const isFirstStart = state.adminPrincipalId === undefined;
   const scim = { audience: settings.IAM_SCIM_AUDIENCE, scope: settings.IAM_SCIM_SCOPE };
-  const founded = await found({ home, state, url: urls.localUrl, secrets, scim });
-  if (isFirst) say('Made the tenant "baton" and its administrator, in both services.');
-  const connection = connectionOf({ secrets, databases, urls, state, founded });
+  const admin = await bootstrap({ home, state, url: urls.localUrl, secrets, scim });
+  if (isFirstStart) say('Created the tenant "baton" and its administrator, in both services.');
+  const connection = connectionOf({ secrets, databases, urls, state, admin });
   writeConnection(home, connection);
-  say(`Programs connect with ${home.path(connectionFile)}, which only you can read.`);
-  edge.open();
+  say(`How to connect is in ${home.path(connectionFile)}, which only you can read.`);
+  router.markReady();
   return connection;
 }
 
 interface Urls {
-  /** What clients are told. */
+  /** The address for clients. */
   readonly publicUrl: string;
-  /** How this process reaches itself, whatever stands in front of it. */
+  /** How this process reaches itself, without a reverse proxy that may stand in front of it. */
   readonly localUrl: string;
 }
 
@@ -102,14 +102,14 @@ function urlsOf({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): Urls 
   return { localUrl, publicUrl: IAM_PUBLIC_URL || localUrl };
 }
 
-/** What the default run settles for the services, unless the person gave it. */
-function decidedSettings(
+/** The services' settings in the default run; those that the user set win over them. */
+function defaultSettings(
   secrets: Secrets,
   databases: Databases,
   urls: Urls,
   issuer: string,
 ): Record<string, string> {
-  // Key documents come from this machine's own loopback, which outgoing requests otherwise never reach.
+  // Coordination fetches identity's keys over loopback, which outgoing requests otherwise may not reach.
   const allowedHosts = JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']);
   return {
     IAM_DATABASE_URL: databases.iamDatabaseUrl,
@@ -134,10 +134,10 @@ function connectionOf(parts: {
   secrets: Secrets;
   databases: Databases;
   urls: Urls;
-  state: FoundingState;
-  founded: Founded;
+  state: BootstrapState;
+  admin: BootstrapResult;
 }): Connection {
-  const { secrets, databases, urls, state, founded } = parts;
+  const { secrets, databases, urls, state, admin } = parts;
   return {
     publicUrl: urls.publicUrl,
     identityUrl: `${urls.publicUrl}/iam`,
@@ -146,37 +146,37 @@ function connectionOf(parts: {
     tenantId: state.tenantId,
     iamBootstrapToken: secrets.iamBootstrapToken,
     cpBootstrapToken: secrets.cpBootstrapToken,
-    adminPrincipalId: founded.adminPrincipalId,
-    adminToken: founded.adminToken,
+    adminPrincipalId: admin.adminPrincipalId,
+    adminToken: admin.adminToken,
     iamDatabaseUrl: databases.iamDatabaseUrl,
     cpDatabaseUrl: databases.cpDatabaseUrl,
   };
 }
 
-function sayDatabases({ cluster }: Databases, say: (line: string) => void): void {
+function reportDatabases({ cluster }: Databases, say: (line: string) => void): void {
   if (cluster === undefined) say('Using the PostgreSQL that IAM_DATABASE_URL and CP_DATABASE_URL name.');
-  else if (cluster.current().adopted) say('PostgreSQL was still running and is used as it is.');
+  else if (cluster.current().adopted) say('PostgreSQL was still running; using it.');
   else say('PostgreSQL is running.');
 }
 
-async function stop({ home, edge, databases, services }: Parts): Promise<void> {
-  await edge?.drain(drainWaitMs);
+async function stop({ home, router, databases, services }: Parts): Promise<void> {
+  await router?.drain(drainWaitMs);
   if (services !== undefined) {
-    await atMost(partWaitMs, services.worker.close());
-    await atMost(partWaitMs, Promise.all([services.identity.close(), services.coordination.close()]));
+    await waitAtMost(partWaitMs, services.worker.close());
+    await waitAtMost(partWaitMs, Promise.all([services.identity.close(), services.coordination.close()]));
   }
-  edge?.close();
+  router?.close();
   await databases?.cluster?.stop();
   home?.release();
 }
 
-/** A part that hangs or fails while it stops must not keep PostgreSQL from its clean end. */
-async function atMost(waitMs: number, work: Promise<unknown>): Promise<void> {
+/** A part that hangs or fails while it stops must not prevent the clean stop of PostgreSQL. */
+async function waitAtMost(waitMs: number, work: Promise<unknown>): Promise<void> {
   const timeout = new Promise((resolve) => setTimeout(resolve, waitMs).unref());
   await Promise.race([work, timeout]).catch(() => undefined);
 }
 
-/** Both results; when one fails it still waits for the other, so that nothing goes on behind a failed start. */
+/** Both results. When one fails, it still waits for the other, so that a failed start leaves no work running. */
 async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return [await first, await second];

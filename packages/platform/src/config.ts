@@ -1,29 +1,31 @@
 import { dirname, join, resolve } from 'node:path';
 import { integer, readSettings, type SettingValues, text } from '@baton/kernel/config';
 
-/** The checkout. */
+/** The root of the checkout. */
 export const projectRoot = dirname(dirname(dirname(import.meta.dirname)));
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const given = (doc: string) => text({ default: '', doc });
+const optional = (doc: string) => text({ default: '', doc });
 const secret = (doc: string) => text({ default: '', doc, secret: true });
 
-/** What the default run itself reads. Every other `IAM_*` and `CP_*` setting reaches the services as it is given. */
+/** Settings that the default run itself reads. Every other `IAM_*` and `CP_*` setting is passed on to the services. */
 export const settingTable = {
-  BATON_HOME: given('The folder that holds everything; `.baton` in the checkout when unset.'),
-  PORT: integer({ default: 8080, max: 65535, doc: 'The one port of the default run; 0 takes a free one.' }),
+  BATON_HOME: optional('The folder of all data; `.baton` in the checkout when unset.'),
+  PORT: integer({ default: 8080, max: 65535, doc: 'The one port of the default run; 0 chooses a free one.' }),
   HOST: text({
     default: '127.0.0.1',
     doc: 'The address to listen on; the default serves this machine only.',
   }),
   IAM_DATABASE_URL: secret("Identity's PostgreSQL, instead of the built-in one."),
   CP_DATABASE_URL: secret("Coordination's PostgreSQL, instead of the built-in one."),
-  IAM_PUBLIC_URL: given('Where clients reach this Baton, when an edge stands in front of it.'),
-  IAM_ISSUER: given('The `iss` of tokens, instead of the one that the first start decided.'),
-  IAM_BOOTSTRAP_TOKEN: secret("Identity's admin secret, instead of the one that the first start made."),
+  IAM_PUBLIC_URL: optional(
+    'The address at which clients reach this Baton, when a reverse proxy stands in front of it.',
+  ),
+  IAM_ISSUER: optional('The `iss` of tokens, instead of the one that the first start chose.'),
+  IAM_BOOTSTRAP_TOKEN: secret("Identity's admin secret, instead of the one that the first start generated."),
   CP_BOOTSTRAP_TOKEN: secret(
-    "Coordination's bootstrap secret, instead of the one that the first start made.",
+    "Coordination's bootstrap secret, instead of the one that the first start generated.",
   ),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience that is registered for provisioning.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'Its scope.' }),
@@ -31,7 +33,7 @@ export const settingTable = {
 
 export type PlatformSettings = SettingValues<typeof settingTable>;
 
-/** @throws SettingError with a sentence for a value that can't be used. */
+/** @throws SettingError with one sentence for a value that can't be used */
 export function readPlatformSettings(env: Environment): PlatformSettings {
   const settings = readSettings(settingTable, env);
   return { ...settings, BATON_HOME: resolve(settings.BATON_HOME || join(projectRoot, '.baton')) };

@@ -2,7 +2,7 @@ import type { Home } from './home.ts';
 import { writePrivateFile } from './private-files.ts';
 import { StartError } from './start-error.ts';
 
-/** All that a program needs to connect; `connection.json` in Baton's folder, for its owner only. */
+/** All that a program needs to connect: `connection.json` in Baton's folder, readable by its owner only. */
 export interface Connection {
   readonly publicUrl: string;
   readonly identityUrl: string;
@@ -41,17 +41,17 @@ export function writeConnection(home: Home, connection: Connection): void {
 }
 
 /**
- * Reads the text of a connection file.
- * @throws StartError naming the file when it isn't one; never shows what it holds
+ * Parses a connection file.
+ * @throws StartError naming a damaged file, without its contents, which are secret
  */
 export function parseConnection(text: string, path: string): Readonly<Record<string, unknown>> {
   try {
     const value = JSON.parse(text) as Record<string, unknown> | null;
     if (typeof value?.adminToken === 'string') return value;
   } catch {
-    // The sentence below holds for both.
+    // Not JSON at all: the same refusal as for JSON of another form.
   }
-  throw new StartError(`${path} is damaged: start Baton again, with npm start, to have it written anew.`);
+  throw new StartError(`${path} is damaged: start Baton again, with npm start, to write a new one.`);
 }
 
 /** Lines for a POSIX shell, `export NAME='value'`: nothing in a value can be read as a command. */

@@ -16,12 +16,12 @@ export interface Databases {
 
 const versionMin = 15;
 
-/** The databases that the settings name, else those of the built-in PostgreSQL, which is started for it. */
+/** The databases that the settings name; for those not named, starts the built-in PostgreSQL and creates them. */
 export async function openDatabases(
   settings: PlatformSettings,
   home: Home,
   say: (line: string) => void,
-  onGivenUp: (reason: StartError) => void,
+  onGiveUp: (reason: StartError) => void,
 ): Promise<Databases> {
   const { IAM_DATABASE_URL: iam, CP_DATABASE_URL: cp } = settings;
   if (iam !== '' && iam === cp)
@@ -30,7 +30,7 @@ export async function openDatabases(
     );
   if (iam !== '' && cp !== '') return { iamDatabaseUrl: iam, cpDatabaseUrl: cp, cluster: undefined };
   const options = { directory: home.path('postgres'), durable: true, say };
-  const cluster = await superviseCluster(options, onGivenUp);
+  const cluster = await superviseCluster(options, onGiveUp);
   try {
     const { url } = cluster.current();
     for (const name of ['identity', 'coordination']) await ensureDatabase(url('postgres'), name);
@@ -47,8 +47,8 @@ export async function openDatabases(
 
 /**
  * Brings both databases to their newest migration.
- * @returns one sentence for the person
- * @throws StartError for a database that is out of reach, too old, or from a newer Baton
+ * @returns one sentence for the user
+ * @throws StartError for a database that can't be reached, is too old, or was migrated by a newer Baton
  */
 export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databases): Promise<string> {
   const [identity, coordination] = await Promise.all([
@@ -56,8 +56,8 @@ export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databa
     migrateOne('coordination', 'CP_DATABASE_URL', cpDatabaseUrl),
   ]);
   const count = identity.applied.length + coordination.applied.length;
-  const done = count === 0 ? 'Both databases are up to date' : `${count} migrations applied`;
-  return `${done} (identity at ${identity.head}, coordination at ${coordination.head}).`;
+  const summary = count === 0 ? 'Both databases are up to date' : `${count} migrations applied`;
+  return `${summary} (identity at ${identity.head}, coordination at ${coordination.head}).`;
 }
 
 async function migrateOne(service: string, setting: string, url: string) {

@@ -1,4 +1,4 @@
-// baton env: how to connect to the Baton of this folder, for a shell: eval "$(npx baton env)".
+// baton env: prints shell exports to connect to the Baton of this folder: eval "$(npx baton env)".
 import { join } from 'node:path';
 import { readPlatformSettings } from './config.ts';
 import { connectionFile, parseConnection, shellExports } from './connection.ts';

@@ -27,7 +27,7 @@ const sentence = (pattern: RegExp) => (error: Error) => {
   return true;
 };
 
-test('a new home is made for its owner only and remembers its version', () => {
+test('a new home is private to its owner and records its version', () => {
   const directory = join(folder.path, 'deep', 'home');
   const home = openHome(directory);
   assert.equal(home.isNew, true);
@@ -37,14 +37,14 @@ test('a new home is made for its owner only and remembers its version', () => {
   assert.equal(openHome(directory).isNew, false);
 });
 
-test('a home in use by another Baton is refused with its process', () => {
+test('a home that another Baton uses is refused with its process id', () => {
   const home = openHome(folder.path);
   assert.throws(() => openHome(folder.path), sentence(new RegExp(`process ${process.pid}`)));
   home.release();
   openHome(folder.path).release();
 });
 
-/** A process that opens the home, prints whether it got it, and then does `after`. */
+/** A process that opens the home, prints whether it got the lock, and then runs `after`. */
 function spawnOpener(after: string) {
   const script = `
     import { openHome } from ${JSON.stringify(join(import.meta.dirname, 'home.ts'))};
@@ -53,42 +53,42 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** All that such a process prints until it is gone. */
-async function opener(after: string): Promise<string> {
+/** Runs such a process to its end and returns what it printed. */
+async function runOpener(after: string): Promise<string> {
   const child = spawnOpener(after);
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   return printed;
 }
 
-test('the lock of a Baton that was killed is no obstacle', async () => {
-  assert.equal(await opener("process.kill(process.pid, 'SIGKILL');"), 'got it\n');
+test('the lock of a killed Baton is taken over', async () => {
+  assert.equal(await runOpener("process.kill(process.pid, 'SIGKILL');"), 'got it\n');
   openHome(folder.path).release();
 });
 
-test('of several that start at once on a home whose Baton was killed, exactly one gets it', async () => {
-  await opener("process.kill(process.pid, 'SIGKILL');");
-  // Held until all have answered: they may start far apart on a busy machine.
-  const rivals = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
+test('of several concurrent starts on a home whose Baton was killed, exactly one gets the lock', async () => {
+  await runOpener("process.kill(process.pid, 'SIGKILL');");
+  // Each holds the lock until all have answered: on a busy machine they may start far apart.
+  const openers = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
   const answers = await Promise.all(
-    rivals.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
+    openers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
   );
-  for (const rival of rivals) rival.kill('SIGKILL');
+  for (const opener of openers) opener.kill('SIGKILL');
   assert.deepEqual(answers.sort(), [...Array(7).fill('StartError\n'), 'got it\n']);
 });
 
 test('a home that a newer Baton wrote is refused', () => {
   writePrivateFile(join(folder.path, 'version.json'), JSON.stringify({ dataVersion: dataVersion + 1 }));
   assert.throws(() => openHome(folder.path), sentence(/newer Baton/));
-  assert.throws(() => openHome(folder.path), sentence(/newer Baton/), 'and it is not left locked');
+  assert.throws(() => openHome(folder.path), sentence(/newer Baton/), 'and the refusal leaves no lock');
 });
 
-test('a home in whose place is a file is refused', () => {
+test('a home whose path is a file is refused', () => {
   const path = join(folder.path, 'file');
   writeFileSync(path, '');
   assert.throws(() => openHome(path), sentence(/a file is in its place/));
 });
 
-test('a home that no file system can hold is refused, not tried for ever', () => {
+test('a home that can not be created is refused at once', () => {
   for (const place of ['/proc/baton', '/proc/baton/below'])
     assert.throws(() => openHome(place), sentence(/Baton can't keep its data/));
 });
@@ -103,7 +103,7 @@ test('a home that can not be written is refused', () => {
   });
 });
 
-/** Root may write anywhere: for this long it is somebody else. */
+/** Root may write anywhere, so as root the work runs as nobody. */
 function asOrdinaryUser(work: () => void): void {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65534);
@@ -114,7 +114,7 @@ function asOrdinaryUser(work: () => void): void {
   }
 }
 
-test('secrets and the signing key are made once, for their owner only', async () => {
+test('secrets and the signing key are generated once and readable by their owner only', async () => {
   const home = openHome(folder.path);
   const first = await ensureSecrets(home);
   assert.deepEqual(await ensureSecrets(home), first);

@@ -4,25 +4,25 @@ import { takeLock } from '../../../bin/lock.mjs';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 import { failureCode, StartError } from './start-error.ts';
 
-/** Raised with every change after which an older Baton would misread the folder. */
+/** Raised with every change that makes the folder unreadable for an older Baton. */
 export const dataVersion = 1;
 
-/** Baton's own folder, held by this process alone until it is released. */
+/** Baton's data folder, locked by this process until it is released. */
 export interface Home {
   readonly directory: string;
-  /** Nothing had been here before. */
+  /** This start created it. */
   readonly isNew: boolean;
   path(...names: string[]): string;
   release(): void;
 }
 
 /**
- * Opens the folder, making it at the first start.
- * @throws StartError when it can't be written, another Baton has it, or a newer Baton wrote it
+ * Opens and locks the folder; the first start creates it.
+ * @throws StartError when it can't be written, another Baton uses it, or a newer Baton wrote it
  */
 export function openHome(directory: string): Home {
-  const isNew = makeWritable(directory);
-  const lock = lockOf(directory);
+  const isNew = ensureWritable(directory);
+  const lock = lockHome(directory);
   try {
     const path = (...names: string[]) => join(directory, ...names);
     checkVersion(path('version.json'));
@@ -34,7 +34,7 @@ export function openHome(directory: string): Home {
   }
 }
 
-function makeWritable(directory: string): boolean {
+function ensureWritable(directory: string): boolean {
   try {
     const isNew = makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -45,9 +45,9 @@ function makeWritable(directory: string): boolean {
 }
 
 /**
- * Makes a folder and those above it that are missing, one by one: `recursive` never ends where a file system answers
- * that a folder can't exist, as /proc does.
- * @returns whether it was made now
+ * Creates a folder and its missing parents one by one: with `recursive`, mkdir loops for ever on a file system that
+ * denies that a folder can exist, as /proc does.
+ * @returns whether this call created it
  */
 function makeFolder(directory: string): boolean {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return false;
@@ -56,7 +56,7 @@ function makeFolder(directory: string): boolean {
     mkdirSync(directory, { mode: 0o700 });
     return true;
   } catch (error) {
-    // A rival that starts at the same moment made it.
+    // Another Baton that starts at the same time created it.
     if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
     throw error;
   }
@@ -67,12 +67,12 @@ function cannotWrite(directory: string, cause: unknown): StartError {
   const isFile = code === 'EEXIST' || code === 'ENOTDIR';
   const reason = isFile ? 'a file is in its place' : `you may not write there (${code})`;
   return new StartError(
-    `Baton can't keep its data in ${directory}, because ${reason}: set BATON_HOME to a folder of yours.`,
+    `Baton can't keep its data in ${directory}, because ${reason}: set BATON_HOME to a folder that you may write.`,
     { cause },
   );
 }
 
-function lockOf(directory: string): { release: () => void } {
+function lockHome(directory: string): { release: () => void } {
   try {
     const lock = takeLock(join(directory, 'lock'));
     if (lock.release !== undefined) return lock;
@@ -92,10 +92,10 @@ function checkVersion(path: string): void {
     return;
   }
   const found = versionIn(text);
-  if (found === undefined) throw new StartError(`${path} is not readable: restore it from a backup.`);
+  if (found === undefined) throw new StartError(`${path} is damaged: restore it from a backup.`);
   if (found > dataVersion)
     throw new StartError(
-      `The data were written by a newer Baton (version ${found} in ${path}, this one knows ${dataVersion}): use the newer Baton.`,
+      `A newer Baton wrote this data (version ${found} in ${path}, this Baton knows ${dataVersion}): use the newer Baton.`,
     );
 }
 

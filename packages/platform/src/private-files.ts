@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname } from 'node:path';
 import { failureCode } from './start-error.ts';
 
-/** Writes a file that only its owner may read: whole or not at all, also when the machine stops in between. */
+/** Writes a file that only its owner may read. Atomic, also when the machine stops in the middle. */
 export function writePrivateFile(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);

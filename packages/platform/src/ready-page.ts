@@ -1,7 +1,7 @@
 import type { Baton } from './baton.ts';
 
-/** Says where to look and what to type next; never a secret. */
-export function sayReady({ connection, home }: Baton, say: (line: string) => void): void {
+/** Prints the addresses and what to type next; never a secret. */
+export function printReadyPage({ connection, home }: Baton, say: (line: string) => void): void {
   const { publicUrl, identityUrl } = connection;
   say(`
 Baton is ready at ${publicUrl}

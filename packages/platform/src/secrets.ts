@@ -3,13 +3,13 @@ import { promisify } from 'node:util';
 import type { Home } from './home.ts';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 
-/** What the first start makes and every later one reads. */
+/** The secrets that the first start generates and every later one reads. */
 export interface Secrets {
   readonly iamBootstrapToken: string;
   readonly cpBootstrapToken: string;
   /** Path of the RSA key that signs access tokens. */
   readonly signingKeyFile: string;
-  /** The key's thumbprint (RFC 7638): it changes with the key and with nothing else. */
+  /** The key's thumbprint (RFC 7638): it changes only with the key. */
   readonly signingKeyId: string;
   /** Path of the key that seals the audit record. */
   readonly auditKeyFile: string;
@@ -17,7 +17,7 @@ export interface Secrets {
 
 const signingKeyBits = 3072;
 
-/** Makes what is missing; each file is written whole and is readable for its owner only. */
+/** Generates the secrets that are missing; each file is written atomically and readable by its owner only. */
 export async function ensureSecrets(home: Home): Promise<Secrets> {
   const signingKeyFile = home.path('secrets', 'signing-key.pem');
   const auditKeyFile = home.path('secrets', 'audit-key');

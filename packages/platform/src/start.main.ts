@@ -2,32 +2,32 @@
 import { availableParallelism } from 'node:os';
 import { SettingError } from '@baton/kernel/config';
 import { startBaton } from './baton.ts';
-import { sayReady } from './ready-page.ts';
+import { printReadyPage } from './ready-page.ts';
 import { StartError } from './start-error.ts';
 
-// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). It counts until the first use.
+// Signing gets a thread per core, and slow DNS look-ups one more (decision 0103). The pool reads it at its first use.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
-/** A terminal's Ctrl-C can arrive more than once within milliseconds; a second one on purpose comes later. */
+/** One Ctrl-C can deliver the signal more than once within milliseconds; a second Ctrl-C comes later than this. */
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);
-// Whoever read the output may go away, as a closed terminal does; Baton goes on.
+// The reader of the output may go away, as when a terminal is closed; Baton keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const stopping = new AbortController();
 let stoppedAt = 0;
 
-/** The exit code, when it is time to stop. */
+/** Resolves with the exit code when Baton shall stop. */
 const end = Promise.withResolvers<number>();
 
 function onSignal(): void {
   if (!stopping.signal.aborted) {
     stoppedAt = performance.now();
-    say('Stopping: finishing requests under way ... (again to stop at once)');
+    say('Stopping: finishing requests in progress ... (Ctrl-C again to stop at once)');
     stopping.abort();
     end.resolve(0);
   } else if (performance.now() - stoppedAt > sameSignalMs) {
-    say('Stopped at once; the next start recovers.');
+    say('Stopped without cleaning up; the next start recovers.');
     process.exit(1);
   }
 }
@@ -43,7 +43,7 @@ try {
       end.resolve(1);
     },
   });
-  sayReady(baton, say);
+  printReadyPage(baton, say);
   process.exitCode = await end.promise;
   await baton.close();
   say('Stopped.');
@@ -54,5 +54,5 @@ try {
     process.exitCode = 1;
   } else throw error;
 }
-// What a library left open must not keep a stopped Baton alive.
+// A handle that a library left open must not keep a stopped Baton alive.
 process.exit();

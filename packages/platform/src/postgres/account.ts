@@ -4,23 +4,23 @@ import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { StartError } from '../start-error.ts';
 
-/** Who runs PostgreSQL's programs: it refuses to be root, and needs a user with a name. */
+/** The user that runs PostgreSQL's programs: they refuse root, and a user without a name. */
 export interface Account {
-  /** Set when it is another user than this process's; the server's folders must belong to that user. */
+  /** Set when it differs from this process's user; the server's folders must then belong to it. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** A command in front, with its arguments. */
+  /** A command and arguments to put before each program. */
   readonly prefix: readonly string[];
 }
 
-/** In a namespace of its own this user appears as nobody, and what it owns as nobody's. */
+/** Runs a program in a user namespace in which this user appears as nobody. */
 const asNobody = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const;
 
 /**
- * Picks this user; as root the user `postgres` or `nobody`, where it can reach the programs and Baton's folder; else
- * this user under another name.
+ * Chooses this user; as root `postgres` or `nobody`, if it can enter the folders of the programs and of Baton; else
+ * this user mapped to nobody in a user namespace.
  * @param programs the folder of PostgreSQL's programs
- * @param home Baton's folder, which lets the chosen user pass through to the server's folder inside it
- * @throws StartError when none of these works here
+ * @param home Baton's folder; the chosen user gets the right to traverse it
+ * @throws StartError when none of these is possible
  */
 export function chooseAccount(programs: string, home: string): Account {
   const isRoot = process.getuid?.() === 0;
@@ -30,7 +30,7 @@ export function chooseAccount(programs: string, home: string): Account {
       .map(findUser)
       .find((found) => found !== undefined && canEnter(found, programs) && canEnter(found, dirname(home)));
     if (user !== undefined) {
-      letPass(home, user.gid);
+      allowTraversal(home, user.gid);
       return { user, prefix: [] };
     }
   }
@@ -56,13 +56,13 @@ function findUser(name: string): { uid: number; gid: number } | undefined {
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Asked of the system itself, as that user: modes, groups, access lists and mounts all have a say. */
+/** Tried as that user, since modes, groups, access lists and mounts all matter. */
 function canEnter(user: { uid: number; gid: number }, folder: string): boolean {
   return spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { ...user, cwd: '/' }).status === 0;
 }
 
-/** The server's user may go through Baton's folder (not list it) to the one inside that is its own. */
-function letPass(home: string, gid: number): void {
+/** Lets the server's group traverse Baton's folder, but not list it, to reach the server's own folder inside. */
+function allowTraversal(home: string, gid: number): void {
   const found = statSync(home);
   if ((found.mode & 0o001) !== 0 || (found.gid === gid && (found.mode & 0o010) !== 0)) return;
   chownSync(home, found.uid, gid);

@@ -3,16 +3,16 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { failureCode, StartError } from '../start-error.ts';
 
-/** The programs of the PostgreSQL that npm installed. */
+/** Paths of the PostgreSQL programs that npm installed. */
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
 /**
- * Finds PostgreSQL for this platform in node_modules, and makes the library links that its install script would have
- * made (packages are installed without their scripts).
- * @throws StartError when there is none for this platform, or a link can't be made
+ * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links that its install script would have
+ * created (packages are installed without running their scripts).
+ * @throws StartError when there is none for this platform, or a link can't be created
  */
 export async function locateBinaries(): Promise<Binaries> {
   const native = nativeDirectory();
@@ -32,7 +32,7 @@ function nativeDirectory(): string {
   }
 }
 
-/** The links live beside the libraries they point to, so that a moved folder takes them along. */
+/** The links are relative, so that they still work when the folder is moved. */
 async function makeLibraryLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -42,7 +42,7 @@ async function makeLibraryLinks(native: string): Promise<void> {
     } catch (cause) {
       if (failureCode(cause) === 'EEXIST') continue;
       throw new StartError(
-        `The library link ${link} can't be made (${failureCode(cause)}): start Baton once as the owner of that folder.`,
+        `The library link ${link} can't be created (${failureCode(cause)}): start Baton once as the owner of that folder.`,
         { cause },
       );
     }

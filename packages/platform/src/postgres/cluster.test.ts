@@ -21,22 +21,22 @@ import { superviseCluster } from './supervisor.ts';
 
 let home: ReturnType<typeof privateFolder>;
 let directory: string;
-let stop: (() => Promise<void>)[];
+let stops: (() => Promise<void>)[];
 
 beforeEach(() => {
   home = privateFolder();
   directory = join(home.path, 'postgres');
-  stop = [];
+  stops = [];
 });
 
 afterEach(async () => {
-  for (const one of stop) await one();
+  for (const stopCluster of stops) await stopCluster();
   await home.remove();
 });
 
 async function start(durable = true): Promise<Cluster> {
   const cluster = await startCluster({ directory, durable, say: () => undefined });
-  stop.push(() => cluster.stop());
+  stops.push(() => cluster.stop());
   return cluster;
 }
 
@@ -53,7 +53,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 
 const logOf = (cluster: Cluster) => readFileSync(cluster.logFile, 'utf8');
 
-test('the first start makes the data, the second one keeps them and needs no recovery', async () => {
+test('the first start creates the data, the second one keeps it and needs no recovery', async () => {
   const first = await start();
   await ensureDatabase(first.url('postgres'), 'identity');
   await ensureDatabase(first.url('postgres'), 'identity');
@@ -68,7 +68,7 @@ test('the first start makes the data, the second one keeps them and needs no rec
   assert.doesNotMatch(logOf(second), /not properly shut down/);
 });
 
-test('nobody but the owner can enter the folder of the socket, and no network reaches the server', async () => {
+test('only the owner can enter the folder of the socket, and the server listens on no network', async () => {
   const cluster = await start();
   const socket = new URL(cluster.url('postgres')).searchParams.get('host') as string;
   assert.equal(statSync(socket).mode & 0o077, 0);
@@ -79,7 +79,7 @@ test('nobody but the owner can enter the folder of the socket, and no network re
   assert.deepEqual(rows, [{ addresses: '' }]);
 });
 
-test('commits are on disk before they are answered, unless the cluster is a throw-away one', async () => {
+test('commits are durable before they are acknowledged, unless the cluster is disposable', async () => {
   const safety = "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit";
   const cluster = await start();
   assert.deepEqual(await query(cluster.url('postgres'), safety), [{ fsync: 'on', commit: 'on' }]);
@@ -89,7 +89,7 @@ test('commits are on disk before they are answered, unless the cluster is a thro
   assert.deepEqual(await query(fast.url('postgres'), safety), [{ fsync: 'off', commit: 'off' }]);
 });
 
-test('a server that outlived its killed parent is used as it is', async () => {
+test('a server that outlived its killed parent is adopted', async () => {
   const main = join(import.meta.dirname, '../testing/cluster.main.ts');
   const parent = spawn(process.execPath, [main, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -100,7 +100,7 @@ test('a server that outlived its killed parent is used as it is', async () => {
   assert.equal(await serverVersion(adopted.url('postgres')), 18);
 });
 
-test('after kill -9 of PostgreSQL every acknowledged row is there', async () => {
+test('after kill -9 of PostgreSQL no acknowledged row is lost', async () => {
   const cluster = await start();
   const url = cluster.url('postgres');
   await query(url, 'create table acknowledged (id integer primary key)');
@@ -128,10 +128,10 @@ test('after kill -9 of PostgreSQL every acknowledged row is there', async () => 
   );
 });
 
-test('a server that ends by itself is started again, on the same address', async () => {
+test('a server that dies is restarted at the same address', async () => {
   const options = { directory, durable: true, say: () => undefined };
   const supervised = await superviseCluster(options, (reason) => assert.fail(reason));
-  stop.push(() => supervised.stop());
+  stops.push(() => supervised.stop());
   const before = supervised.current();
   process.kill(before.pid, 'SIGKILL');
   await before.ended;
@@ -143,25 +143,25 @@ test('a server that ends by itself is started again, on the same address', async
   assert.equal(await serverVersion(before.url('postgres')), 18);
 });
 
-test('a process that got the number of a dead server is not taken for it', async () => {
+test('another process with the pid of a dead server is not adopted', async () => {
   const cluster = await start();
   process.kill(cluster.pid, 'SIGKILL');
   await cluster.ended;
-  // This very process has the number now, in both files that PostgreSQL left behind.
+  // In both files that PostgreSQL left behind, the pid is now the one of this test.
   for (const path of [join(directory, 'data/postmaster.pid'), join(directory, 'run/.s.PGSQL.5432.lock')])
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)));
   const again = await start();
   assert.equal(again.adopted, false);
 });
 
-test('what a crash left of half-made data is thrown away', async () => {
+test('data that a crash left incomplete is removed', async () => {
   mkdirSync(join(directory, 'data.new'), { recursive: true, mode: 0o700 });
   writeFileSync(join(directory, 'data.new', 'PG_VERSION'), '18\n');
   await start();
   assert.equal(readdirSync(directory).includes('data.new'), false);
 });
 
-test('a folder whose path is too long for a socket gets one under the temporary folder', async () => {
+test('when its path is too long for a socket, the socket is under the temporary folder', async () => {
   const long = join(home.path, 'a'.repeat(120));
   mkdirSync(long, { mode: 0o700 });
   directory = join(long, 'postgres');
@@ -170,10 +170,10 @@ test('a folder whose path is too long for a socket gets one under the temporary 
   assert.ok(socket.length < 90, socket);
   assert.equal(await serverVersion(cluster.url('postgres')), 18);
   await cluster.stop();
-  assert.equal(existsSync(socket), false, 'and it is gone after the stop');
+  assert.equal(existsSync(socket), false, 'it must be removed by the stop');
 });
 
-test('data of another PostgreSQL version are refused with a sentence', async () => {
+test('data of another PostgreSQL version is refused with one sentence', async () => {
   const cluster = await start();
   await cluster.stop();
   const path = join(directory, 'data', 'PG_VERSION');

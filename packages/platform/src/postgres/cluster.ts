@@ -7,42 +7,41 @@ import { StartError } from '../start-error.ts';
 import { type Account, chooseAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
 import { isAlive, isServerOf, readPidFile } from './pid-file.ts';
-import { addressOf, dataOf, initialise, launch, logOf, superuser, waitForAnswer } from './server-process.ts';
+import { addressOf, dataOf, initialise, launch, logOf, superuser, waitUntilReady } from './server-process.ts';
 import { prepareSocketDirectory } from './socket-directory.ts';
 
 /** A running PostgreSQL, started here or found running. */
 export interface Cluster {
   readonly pid: number;
-  /** It outlived the process that had started it, and was found running. */
+  /** It was already running: it outlived the process that had started it. */
   readonly adopted: boolean;
   readonly logFile: string;
-  /** Resolves when the server has ended, whoever ended it. */
+  /** Resolves when the server has ended for whatever reason. */
   readonly ended: Promise<void>;
   /** The address of a database, for a role (the superuser when absent). */
   url(database: string, role?: string): string;
-  /** Stops it in order: open transactions are rolled back, all is on disk, the next start needs no recovery. */
+  /** A fast shutdown: open transactions are rolled back, all data is flushed, the next start needs no recovery. */
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** The server's folder, made when absent, inside a folder of Baton's own that exists. */
+  /** The server's folder, created when missing; its parent is Baton's folder and exists. */
   readonly directory: string;
-  /** False for a throw-away cluster: faster, and lost when the machine stops. */
+  /** False for a disposable cluster: faster, but lost when the machine stops. */
   readonly durable: boolean;
-  /** One line for the person, when something takes longer. */
+  /** Prints one line for the user, when something takes longer. */
   say(line: string): void;
 }
 
 const watchMs = 200;
 const stopWaitMs = 30_000;
 const quitWaitMs = 5000;
-/** The last processes of a server that was killed need a moment to notice; until then a new one is refused. */
-const rivalAttemptsMax = 40;
-const rivalPauseMs = 250;
+/** After a server was killed, its last child processes need a moment to exit; until then a new server can't start. */
+const startAttemptsMax = 40;
+const startRetryMs = 250;
 
 /**
- * Starts PostgreSQL on its data, which the first start makes; a server of the same data that still runs is used as it
- * is.
+ * Starts PostgreSQL on its data directory, which the first start creates. A server that still runs on it is adopted.
  * @throws StartError with one sentence
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -53,16 +52,16 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const binaries = await locateBinaries();
   const account = chooseAccount(dirname(binaries.postgres), dirname(directory));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  handOver(directory, account);
+  chownToAccount(directory, account);
   const folder = { directory, account, durable };
   if (!existsSync(dataOf(directory))) await initialise(binaries.initdb, folder);
   const socketDirectory = prepareSocketDirectory(directory, account);
   for (let attempt = 1; ; attempt += 1) {
     const launched = await launch(binaries.postgres, folder, socketDirectory, say);
     if ('pid' in launched) return clusterOf(launched.pid, socketDirectory, directory, false);
-    if (attempt === rivalAttemptsMax || !launched.failure.includes('is still in use'))
-      throw new StartError(whyNot(directory, launched.failure));
-    await sleep(rivalPauseMs);
+    if (attempt === startAttemptsMax || !launched.failure.includes('is still in use'))
+      throw new StartError(startFailure(directory, launched.failure));
+    await sleep(startRetryMs);
   }
 }
 
@@ -86,7 +85,7 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
-      // Empty after a clean end; one under the temporary folder would stay behind for ever.
+      // Empty after a clean stop; under the temporary folder nobody else would remove it.
       await rmdir(socketDirectory).catch(() => undefined);
     },
   };
@@ -107,23 +106,23 @@ async function findRunning(directory: string, say: (line: string) => void) {
   if (found === undefined || !(await isServerOf(data, found.pid))) return undefined;
   const { pid, socketDirectory } = found;
   const waiting = () => say(`PostgreSQL (process ${pid}) is still starting or stopping; waiting for it ...`);
-  if (await waitForAnswer(socketDirectory, () => isAlive(pid), waiting)) return found;
+  if (await waitUntilReady(socketDirectory, () => isAlive(pid), waiting)) return found;
   if (!isAlive(pid)) return undefined;
   throw new StartError(
     `PostgreSQL (process ${pid}) holds ${data} but does not answer: end it with "kill -INT ${pid}" and start again.`,
   );
 }
 
-/** As root the folder belongs to whoever runs the server; one from another kind of start changes hands. */
-function handOver(directory: string, account: Account): void {
+/** As root: gives the folder to the account that runs the server, which may differ from that of an earlier start. */
+function chownToAccount(directory: string, account: Account): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = account.user ?? { uid: 0, gid: 0 };
   if (statSync(directory).uid !== uid) spawnSync('chown', ['-R', `${uid}:${gid}`, directory]);
 }
 
-function whyNot(directory: string, failure: string): string {
+function startFailure(directory: string, failure: string): string {
   if (!failure.includes('incompatible with server'))
     return `PostgreSQL did not start (${failure}); its log is ${logOf(directory)}.`;
   const version = readFileSync(join(dataOf(directory), 'PG_VERSION'), 'utf8').trim();
-  return `The data in ${directory} were made by PostgreSQL ${version}, and this Baton brings another version: use the Baton that made them.`;
+  return `The data in ${directory} was made by PostgreSQL ${version}, but this Baton includes another version: use the Baton that made it.`;
 }

@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Makes a database and a role of the same name that owns it, unless they are there.
- * @param address of the superuser's database; @param name a plain lower-case word
+ * Creates a database and a role of the same name that owns it, unless they exist.
+ * @param address of a database as superuser; @param name a lower-case word, as it is not quoted
  */
 export async function ensureDatabase(address: string, name: string): Promise<void> {
   await withClient(address, async (client) => {
@@ -29,7 +29,7 @@ async function withClient<T>(address: string, work: (client: pg.Client) => Promi
     application_name: 'baton-start',
     connectionTimeoutMillis: 10_000,
   });
-  // A connection that is lost between two statements fails the next one; the event alone must not end the process.
+  // A connection lost between two statements fails the next one; the event without a listener would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {

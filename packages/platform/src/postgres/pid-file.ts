@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { processStamp } from '../../../../bin/lock.mjs';
 import { failureCode } from '../start-error.ts';
 
-/** What a running PostgreSQL says about itself in `postmaster.pid`. */
+/** What PostgreSQL writes about itself into `postmaster.pid`. */
 export interface PidFile {
   readonly pid: number;
   readonly socketDirectory: string;
 }
 
-/** Reads the file; undefined when there is none or it isn't whole. Nobody but PostgreSQL may delete it. */
+/** Reads the file; undefined when it is missing or incomplete. Only PostgreSQL itself may delete it. */
 export async function readPidFile(dataDirectory: string): Promise<PidFile | undefined> {
   const text = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => '');
   const [first, , , , socketDirectory] = text.split('\n');
@@ -18,8 +18,8 @@ export async function readPidFile(dataDirectory: string): Promise<PidFile | unde
 }
 
 /**
- * Whether the process is the server of this data directory, or only has the number of one that died: in a container
- * the next process often gets the same one. A server's working directory is its data directory.
+ * Whether the process is the server of this data directory. Another process may have the pid of a server that died; in
+ * a container that is common. A server's working directory is its data directory.
  */
 export async function isServerOf(dataDirectory: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
@@ -28,7 +28,7 @@ export async function isServerOf(dataDirectory: string, pid: number): Promise<bo
   return directory === (await realpath(dataDirectory));
 }
 
-/** Whether there is such a process, also another user's; one that only waits to be reaped is dead. */
+/** Whether the process exists, of any user; a zombie counts as dead. */
 export function isAlive(pid: number): boolean {
   if (process.platform === 'linux') return processStamp(pid) !== undefined;
   try {

@@ -9,17 +9,17 @@ import type { Account } from './account.ts';
 import { isServerOf, readPidFile } from './pid-file.ts';
 import { serverSettings } from './server-settings.ts';
 
-/** The role that owns the cluster. Only whoever may enter the socket's folder can be it: there are no passwords. */
+/** The role that owns the cluster. It has no password: whoever can enter the socket's folder can use it. */
 export const superuser = 'baton';
 
 const pollMsMin = 10;
 const pollMsMax = 200;
-const patienceMs = 5000;
+const slowStartMs = 5000;
 const readyWaitMs = 600_000;
 const logBytesMax = 16 * 1024 * 1024;
 
 export interface ServerFolder {
-  /** Holds `data`, `server.log` and, where its path is short enough, the socket. */
+  /** Contains `data`, `server.log` and, where its path is short enough, the socket. */
   readonly directory: string;
   readonly account: Account;
   readonly durable: boolean;
@@ -29,9 +29,9 @@ export const dataOf = (directory: string) => join(directory, 'data');
 export const logOf = (directory: string) => join(directory, 'server.log');
 
 /**
- * Makes the data of a new cluster. It is made under another name and renamed at the end: what a crash leaves half-made
- * is thrown away by the next call, never taken for data.
- * @throws StartError with what initdb said
+ * Creates the data directory of a new cluster under a temporary name and renames it at the end, so that the next call
+ * removes what a crash left incomplete.
+ * @throws StartError with initdb's error
  */
 export async function initialise(
   initdb: string,
@@ -53,17 +53,17 @@ export async function initialise(
     await promisify(execFile)(program, args, { ...options, cwd: directory });
   } catch (cause) {
     const { stderr, message } = cause as { stderr?: string; message: string };
-    const reason = stderr ? lastWords(stderr) : message;
-    throw new StartError(`PostgreSQL's data could not be made in ${directory}: ${reason}`, { cause });
+    const reason = stderr ? failureReason(stderr) : message;
+    throw new StartError(`PostgreSQL's data could not be created in ${directory}: ${reason}`, { cause });
   }
   renameSync(draft, dataOf(directory));
 }
 
 /**
- * Starts the server in a session of its own, so that a Ctrl-C in the terminal doesn't reach it before the requests
- * under way are finished, and waits until it answers.
- * @returns its process id, or why it ended instead
- * @throws StartError when it runs and never answers
+ * Starts the server and waits until it accepts connections. It runs in its own session, so that a Ctrl-C in the
+ * terminal doesn't stop it before the requests in progress are finished.
+ * @returns its process id, or why it ended
+ * @throws StartError when it runs but never accepts connections
  */
 export async function launch(
   postgres: string,
@@ -75,7 +75,7 @@ export async function launch(
   const log = openLog(directory);
   const settings = serverSettings({ socketDirectory, durable });
   const { program, args, options } = command(account, postgres, ['-D', data, ...settings]);
-  const env = { ...options.env, ...(await noRival(data)) };
+  const env = { ...options.env, ...(await ignoreStalePid(data)) };
   const server = spawn(program, args, {
     ...options,
     env,
@@ -85,39 +85,41 @@ export async function launch(
   });
   closeSync(log.fd);
   const isRunning = () => server.pid !== undefined && server.exitCode === null && server.signalCode === null;
-  const over = new Promise<string>((resolve) => {
+  const ended = new Promise<string>((resolve) => {
     server.once('error', (error) => resolve(error.message));
-    server.once('exit', () => resolve(lastWords(readFileSync(logOf(directory), 'utf8').slice(log.length))));
+    server.once('exit', () =>
+      resolve(failureReason(readFileSync(logOf(directory), 'utf8').slice(log.length))),
+    );
   });
   server.unref();
-  const answered = waitForAnswer(socketDirectory, isRunning, () =>
-    say('PostgreSQL is recovering from a stop that was not clean; this can take a while ...'),
+  const ready = waitUntilReady(socketDirectory, isRunning, () =>
+    say('PostgreSQL is recovering from an unclean stop; this can take a while ...'),
   );
-  const first = await Promise.race([over, answered]);
+  const first = await Promise.race([ended, ready]);
   if (typeof first === 'string') return { failure: first };
   if (first) return { pid: server.pid as number };
-  if (!isRunning()) return { failure: await over };
+  if (!isRunning()) return { failure: await ended };
   server.kill('SIGQUIT');
-  throw new StartError(`PostgreSQL started but never answered; its log is ${logOf(directory)}.`);
+  throw new StartError(`PostgreSQL started but never accepted connections; its log is ${logOf(directory)}.`);
 }
 
 /**
- * Polls until the server answers (true), `isRunning` says that it ended, or ten minutes are over (false).
- * @param onLong called once when it takes longer than usual
+ * Polls until the server accepts connections (true), or it ended or ten minutes passed (false).
+ * @param onSlow called once after five seconds
  */
-export async function waitForAnswer(
+export async function waitUntilReady(
   socketDirectory: string,
   isRunning: () => boolean,
-  onLong: () => void,
+  onSlow: () => void,
 ): Promise<boolean> {
   const began = performance.now();
-  let said = false;
+  let isReported = false;
   let pollMs = pollMsMin;
   while (performance.now() - began < readyWaitMs && isRunning()) {
-    if (await answers(socketDirectory)) return true;
-    if (!said && performance.now() - began > patienceMs) {
-      said = true;
-      onLong();
+    if (await acceptsConnections(socketDirectory)) return true;
+    if (!isReported && performance.now() - began > slowStartMs) {
+      isReported = true;
+      onSlow();
     }
     await sleep(pollMs);
     pollMs = Math.min(pollMs * 1.5, pollMsMax);
@@ -125,7 +127,7 @@ export async function waitForAnswer(
   return false;
 }
 
-async function answers(socketDirectory: string): Promise<boolean> {
+async function acceptsConnections(socketDirectory: string): Promise<boolean> {
   const client = new pg.Client({
     connectionString: addressOf(socketDirectory, 'postgres', superuser),
     connectionTimeoutMillis: 2000,
@@ -149,23 +151,23 @@ export function addressOf(socketDirectory: string, database: string, user: strin
 
 function command(account: Account, path: string, parameters: readonly string[]) {
   const [program, ...args] = [...account.prefix, path, ...parameters] as [string, ...string[]];
-  // PostgreSQL reads many variables (PGDATA, PGPORT, ...): it gets none of the person's.
+  // PostgreSQL reads many variables (PGDATA, PGPORT, ...), so it gets none of the user's environment.
   const env: Record<string, string | undefined> = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   return { program, args, options: { ...account.user, env } };
 }
 
 /**
- * After a crash another process can have the number that stands in `postmaster.pid`, or the dead one may not have been
- * reaped yet, and PostgreSQL would refuse to start. By this variable pg_ctl tells it that a process is no rival; the
- * data stay guarded by their shared memory.
+ * After a crash, the pid in `postmaster.pid` may be that of another process, or of a server that isn't reaped yet, and
+ * PostgreSQL would refuse to start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory
+ * still protects the data from a second server.
  */
-async function noRival(data: string): Promise<Record<string, string>> {
+async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   const found = await readPidFile(data);
   if (found === undefined || (await isServerOf(data, found.pid))) return {};
   return { PG_GRANDPARENT_PID: String(found.pid) };
 }
 
-/** Opens the log to append, without following a link: as root its folder belongs to the server's user. */
+/** Opens the log for appending, without following a link: as root, another user owns its folder. */
 function openLog(directory: string): { fd: number; length: number } {
   const path = logOf(directory);
   try {
@@ -178,10 +180,9 @@ function openLog(directory: string): { fd: number; length: number } {
   return { fd, length: readFileSync(path, 'utf8').length };
 }
 
-/** The line of a program's output that says why it ended. */
-function lastWords(output: string): string {
+/** The line of a program's output that explains why it ended. */
+function failureReason(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  const reason =
-    lines.findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+  const reason = lines.findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? 'no output';
   return reason.replace(/^.*?(FATAL|PANIC|error):\s*/, '');
 }

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 const mebibyte = 1024 * 1024;
 
 /**
- * PostgreSQL's settings, as arguments, so that the program decides them at every start and no file can differ.
- * They suit short transactions on one machine; with `durable` a commit is on disk before it is answered.
+ * PostgreSQL's settings as arguments, which win over its configuration files. They suit short transactions on one
+ * machine; with `durable`, a commit is on disk before it is acknowledged.
  */
 export function serverSettings(options: { socketDirectory: string; durable: boolean }): string[] {
   const sharedMebibytes = Math.min(256, Math.max(32, Math.floor(totalmem() / mebibyte / 16)));
@@ -19,11 +19,11 @@ export function serverSettings(options: { socketDirectory: string; durable: bool
     max_wal_size: '2GB',
     checkpoint_timeout: '15min',
     random_page_cost: 1.1,
-    // Compiling a statement costs more than our short ones take.
+    // Compiling costs more than our short statements.
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // A failing statement's text and the rows it names stay out of the log: they can hold what must stay private.
+    // Keeps the text of a failing statement and its rows out of the log: they may be private.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_line_prefix: '%m [%p] %d ',

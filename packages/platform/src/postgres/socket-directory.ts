@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { failureCode, StartError } from '../start-error.ts';
 import type { Account } from './account.ts';
 
-/** The system's limit is 108 bytes on Linux and 104 on macOS, with the ending zero. */
+/** The limit of the system is 108 bytes on Linux and 104 on macOS, with the terminating zero. */
 const socketPathBytesMax = 103;
 
 /**
- * Makes the folder of the server's socket, which nobody else may enter: inside `directory`, or under the temporary
- * folder where that path is too long for a socket.
- * @throws StartError when the folder in the temporary one belongs to somebody else
+ * Creates the private folder of the server's socket inside `directory`, or under the temporary folder where that path
+ * is too long for a socket.
+ * @throws StartError when a folder of that name belongs to another user or is not private
  */
 export function prepareSocketDirectory(directory: string, account: Account): string {
   const uid = account.user?.uid ?? process.getuid?.() ?? 0;
-  const place = createHash('sha256').update(directory).digest('hex').slice(0, 12);
+  const suffix = createHash('sha256').update(directory).digest('hex').slice(0, 12);
   const candidates = [
     join(directory, 'run'),
-    ...[tmpdir(), '/tmp'].map((tmp) => join(tmp, `baton-${uid}-${place}`)),
+    ...[tmpdir(), '/tmp'].map((tmp) => join(tmp, `baton-${uid}-${suffix}`)),
   ];
   const chosen = candidates.find(
     (path) => Buffer.byteLength(join(path, '.s.PGSQL.5432')) <= socketPathBytesMax,
@@ -32,10 +32,10 @@ export function prepareSocketDirectory(directory: string, account: Account): str
     if (failureCode(error) !== 'EEXIST') throw error;
   }
   const found = lstatSync(chosen);
-  // The temporary folder is everybody's: whoever owned this one could pose as our server.
+  // Anyone can create folders in the temporary one, and the owner of this one could impersonate our server.
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new StartError(
-      `The folder ${chosen} is not a private one of the user ${uid}: remove it and start again.`,
+      `The folder ${chosen} is not a private folder of user ${uid}: remove it and start again.`,
     );
   return chosen;
 }

@@ -4,20 +4,20 @@ import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts';
 const restartsMax = 3;
 const restartWindowMs = 60_000;
 
-/** A cluster that is started again when it ends by itself. */
+/** A cluster that is restarted when it dies. */
 export interface SupervisedCluster {
-  /** The one that runs now. */
+  /** The running cluster; another one after a restart. */
   current(): Cluster;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the cluster and keeps it running: whatever ended it, the next one recovers what was acknowledged.
- * @param onGivenUp called once, with a sentence, when it ended too often to go on
+ * Starts the cluster and restarts it when it dies; a restarted one recovers all acknowledged commits.
+ * @param onGiveUp called once, with one sentence, when it died too often or can't be restarted
  */
 export async function superviseCluster(
   options: ClusterOptions,
-  onGivenUp: (reason: StartError) => void,
+  onGiveUp: (reason: StartError) => void,
 ): Promise<SupervisedCluster> {
   let cluster = await startCluster(options);
   let isStopping = false;
@@ -32,13 +32,13 @@ export async function superviseCluster(
           `PostgreSQL ended ${recent.length + 1} times within a minute; its log is ${cluster.logFile}.`,
         );
       restartsAt.push(performance.now());
-      options.say('PostgreSQL ended by itself; starting it again ...');
+      options.say('PostgreSQL ended unexpectedly; restarting it ...');
       cluster = await startCluster(options);
       if (isStopping) return cluster.stop();
     }
   };
   const watching = watch().catch((error: unknown) => {
-    if (!isStopping) onGivenUp(error instanceof StartError ? error : new StartError(String(error)));
+    if (!isStopping) onGiveUp(error instanceof StartError ? error : new StartError(String(error)));
   });
   return {
     current: () => cluster,

@@ -1,4 +1,4 @@
-// Starts a cluster in the folder given as argument and stays; for tests that kill the process that started it.
+// Starts a cluster in the folder given as argument and keeps running; for tests that kill the parent of a server.
 import { startCluster } from '../postgres/cluster.ts';
 
 const directory = process.argv[2] as string;

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** An empty folder of the test's own, as Baton's home would be; removed by `remove`. */
+/** A new empty folder that only this user can enter, like Baton's home. */
 export function privateFolder(): { path: string; remove(): Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'baton-platform-'));
   chmodSync(path, 0o700);

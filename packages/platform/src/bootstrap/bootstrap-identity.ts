@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Home } from '../home.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 import { StartError } from '../start-error.ts';
-import { controlPlane, ensureAudiences, registry } from './audiences.ts';
-import { expected, type JsonApi } from './json-api.ts';
-import { type FoundingState, saveState } from './state.ts';
+import { controlPlane, ensureAudiences, audienceScopes } from './audiences.ts';
+import { expectSuccess, type JsonApi } from './json-api.ts';
+import { type BootstrapState, saveState } from './state.ts';
 
-export interface Founding {
+export interface IdentityBootstrap {
   readonly home: Home;
-  readonly state: FoundingState;
-  /** Identity with the admin secret. */
+  readonly state: BootstrapState;
+  /** Identity's API, with the admin secret. */
   readonly identity: JsonApi;
   readonly scim: { readonly audience: string; readonly scope: string };
 }
@@ -17,14 +17,18 @@ export interface Founding {
 const displayName = 'Administrator';
 const secondsPerDay = 86_400;
 const tokenLifeDays = 365;
-/** A token with less life left is replaced at the next start. */
+/** A token that expires sooner is replaced at the next start. */
 const tokenRenewDays = 30;
 const issueAttemptsMax = 3;
 const journalPageLimit = 500;
 const journalPagesMax = 20;
 
-/** The administrator's token that an earlier start stored, if identity still takes it and for long enough. */
-export async function findGoodToken({ home, state, identity }: Founding): Promise<string | undefined> {
+/** The administrator's token that an earlier start stored, unless it is invalid or expires soon. */
+export async function findUsableToken({
+  home,
+  state,
+  identity,
+}: IdentityBootstrap): Promise<string | undefined> {
   const token = readPrivateFile(tokenFile(home))?.trim();
   if (token === undefined) return undefined;
   const { status, body } = await identity.send('POST', '/api/v1/platform-access-tokens:introspect', {
@@ -34,7 +38,7 @@ export async function findGoodToken({ home, state, identity }: Founding): Promis
   const isOurs = body.tenantId === state.tenantId && body.principalId === state.principalId;
   if (status !== 200 || !isOurs || !(daysLeft > tokenRenewDays)) return undefined;
   if (state.tokenKey !== undefined) {
-    // It was stored, and the crash came before this was: nothing is being issued any more.
+    // A crash came after the token was stored and before its key was removed.
     delete state.tokenKey;
     saveState(home, state);
   }
@@ -42,20 +46,20 @@ export async function findGoodToken({ home, state, identity }: Founding): Promis
 }
 
 /**
- * Makes the tenant, its audiences, the administrator and its token, as far as they are missing. Every step can be
- * repeated: after a crash anywhere the next call goes on.
+ * Creates the tenant, its audiences, the administrator and its token, where missing. Every step is idempotent: after a
+ * crash anywhere the next call continues.
  * @returns the administrator's token
  * @throws StartError
  */
-export async function foundIdentity(founding: Founding): Promise<string> {
-  const { home, state, identity, scim } = founding;
+export async function bootstrapIdentity(context: IdentityBootstrap): Promise<string> {
+  const { home, state, identity, scim } = context;
   const isNewTenant = await ensureTenant(identity, state.tenantId);
   await ensureAudiences(identity, state.tenantId, scim);
-  state.principalId = await ensurePrincipal(founding, isNewTenant);
+  state.principalId = await ensurePrincipal(context, isNewTenant);
   saveState(home, state);
-  const token = await findGoodToken(founding);
+  const token = await findUsableToken(context);
   if (token !== undefined) return token;
-  const issued = await issueToken(founding, state.principalId);
+  const issued = await issueToken(context, state.principalId);
   writePrivateFile(tokenFile(home), `${issued}\n`);
   delete state.tokenKey;
   saveState(home, state);
@@ -73,28 +77,31 @@ async function ensureTenant(identity: JsonApi, id: string): Promise<boolean> {
     throw new StartError(
       'The identity database was set up from another Baton folder: use that folder (BATON_HOME), or an empty database.',
     );
-  expected(answer, 'making the tenant');
+  expectSuccess(answer, 'creating the tenant');
   return true;
 }
 
-async function ensurePrincipal({ state, identity }: Founding, isNewTenant: boolean): Promise<string> {
+async function ensurePrincipal(
+  { state, identity }: IdentityBootstrap,
+  isNewTenant: boolean,
+): Promise<string> {
   const path = `/api/v1/tenants/${state.tenantId}/principals`;
   if (state.principalId !== undefined) {
     const known = await identity.send('GET', `${path}/${state.principalId}`);
     if (known.status === 200) return state.principalId;
   }
-  const left = isNewTenant ? undefined : await findFirstHuman(identity, state.tenantId);
-  if (left !== undefined) return left;
+  const orphan = isNewTenant ? undefined : await findFirstHuman(identity, state.tenantId);
+  if (orphan !== undefined) return orphan;
   const made = await identity.send('POST', path, { body: { kind: 'human', displayName } });
-  return String(expected(made, 'making the administrator').id);
+  return String(expectSuccess(made, 'creating the administrator').id);
 }
 
-/** An administrator whose id was lost in a crash right after it was made: the tenant's first human. */
+/** The tenant's first human: an administrator whose id was lost in a crash right after its creation. */
 async function findFirstHuman(identity: JsonApi, tenantId: string): Promise<string | undefined> {
   let after = 0;
   for (let page = 0; page < journalPagesMax; page += 1) {
     const path = `/api/v1/events?after=${after}&limit=${journalPageLimit}`;
-    const { items, next_after } = expected(await identity.send('GET', path), 'reading the journal') as {
+    const { items, next_after } = expectSuccess(await identity.send('GET', path), 'reading the journal') as {
       items: { tenant_id: string; type: string; aggregate_id: string; payload: { kind?: string } }[];
       next_after: number | null;
     };
@@ -110,13 +117,16 @@ async function findFirstHuman(identity: JsonApi, tenantId: string): Promise<stri
 }
 
 /**
- * Issues a token. The idempotency key is stored before it is used: when a crash lost the answer, the repeated request
- * comes back without the secret, and the credential that nobody holds is revoked.
+ * Issues a token. The idempotency key is stored before it is used. When a crash lost the response, the repeated request
+ * returns the credential without its secret; that credential is then revoked and another one issued.
  */
-async function issueToken({ home, state, identity }: Founding, principalId: string): Promise<string> {
+async function issueToken(
+  { home, state, identity }: IdentityBootstrap,
+  principalId: string,
+): Promise<string> {
   const tenant = `/api/v1/tenants/${state.tenantId}`;
   const context = { body: { issuer: state.issuer, amr: ['local'] } };
-  expected(
+  expectSuccess(
     await identity.send('POST', `${tenant}/principals/${principalId}/authentication-contexts`, context),
     "recording the administrator's sign-in",
   );
@@ -128,18 +138,18 @@ async function issueToken({ home, state, identity }: Founding, principalId: stri
       body: {
         name: 'baton start',
         audiences: [controlPlane],
-        scopeCeiling: registry[controlPlane],
+        scopeCeiling: audienceScopes[controlPlane],
         expiresInSeconds: tokenLifeDays * secondsPerDay,
       },
     });
-    const { token, credential } = expected(answer, "issuing the administrator's token") as {
+    const { token, credential } = expectSuccess(answer, "issuing the administrator's token") as {
       token: string | null;
       credential: { id: string };
     };
     if (token !== null) return token;
     const revoke = `${tenant}/platform-access-tokens/${credential.id}:revoke?reason=lost`;
-    expected(await identity.send('POST', revoke), 'revoking a lost token');
+    expectSuccess(await identity.send('POST', revoke), 'revoking a lost token');
     delete state.tokenKey;
   }
-  throw new StartError("Setting up failed: identity did not show the administrator's token; start again.");
+  throw new StartError("Setting up failed: identity did not return the administrator's token; start again.");
 }

@@ -1,25 +1,25 @@
 import { StartError } from '../start-error.ts';
 
-export interface Answer {
+export interface JsonResponse {
   readonly status: number;
   /** The parsed body; an empty object when there is none. */
   readonly body: Record<string, unknown>;
-  /** The machine-readable reason of a refusal, in whichever envelope it came. */
+  /** The error code of either service's error envelope; empty when there is none. */
   readonly code: string;
 }
 
-/** One service over HTTP, as any client sees it. */
+/** An HTTP client of one service. */
 export interface JsonApi {
   send(
     method: string,
     path: string,
     options?: { body?: object; headers?: Record<string, string> },
-  ): Promise<Answer>;
+  ): Promise<JsonResponse>;
 }
 
 const timeoutMs = 30_000;
 
-/** @param base address in front of every path; @param headers sent with every request. */
+/** @param base the address before every path; @param headers sent with every request */
 export function jsonApi(base: string, headers: Readonly<Record<string, string>>): JsonApi {
   return {
     async send(method, path, options = {}) {
@@ -42,11 +42,11 @@ export function jsonApi(base: string, headers: Readonly<Record<string, string>>)
   };
 }
 
-/** The body of a good answer. @throws StartError naming the request that was refused, and never what it held. */
-export function expected(answer: Answer, what: string): Record<string, unknown> {
-  if (answer.status >= 200 && answer.status < 300) return answer.body;
+/** The body of a 2xx response. @throws StartError that names the step and the error code, never what was sent. */
+export function expectSuccess(response: JsonResponse, step: string): Record<string, unknown> {
+  if (response.status >= 200 && response.status < 300) return response.body;
   throw new StartError(
-    `Setting up failed: ${what} was answered with ${answer.status} ${answer.code}; start again to go on from here.`,
+    `Setting up failed: ${step} got ${response.status} ${response.code}; start again to continue.`,
   );
 }
 

@@ -1,14 +1,14 @@
 import type { Home } from '../home.ts';
 import { StartError } from '../start-error.ts';
 import { controlPlane } from './audiences.ts';
-import { expected, type JsonApi, jsonApi } from './json-api.ts';
-import { type FoundingState, saveState } from './state.ts';
+import { expectSuccess, type JsonApi, jsonApi } from './json-api.ts';
+import { type BootstrapState, saveState } from './state.ts';
 
-export interface Membership {
+export interface CoordinationBootstrap {
   readonly home: Home;
-  readonly state: FoundingState;
+  readonly state: BootstrapState;
   readonly identity: JsonApi;
-  /** Where coordination answers, without a path. */
+  /** Coordination's address, without a path. */
   readonly coordinationUrl: string;
   readonly cpBootstrapToken: string;
   /** The administrator's personal access token. */
@@ -20,13 +20,13 @@ interface Page<Item> {
 }
 
 /**
- * Makes the tenant in coordination with the administrator bound to its identity, unless that is done.
- * @returns the administrator's principal in coordination
+ * Creates the tenant in coordination, with the administrator bound to its identity, unless it exists.
+ * @returns the id of the administrator's principal in coordination
  * @throws StartError
  */
-export async function foundCoordination(membership: Membership): Promise<string> {
-  const { home, state, coordinationUrl, cpBootstrapToken } = membership;
-  const api = jsonApi(coordinationUrl, { authorization: `Bearer ${await accessToken(membership)}` });
+export async function bootstrapCoordination(context: CoordinationBootstrap): Promise<string> {
+  const { home, state, coordinationUrl, cpBootstrapToken } = context;
+  const api = jsonApi(coordinationUrl, { authorization: `Bearer ${await accessToken(context)}` });
   if (state.adminPrincipalId !== undefined) {
     const known = await api.send('GET', `/api/v1/principals/${state.adminPrincipalId}`);
     if (known.status === 200) return state.adminPrincipalId;
@@ -48,9 +48,9 @@ export async function foundCoordination(membership: Membership): Promise<string>
       },
     },
   );
-  if (answer.code === 'already_bootstrapped') state.adminPrincipalId = await findBound(api, state);
+  if (answer.code === 'already_bootstrapped') state.adminPrincipalId = await findBoundPrincipal(api, state);
   else {
-    const { adminPrincipal } = expected(answer, 'making the tenant in coordination') as {
+    const { adminPrincipal } = expectSuccess(answer, 'creating the tenant in coordination') as {
       adminPrincipal: { id: string };
     };
     state.adminPrincipalId = adminPrincipal.id;
@@ -59,24 +59,24 @@ export async function foundCoordination(membership: Membership): Promise<string>
   return state.adminPrincipalId;
 }
 
-async function accessToken({ identity, adminToken }: Membership): Promise<string> {
+async function accessToken({ identity, adminToken }: CoordinationBootstrap): Promise<string> {
   const answer = await identity.send('POST', '/api/v1/platform-access-tokens:exchange', {
     body: { token: adminToken, audience: controlPlane },
   });
-  return String(expected(answer, "exchanging the administrator's token").accessToken);
+  return String(expectSuccess(answer, "exchanging the administrator's token").accessToken);
 }
 
-/** The principal bound to our administrator, when a crash lost the answer that named it. */
-async function findBound(api: JsonApi, state: FoundingState): Promise<string> {
-  const people = await api.send('GET', '/api/v1/principals?kind=human');
-  if (people.status === 401)
+/** The principal bound to the administrator, when a crash lost the response that named it. */
+async function findBoundPrincipal(api: JsonApi, state: BootstrapState): Promise<string> {
+  const humans = await api.send('GET', '/api/v1/principals?kind=human');
+  if (humans.status === 401)
     throw new StartError(
       'The coordination database was set up from another Baton folder or for another issuer: use that folder (BATON_HOME), or an empty database.',
     );
-  const { items } = expected(people, 'listing the people') as unknown as Page<{ id: string }>;
+  const { items } = expectSuccess(humans, 'listing the human principals') as unknown as Page<{ id: string }>;
   for (const { id } of items) {
     const answer = await api.send('GET', `/api/v1/principals/${id}/iam-bindings`);
-    const bindings = expected(answer, 'listing bindings') as unknown as Page<Record<string, unknown>>;
+    const bindings = expectSuccess(answer, 'listing bindings') as unknown as Page<Record<string, unknown>>;
     if (bindings.items.some(({ iamPrincipalId }) => iamPrincipalId === state.principalId)) return id;
   }
   throw new StartError(

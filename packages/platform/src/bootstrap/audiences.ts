@@ -1,10 +1,10 @@
-import { expected, type JsonApi } from './json-api.ts';
+import { expectSuccess, type JsonApi } from './json-api.ts';
 
-/** The audience whose tokens coordination takes. */
+/** The audience of the tokens that coordination accepts. */
 export const controlPlane = 'control-plane';
 
-/** The specification's audience registry; identity itself knows none of them. */
-export const registry: Readonly<Record<string, readonly string[]>> = {
+/** The specification's audiences and their scopes; identity has none built in. */
+export const audienceScopes: Readonly<Record<string, readonly string[]>> = {
   [controlPlane]: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
   'memory-service': [
     'memory:read',
@@ -18,16 +18,16 @@ export const registry: Readonly<Record<string, readonly string[]>> = {
   'entitlement-service': ['entitlement:check-on-behalf'],
 };
 
-/** Registers what is missing; an audience that is there keeps the scopes that somebody gave it. */
+/** Registers the audiences that are missing; an existing one keeps its scopes. */
 export async function ensureAudiences(
   identity: JsonApi,
   tenantId: string,
   scim: { readonly audience: string; readonly scope: string },
 ): Promise<void> {
   const path = `/api/v1/tenants/${tenantId}/audiences`;
-  const wanted = { ...registry, [scim.audience]: [scim.scope] };
+  const wanted = { ...audienceScopes, [scim.audience]: [scim.scope] };
   for (const [key, allowedScopes] of Object.entries(wanted)) {
     const answer = await identity.send('POST', path, { body: { key, allowedScopes } });
-    if (answer.code !== 'audience_exists') expected(answer, `registering the audience ${key}`);
+    if (answer.code !== 'audience_exists') expectSuccess(answer, `registering the audience ${key}`);
   }
 }

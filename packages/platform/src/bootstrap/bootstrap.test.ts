@@ -7,35 +7,35 @@ import { createIdentity } from '@baton/identity/app/app';
 import type { RunningService } from '@baton/kernel/http';
 import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
 import { projectRoot } from '../config.ts';
-import { type Edge, openEdge } from '../edge.ts';
+import { type Router, openRouter } from '../router.ts';
 import { type Home, openHome } from '../home.ts';
 import { ensureSecrets, type Secrets } from '../secrets.ts';
 import { privateFolder } from '../testing/private-folder.ts';
-import { found } from './founding.ts';
+import { bootstrap } from './bootstrap.ts';
 import { jsonApi } from './json-api.ts';
 import { openState } from './state.ts';
 
 let folder: ReturnType<typeof privateFolder>;
 let home: Home;
-let edge: Edge;
+let router: Router;
 let secrets: Secrets;
 let databases: TestDatabase[];
 let services: RunningService[];
 let issuer: string;
-/** How many more requests are answered; the answer after them is lost, as in a crash. */
-let answersLeft = Infinity;
+/** How many more responses are delivered; later ones are lost, as in a crash. */
+let responsesLeft = Infinity;
 
 before(async () => {
   folder = privateFolder();
   home = openHome(folder.path);
   secrets = await ensureSecrets(home);
-  edge = await openEdge('127.0.0.1', 0);
+  router = await openRouter('127.0.0.1', 0);
   const migrations = (name: string) => join(projectRoot, 'packages', name, 'migrations');
   databases = [
     await createTestDatabase(migrations('identity')),
     await createTestDatabase(migrations('coordination')),
   ];
-  issuer = `http://127.0.0.1:${edge.port}/iam`;
+  issuer = `http://127.0.0.1:${router.port}/iam`;
   const identity = await createIdentity({
     env: {
       IAM_DATABASE_URL: databases[0]?.url,
@@ -57,27 +57,27 @@ before(async () => {
     },
   });
   services = [identity, coordination];
-  edge.serve({ identity: losing(identity), coordination: losing(coordination) });
-  edge.open();
+  router.routeTo({ identity: losingResponses(identity), coordination: losingResponses(coordination) });
+  router.markReady();
 });
 
 after(async () => {
-  await edge?.drain(0);
-  edge?.close();
+  await router?.drain(0);
+  router?.close();
   for (const service of services ?? []) await service.close();
   for (const database of databases ?? []) await database.drop();
   home?.release();
   await folder?.remove();
 });
 
-/** The service does its work, and the connection is cut where its answer would be sent. */
-function losing(service: RunningService): RunningService {
+/** The service does its work, but the connection is closed instead of sending the response. */
+function losingResponses(service: RunningService): RunningService {
   return {
     ...service,
     handler(req, res) {
       const isKeyDocument = req.url?.startsWith('/.well-known/') ?? false;
-      if (!isKeyDocument) answersLeft -= 1;
-      if (!isKeyDocument && answersLeft < 0)
+      if (!isKeyDocument) responsesLeft -= 1;
+      if (!isKeyDocument && responsesLeft < 0)
         res.end = () => {
           res.socket?.destroy();
           return res;
@@ -88,10 +88,10 @@ function losing(service: RunningService): RunningService {
 }
 
 const run = () =>
-  found({
+  bootstrap({
     home,
     state: openState(home, issuer),
-    url: `http://127.0.0.1:${edge.port}`,
+    url: `http://127.0.0.1:${router.port}`,
     secrets,
     scim: { audience: 'iam-scim', scope: 'scim:write' },
   });
@@ -107,21 +107,21 @@ async function journal(): Promise<JournalItem[]> {
   return body.items as JournalItem[];
 }
 
-test('a founding that loses any one answer is finished by the next, with one administrator and one live token', async () => {
+test('a bootstrap that loses any one response is finished by the next, with one administrator and one live token', async () => {
   let losses = 0;
   for (;;) {
-    answersLeft = losses;
+    responsesLeft = losses;
     try {
       await run();
       break;
     } catch {
       losses += 1;
     }
-    assert.ok(losses < 40, 'it ends at some time');
+    assert.ok(losses < 40, 'it must finish at some point');
   }
-  answersLeft = Infinity;
+  responsesLeft = Infinity;
   // Tenant, five audiences, administrator, sign-in, token, exchange, bootstrap at the least.
-  assert.ok(losses >= 8, `${losses} answers were lost`);
+  assert.ok(losses >= 8, `${losses} responses were lost`);
   const items = await journal();
   const count = (type: string) => items.filter((item) => item.type === type).length;
   assert.equal(count('tenant.created'), 1);
@@ -130,7 +130,7 @@ test('a founding that loses any one answer is finished by the next, with one adm
   assert.equal(count('platform_access_token.issued') - count('credential.revoked'), 1);
 });
 
-test('once founded it changes nothing', async () => {
+test('a repeated bootstrap changes nothing', async () => {
   const first = await run();
   const events = (await journal()).length;
   assert.deepEqual(await run(), first);
@@ -148,14 +148,14 @@ test("the administrator's token is accepted by coordination with every scope", a
     'control-plane:read',
     'control-plane:write',
   ]);
-  const api = jsonApi(`http://127.0.0.1:${edge.port}`, {
+  const api = jsonApi(`http://127.0.0.1:${router.port}`, {
     authorization: `Bearer ${exchanged.body.accessToken}`,
   });
   const { status, body } = await api.send('GET', `/api/v1/principals/${adminPrincipalId}`);
   assert.deepEqual([status, body.kind, body.displayName], [200, 'human', 'Administrator']);
 });
 
-test('a token whose file was lost is replaced, and the administrator stays', async () => {
+test('a lost token file is replaced by a new token of the same administrator', async () => {
   const first = await run();
   rmSync(home.path('secrets', 'admin-token'));
   const second = await run();

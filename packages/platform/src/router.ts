@@ -5,20 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningService } from '@baton/kernel/http';
 import { failureCode, StartError } from './start-error.ts';
 
-/** The one port in front of both services. */
-export interface Edge {
+/** The one port in front of both services: requests below /iam are identity's, all others coordination's. */
+export interface Router {
   readonly port: number;
-  /** Passes requests on from now on; before, every answer is 503. `/health/ready` stays 503 until `open`. */
-  serve(services: EdgeServices): void;
-  /** All is set up: readiness is coordination's own again. */
-  open(): void;
-  /** Takes no new request and waits for those under way, at most this long. */
+  /** From now on requests are passed on; before, every answer is 503. `/health/ready` stays 503 until `markReady`. */
+  routeTo(services: RoutedServices): void;
+  /** The bootstrap is done: from now on `/health/ready` is coordination's answer. */
+  markReady(): void;
+  /** Takes no new request and waits for those in progress, at most this long. */
   drain(waitMs: number): Promise<void>;
-  /** Cuts whatever connection is left. */
+  /** Closes the connections that are left. */
   close(): void;
 }
 
-export interface EdgeServices {
+export interface RoutedServices {
   readonly identity: RunningService;
   readonly coordination: RunningService;
 }
@@ -26,23 +26,23 @@ export interface EdgeServices {
 const drainPollMs = 20;
 
 /**
- * Takes the port at once, before anything slow, and answers 503 on it until the services are there.
- * @throws StartError when the port or the address can't be had
+ * Listens on the port before anything slow happens, and answers 503 until the services run.
+ * @throws StartError when it can't listen on the port or the address
  */
-export async function openEdge(host: string, port: number): Promise<Edge> {
-  let services: EdgeServices | undefined;
-  let isOpen = false;
+export async function openRouter(host: string, port: number): Promise<Router> {
+  let services: RoutedServices | undefined;
+  let isReady = false;
   let isDraining = false;
-  let requestsUnderWay = 0;
+  let requestsInProgress = 0;
   const upgraded = new Set<Duplex>();
   const server = createServer((req, res) => {
-    requestsUnderWay += 1;
+    requestsInProgress += 1;
     res.once('close', () => {
-      requestsUnderWay -= 1;
+      requestsInProgress -= 1;
     });
     const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
     if (isDraining) unavailable(res, 'stopping');
-    else if (services === undefined || (isReadiness && !isOpen)) unavailable(res, 'starting');
+    else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
     else chooseService(services, req).handler(req, res);
   });
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -53,7 +53,7 @@ export async function openEdge(host: string, port: number): Promise<Edge> {
     if (service?.upgrade === undefined) socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
     else service.upgrade(req, socket, head);
   });
-  // Without a path nobody knows whose request it would have been: the envelope is coordination's.
+  // A request that can't be parsed has no path to route by, so coordination answers it.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (services?.coordination.unreadable === undefined) socket.destroy();
     else services.coordination.unreadable(error, socket);
@@ -61,17 +61,17 @@ export async function openEdge(host: string, port: number): Promise<Edge> {
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
-    serve(running) {
+    routeTo(running) {
       services = running;
     },
-    open() {
-      isOpen = true;
+    markReady() {
+      isReady = true;
     },
     async drain(waitMs) {
       isDraining = true;
       server.close();
       const deadline = performance.now() + waitMs;
-      while (requestsUnderWay > 0 && performance.now() < deadline) await sleep(drainPollMs);
+      while (requestsInProgress > 0 && performance.now() < deadline) await sleep(drainPollMs);
     },
     close() {
       for (const socket of upgraded) socket.destroy();
@@ -80,8 +80,8 @@ export async function openEdge(host: string, port: number): Promise<Edge> {
   };
 }
 
-/** `/iam` and everything below it is identity's, which never sees the prefix; all else is coordination's. */
-function chooseService(services: EdgeServices, req: IncomingMessage): RunningService {
+/** `/iam` and all below it is identity's, which doesn't see the prefix; everything else is coordination's. */
+function chooseService(services: RoutedServices, req: IncomingMessage): RunningService {
   const [, rest] = /^\/iam(?=[/?]|$)(.*)$/.exec(req.url ?? '') ?? [];
   if (rest === undefined) return services.coordination;
   req.url = rest.startsWith('/') ? rest : `/${rest}`;
@@ -99,15 +99,15 @@ function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(new StartError(whyNotListening(host, port, cause), { cause })));
+    server.once('error', (cause) => reject(new StartError(listenFailure(host, port, cause), { cause })));
     server.listen({ host, port }, resolve);
   });
 }
 
-function whyNotListening(host: string, port: number, error: Error): string {
+function listenFailure(host: string, port: number, error: Error): string {
   const code = failureCode(error);
   if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is taken by another program: choose another with PORT, for example PORT=${port + 1} npm start.`;
+    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} npm start.`;
   if (code === 'EACCES')
     return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 npm start.`;
   return `Baton can't listen on ${host} port ${port} (${code}): HOST must be an address of this machine.`;

@@ -4,18 +4,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { RunningService } from '@baton/kernel/http';
-import { type Edge, openEdge } from './edge.ts';
+import { type Router, openRouter } from './router.ts';
 import { StartError } from './start-error.ts';
 
-let edge: Edge;
+let router: Router;
 let release: () => void;
 
 /** A service that answers with its name and the path it saw; `/slow` waits for `release`. */
 function echo(name: string): RunningService {
   const released = new Promise<void>((resolve) => {
-    const before = release;
+    const releaseOthers = release;
     release = () => {
-      before?.();
+      releaseOthers?.();
       resolve();
     };
   });
@@ -31,22 +31,22 @@ function echo(name: string): RunningService {
 
 beforeEach(async () => {
   release = () => undefined;
-  edge = await openEdge('127.0.0.1', 0);
+  router = await openRouter('127.0.0.1', 0);
 });
 
 afterEach(async () => {
-  await edge.drain(0);
-  edge.close();
+  await router.drain(0);
+  router.close();
 });
 
 const get = async (path: string) => {
-  const response = await fetch(`http://127.0.0.1:${edge.port}${path}`);
+  const response = await fetch(`http://127.0.0.1:${router.port}${path}`);
   return `${response.status} ${await response.text()}`;
 };
 
-test('identity gets /iam and what is below it without the prefix, coordination gets everything else', async () => {
-  edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
-  edge.open();
+test('identity gets /iam and all below it, without the prefix; coordination gets everything else', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
+  router.markReady();
   assert.equal(await get('/iam/api/v1/tenants?x=1'), '200 identity /api/v1/tenants?x=1');
   assert.equal(await get('/iam'), '200 identity /');
   assert.equal(await get('/iam?x=1'), '200 identity /?x=1');
@@ -56,9 +56,9 @@ test('identity gets /iam and what is below it without the prefix, coordination g
   assert.equal(await get('/health/ready'), '200 coordination /health/ready');
 });
 
-test('what the parser refuses is answered by coordination, and is only cut off before the services are there', async () => {
+test('coordination answers a request that can not be parsed; before the services run, the connection is closed', async () => {
   const talk = async () => {
-    const socket = connect(edge.port, '127.0.0.1');
+    const socket = connect(router.port, '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk) => (answer += String(chunk)));
     socket.write('GIBBERISH\r\n\r\n');
@@ -70,17 +70,17 @@ test('what the parser refuses is answered by coordination, and is only cut off b
     ...echo('coordination'),
     unreadable: (_error, socket) => socket.end('refused'),
   };
-  edge.serve({ identity: echo('identity'), coordination });
+  router.routeTo({ identity: echo('identity'), coordination });
   assert.equal(await talk(), 'refused');
 });
 
-test('upgrades go the same ways', async () => {
-  edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
+test('upgrades are routed like requests', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   for (const [path, seen] of [
     ['/api/v1/events/ws', 'coordination/api/v1/events/ws'],
     ['/iam/x', 'identity/x'],
   ]) {
-    const socket = connect(edge.port, '127.0.0.1');
+    const socket = connect(router.port, '127.0.0.1');
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`);
     const [head] = (await once(socket, 'data')) as [Buffer];
     assert.equal(head.toString().split('\r\n')[0], `HTTP/1.1 101 ${seen}`);
@@ -88,24 +88,24 @@ test('upgrades go the same ways', async () => {
   }
 });
 
-test('the port answers 503 from the first moment, and is ready only when all is set up', async () => {
+test('the port answers 503 from the start, and is ready only after markReady', async () => {
   const starting = '503 {"status":"unavailable","reason":"starting"}';
   assert.equal(await get('/health/ready'), starting);
   assert.equal(await get('/api/v1/tasks'), starting);
-  edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   assert.equal(await get('/health/ready'), starting);
   assert.equal(await get('/health/live'), '200 coordination /health/live');
-  edge.open();
+  router.markReady();
   assert.equal(await get('/health/ready'), '200 coordination /health/ready');
 });
 
-test('a drain finishes the request under way and takes no new one', async () => {
-  edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
+test('a drain finishes the request in progress and takes no new one', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   await get('/warm');
   const slow = get('/slow');
   await get('/warm');
-  const drained = edge.drain(5000);
-  await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/new`, { headers: { connection: 'close' } }));
+  const drained = router.drain(5000);
+  await assert.rejects(fetch(`http://127.0.0.1:${router.port}/new`, { headers: { connection: 'close' } }));
   release();
   assert.equal(await slow, '200 coordination /slow');
   const began = performance.now();
@@ -113,23 +113,23 @@ test('a drain finishes the request under way and takes no new one', async () => 
   assert.ok(performance.now() - began < 1000);
 });
 
-test('a drain gives up on a request that does not end', async () => {
-  edge.serve({ identity: echo('identity'), coordination: echo('coordination') });
+test('a drain stops waiting for a request that does not end', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   const slow = get('/slow').catch(() => 'cut');
   await get('/warm');
-  await edge.drain(50);
-  edge.close();
+  await router.drain(50);
+  router.close();
   assert.equal(await slow, 'cut');
 });
 
-test('a port that is taken is refused with one sentence', async () => {
-  await assert.rejects(openEdge('127.0.0.1', edge.port), (error: Error) => {
+test('a port in use is refused with one sentence', async () => {
+  await assert.rejects(openRouter('127.0.0.1', router.port), (error: Error) => {
     assert.ok(error instanceof StartError);
-    assert.match(error.message, new RegExp(`^Port ${edge.port} on 127\\.0\\.0\\.1 is taken [^\n]+$`));
+    assert.match(error.message, new RegExp(`^Port ${router.port} on 127\\.0\\.0\\.1 is used [^\n]+$`));
     return true;
   });
 });
 
-test('an address that is not of this machine is refused with one sentence', async () => {
-  await assert.rejects(openEdge('192.0.2.1', 0), /can't listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
+test('an address of another machine is refused with one sentence', async () => {
+  await assert.rejects(openRouter('192.0.2.1', 0), /can't listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
 });
