@@ -9,13 +9,13 @@ interface Exchange {
 const audience = 'control-plane';
 const renewBeforeSeconds = 30;
 
-/** Turns a personal access token into access tokens for coordination, and again before each one expires. */
+/** Exchanges a personal access token for access tokens to coordination, renewing each before it expires. */
 export class AccessToken {
   readonly #identity: HttpClient;
   readonly #personalToken: string;
   #current: Promise<string> | undefined;
   #renewAtMs = 0;
-  /** How many exchanges it took so far. */
+  /** The number of exchanges so far. */
   exchanges = 0;
 
   constructor(identity: HttpClient, personalToken: string) {
@@ -35,8 +35,8 @@ export class AccessToken {
     return this.#current;
   }
 
-  /** The next `get` makes a new exchange: the service has refused the token. */
-  forget(): void {
+  /** Discards the current token, after the service refused it; the next `get` exchanges again. */
+  discard(): void {
     this.#current = undefined;
   }
 
@@ -46,12 +46,12 @@ export class AccessToken {
       '/api/v1/platform-access-tokens:exchange',
       { body: { token: this.#personalToken, audience } },
     );
-    // Identity has one face for every reason, so the message names what helps whichever it was.
+    // Identity gives the same 401 for every reason, so the message says what helps in any case.
     if (status === 401)
       throw new ApiError(
         status,
         'invalid_token',
-        `the personal access token is not valid at ${this.#identity.baseUrl}; is the connection file another Baton's? Starting that Baton again writes it anew.`,
+        `the personal access token is not valid at ${this.#identity.baseUrl}; is the connection file another Baton's? Starting this one again writes a new file.`,
       );
     if (status !== 200) throw apiErrorOf(status, body, headers['retry-after']);
     const { accessToken, expiresIn } = body as Exchange;

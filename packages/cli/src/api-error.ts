@@ -1,4 +1,4 @@
-/** A refusal of one of the services, with its stable code. */
+/** An error response of one of the services, with its stable code. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -14,8 +14,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Reads both envelopes: `{error: {code, message, details}}` of coordination and `{detail}` of identity, whose detail is
- * a code or a list of what is wrong with the body.
+ * Reads both error envelopes: coordination's `{error: {code, message, details}}` and identity's `{detail}`, which is a
+ * code or a list of problems with the body.
  */
 export function apiErrorOf(status: number, body: unknown, retryAfter: string | undefined): ApiError {
   const { error, detail } = (body ?? {}) as {
@@ -37,7 +37,7 @@ export function apiErrorOf(status: number, body: unknown, retryAfter: string | u
     const text = problems.map(({ loc, msg }) => `${loc?.join('.') ?? ''} ${msg ?? ''}`.trim()).join('; ');
     return new ApiError(status, 'invalid_request', text, retryAfterSeconds);
   }
-  return new ApiError(status, `http_${status}`, 'the answer was not one of Baton', retryAfterSeconds);
+  return new ApiError(status, `http_${status}`, 'the response is not from Baton', retryAfterSeconds);
 }
 
 function problemsOf(details: unknown): string {

@@ -6,7 +6,7 @@ import type { ConsoleOutput } from './console-output.ts';
 import { CoordinationClient } from './coordination-client.ts';
 import { HttpClient } from './http-client.ts';
 
-/** What every command gets. */
+/** What every command is given. */
 export interface CommandContext {
   readonly config: CliConfig;
   readonly output: ConsoleOutput;
@@ -24,7 +24,7 @@ export function withCommonOptions(command: Command): Command {
     .option('--url <address>', 'the address of Baton, instead of the one in the connection file');
 }
 
-/** Runs `work` as the administrator of the Baton that the options name, and closes its connections. */
+/** Runs `work` with a client of the administrator, for the Baton that the options name; then closes its connections. */
 export async function asAdministrator<T>(
   options: CommonOptions,
   { config }: CommandContext,

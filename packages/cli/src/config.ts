@@ -1,8 +1,8 @@
-/** What the command line takes from its environment. Nothing else reads `process.env`. */
+/** What the command line reads from its environment. Nothing else reads `process.env`. */
 export interface CliConfig {
-  /** The folder of the Baton to talk to: BATON_HOME. */
+  /** BATON_HOME: the folder of the Baton to use. */
   readonly home: string | undefined;
-  /** Handed to a Baton that `demo` starts, so that IAM_DATABASE_URL and CP_DATABASE_URL reach it. */
+  /** Passed on to a Baton that `demo` starts, with IAM_DATABASE_URL and CP_DATABASE_URL among others. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

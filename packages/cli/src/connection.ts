@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { CliConfig } from './config.ts';
 import { PlainError } from './plain-error.ts';
 
-/** What `npm start` leaves in BATON_HOME for programs that want to connect. */
+/** What `npm start` writes to `connection.json` in BATON_HOME for clients. */
 export interface Connection {
   readonly identityUrl: string;
   readonly coordinationUrl: string;
@@ -16,7 +16,7 @@ export interface Connection {
 }
 
 export interface ConnectionOptions {
-  /** Path of a connection file, instead of looking for one. */
+  /** Path of a connection file; without it, the default places are searched. */
   readonly connection?: string;
   /** Address of the Baton, instead of the one in the file. */
   readonly url?: string;
@@ -31,7 +31,7 @@ const names = [
   'adminToken',
 ] as const;
 
-/** The checkout that this command line belongs to. */
+/** The root of the checkout. */
 export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /**
@@ -42,12 +42,12 @@ export function readConnection(options: ConnectionOptions, config: CliConfig): C
   const found = findConnection(options, config);
   if (found === undefined)
     throw new PlainError(
-      'No Baton was found here: start one with npm start, or say where it is with BATON_HOME.',
+      'No Baton was found here: start one with npm start, or set BATON_HOME to its folder.',
     );
   return found;
 }
 
-/** As `readConnection`; undefined when there is no file and none was named. */
+/** As `readConnection`, but returns undefined when there is no file and none was named. */
 export function findConnection(options: ConnectionOptions, config: CliConfig): Connection | undefined {
   const named = options.connection ?? (config.home && join(config.home, 'connection.json'));
   const candidates = named
@@ -61,14 +61,14 @@ export function findConnection(options: ConnectionOptions, config: CliConfig): C
   return undefined;
 }
 
-/** @throws PlainError naming what is missing; never shows a value. */
+/** @throws PlainError that names what is missing, never a value */
 export function parseConnection(text: string, path: string): Connection {
   const values = objectIn(text);
   if (values === undefined)
-    throw new PlainError(`${path} is not a JSON object: start Baton again to have it written anew.`);
+    throw new PlainError(`${path} is not a JSON object: start Baton again to write a new one.`);
   const missing = names.filter((name) => typeof values[name] !== 'string' || values[name] === '');
   if (missing.length > 0)
-    throw new PlainError(`${path} lacks ${missing.join(', ')}: start Baton again to have it written anew.`);
+    throw new PlainError(`${path} lacks ${missing.join(', ')}: start Baton again to write a new one.`);
   return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Connection;
 }
 
@@ -82,7 +82,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** One address for both services, as the default run serves them. */
+/** Replaces both addresses by one, as in the default run. */
 function withUrl(connection: Connection, url: string | undefined): Connection {
   if (url === undefined) return connection;
   const base = url.replace(/\/+$/, '');

@@ -1,8 +1,8 @@
-/** Where a command writes: results to standard output, everything about its progress to standard error. */
+/** Where a command writes: results to standard output, progress and errors to standard error. */
 export interface ConsoleOutput {
   line(text: string): void;
   progress(text: string): void;
-  /** Whether a person watches, so that a line may be drawn over. */
+  /** Whether standard error is a terminal, on which a line can be redrawn. */
   readonly isTerminal: boolean;
   readonly columns: number;
 }
@@ -16,7 +16,7 @@ export function consoleOutput(): ConsoleOutput {
   };
 }
 
-/** A result for a program, or the same for a person. */
+/** Prints a result as JSON, or as lines of text. */
 export function show(
   output: ConsoleOutput,
   json: boolean | undefined,

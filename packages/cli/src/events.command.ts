@@ -14,13 +14,13 @@ type Options = CommonOptions & { follow?: boolean; tail: string; types?: string 
 
 const followPauseMs = 500;
 
-/** `baton events`: the newest events of the journal, one a line; with --follow also every later one. */
+/** `baton events`: the newest events of the journal, one per line; with --follow also every later one. */
 export function addEvents(program: Command, context: CommandContext): void {
   const command = program.command('events').description('show the newest events of the journal');
   withCommonOptions(command)
-    .option('--follow', 'go on with every later event until stopped')
-    .option('--tail <number>', 'how many of the newest, up to 200', '20')
-    .option('--types <prefixes>', 'only types that begin so, separated by commas: task.,claim.')
+    .option('--follow', 'keep printing new events until stopped')
+    .option('--tail <number>', 'how many of the newest events, up to 200', '20')
+    .option('--types <prefixes>', 'only types with these prefixes, separated by commas: task.,claim.')
     .action((options: Options) =>
       asAdministrator(options, context, (client) => showEvents(client, options, context.output)),
     );

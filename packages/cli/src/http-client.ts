@@ -2,26 +2,26 @@ import http from 'node:http';
 import https from 'node:https';
 import { PlainError } from './plain-error.ts';
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   /** The parsed JSON; undefined for an empty body or another format. */
   readonly body: unknown;
 }
 
-export interface Sending {
+export interface RequestOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Breaks the connection off, as a killed process would. */
+  /** Aborts the request and closes its connection, as a killed process would. */
   readonly signal?: AbortSignal;
 }
 
 const timeoutMs = 30_000;
-const answerCharactersMax = 64 * 1024 * 1024;
+const responseCharactersMax = 64 * 1024 * 1024;
 
 /**
- * JSON over kept connections to one service. On node:http: fetch took 180 µs of processor time for a call where this
- * takes 65, and the demonstration shares the machine with the services that it drives.
+ * JSON over keep-alive connections to one service. It uses node:http, because fetch took 180 µs of processor time per
+ * call and this takes 65, and the demo shares the machine with the services.
  */
 export class HttpClient {
   readonly baseUrl: string;
@@ -46,10 +46,10 @@ export class HttpClient {
   }
 
   /**
-   * Sends one request and reads its answer, whatever its status.
-   * @throws PlainError when nobody answers
+   * Sends one request and returns the response, whatever its status.
+   * @throws PlainError when there is no response
    */
-  send(method: string, path: string, { body, headers, signal }: Sending = {}): Promise<Answer> {
+  send(method: string, path: string, { body, headers, signal }: RequestOptions = {}): Promise<HttpResponse> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const length = text === undefined ? {} : lengthOf(text);
     return new Promise((resolve, reject) => {
@@ -64,10 +64,12 @@ export class HttpClient {
           signal,
         },
         (response) =>
-          readAnswer(response).then(resolve, (error: NodeJS.ErrnoException) => reject(this.#readable(error))),
+          readResponse(response).then(resolve, (error: NodeJS.ErrnoException) =>
+            reject(this.#plainErrorOf(error)),
+          ),
       );
-      request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
-      request.on('error', (error: NodeJS.ErrnoException) => reject(this.#readable(error)));
+      request.on('timeout', () => request.destroy(new Error(`no response within ${timeoutMs / 1000} s`)));
+      request.on('error', (error: NodeJS.ErrnoException) => reject(this.#plainErrorOf(error)));
       request.end(text);
     });
   }
@@ -76,9 +78,9 @@ export class HttpClient {
     this.#agent.destroy();
   }
 
-  #readable(error: NodeJS.ErrnoException): Error {
+  #plainErrorOf(error: NodeJS.ErrnoException): Error {
     if (error.name === 'AbortError' || error instanceof PlainError) return error;
-    const why = error.code === 'ECONNREFUSED' ? 'nothing answers there' : error.message;
+    const why = error.code === 'ECONNREFUSED' ? 'connection refused' : error.message;
     return new PlainError(`${this.baseUrl} can't be reached: ${why}.`, { cause: error });
   }
 }
@@ -87,14 +89,14 @@ function lengthOf(text: string): Record<string, string> {
   return { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
 }
 
-/** By its events: a loop over the stream costs a third more. */
-function readAnswer(response: http.IncomingMessage): Promise<Answer> {
+/** Reads by events, because async iteration over the stream costs a third more. */
+function readResponse(response: http.IncomingMessage): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let text = '';
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {
       text += chunk;
-      if (text.length > answerCharactersMax) response.destroy(new PlainError('The answer was too large.'));
+      if (text.length > responseCharactersMax) response.destroy(new PlainError('The response is too large.'));
     });
     response.on('end', () =>
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parse(text) }),

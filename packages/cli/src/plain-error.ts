@@ -1,2 +1,2 @@
-/** Said to the person as it stands, without a stack; the command ends with code 1. */
+/** An error whose message is printed as it is, without a stack trace; the command exits with code 1. */
 export class PlainError extends Error {}

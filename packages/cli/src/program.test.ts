@@ -13,22 +13,22 @@ before(() => {
 });
 after(() => rmSync(home, { recursive: true }));
 
-/** Runs one command line in a folder of its own, and gathers what it says. */
-async function run(...words: string[]) {
+/** Runs one command line with a temporary home and collects its output. */
+async function run(...args: string[]) {
   const lines: string[] = [];
-  const said: string[] = [];
+  const stderr: string[] = [];
   const output = {
     line: (text: string) => lines.push(text),
-    progress: (text: string) => said.push(text),
+    progress: (text: string) => stderr.push(text),
     isTerminal: false,
     columns: 80,
   };
-  const code = await runProgram(words, { config: { home, environment: {} }, output });
+  const code = await runProgram(args, { config: { home, environment: {} }, output });
   process.exitCode = 0;
-  return { code, lines, said: said.join('') };
+  return { code, lines, stderr: stderr.join('') };
 }
 
-/** A stand-in for both services that gives one answer to everything but the exchange. */
+/** Stands in for both services: one response to every request except the exchange. */
 async function withAnswer<T>(
   status: number,
   body: unknown,
@@ -58,7 +58,7 @@ function writeConnection(values: Record<string, string>): void {
   writeFileSync(join(home, 'connection.json'), JSON.stringify({ ...rest, ...values }));
 }
 
-test('help lists every command, those of other programs too', () => {
+test('help lists every command and program', () => {
   const output = { line: () => {}, progress: () => {}, isTerminal: false, columns: 80 };
   const help = buildProgram({ config: { home, environment: {} }, output }).helpInformation();
   const commands = ['demo', 'status', 'whoami', 'tasks', 'task create TITLE', 'events'];
@@ -67,34 +67,34 @@ test('help lists every command, those of other programs too', () => {
 });
 
 test('an unknown command is one sentence and code 2', async () => {
-  const { code, said } = await run('dance');
+  const { code, stderr } = await run('dance');
   assert.equal(code, 2);
-  assert.equal(said, "Unknown command 'dance': see npx baton --help.\n");
+  assert.equal(stderr, "Unknown command 'dance': see npx baton --help.\n");
 });
 
 test('a bad option is one sentence and code 2', async () => {
-  const { code, said } = await run('demo', '--agents', 'many');
+  const { code, stderr } = await run('demo', '--agents', 'many');
   assert.equal(code, 2);
   assert.match(
-    said,
+    stderr,
     /^Option .* is invalid\. It must be a whole number from 1 to 200: see npx baton --help\.\n$/,
   );
 });
 
-test('without a Baton the command says how to get one', async () => {
-  const { code, said } = await run('whoami', '--connection', join(home, 'missing.json'));
+test('without a Baton the command says how to start one', async () => {
+  const { code, stderr } = await run('whoami', '--connection', join(home, 'missing.json'));
   assert.equal(code, 1);
-  assert.match(said, /^There is no file .*missing\.json\.\n$/);
+  assert.match(stderr, /^There is no file .*missing\.json\.\n$/);
 });
 
-test('a Baton that does not answer is one sentence without the token', async () => {
+test('a Baton that can not be reached is reported in one sentence without the token', async () => {
   writeConnection({ coordinationUrl: 'http://127.0.0.1:9', identityUrl: 'http://127.0.0.1:9/iam' });
-  const { code, said } = await run('tasks');
+  const { code, stderr } = await run('tasks');
   assert.equal(code, 1);
-  assert.equal(said, "http://127.0.0.1:9/iam can't be reached: nothing answers there.\n");
+  assert.equal(stderr, "http://127.0.0.1:9/iam can't be reached: connection refused.\n");
 });
 
-test('an answer that breaks off is one sentence', async () => {
+test('a truncated response is reported in one sentence', async () => {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
@@ -103,54 +103,54 @@ test('an answer that breaks off is one sentence', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   writeConnection({ coordinationUrl: url, identityUrl: `${url}/iam` });
-  const { code, said } = await run('tasks');
+  const { code, stderr } = await run('tasks');
   server.close();
   assert.equal(code, 1);
-  assert.match(said, /^http\S+\/iam can't be reached: aborted\.\n$/);
+  assert.match(stderr, /^http\S+\/iam can't be reached: aborted\.\n$/);
 });
 
-test('a connection file that lacks something names it', async () => {
+test('an incomplete connection file is reported with what is missing', async () => {
   writeFileSync(join(home, 'connection.json'), '{"identityUrl":"http://127.0.0.1:9"}');
-  const { said } = await run('whoami');
+  const { stderr } = await run('whoami');
   assert.match(
-    said,
+    stderr,
     /lacks coordinationUrl, issuer, tenantId, iamBootstrapToken, adminToken: start Baton again .*\.\n$/,
   );
 });
 
-test('a connection file that holds no JSON object is one sentence', async () => {
+test('a connection file that is no JSON object is reported in one sentence', async () => {
   for (const text of ['{x', 'null', '[1]', '']) {
     writeFileSync(join(home, 'connection.json'), text);
-    const { code, said } = await run('whoami');
+    const { code, stderr } = await run('whoami');
     assert.equal(code, 1);
-    assert.match(said, /^\S+connection\.json is not a JSON object: start Baton again .*\.\n$/);
+    assert.match(stderr, /^\S+connection\.json is not a JSON object: start Baton again .*\.\n$/);
   }
 });
 
-test('a refusal of coordination is one line, code and message', async () => {
+test('an error of coordination is one line, code and message', async () => {
   const error = {
     code: 'invalid_request',
     message: 'bad',
     details: { errors: [{ loc: 'query.limit', message: 'no' }] },
   };
-  const { code, said } = await withAnswer(400, { error }, () => run('tasks'));
+  const { code, stderr } = await withAnswer(400, { error }, () => run('tasks'));
   assert.equal(code, 1);
-  assert.equal(said, 'invalid_request: bad: query.limit no\n');
+  assert.equal(stderr, 'invalid_request: bad: query.limit no\n');
 });
 
-test('a refusal of identity is one line too', async () => {
-  const { said } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
-  assert.equal(said, 'scope_not_allowed: identity answered 403\n');
+test('an error of identity is one line too', async () => {
+  const { stderr } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
+  assert.equal(stderr, 'scope_not_allowed: identity answered 403\n');
 });
 
-test("another Baton's token is refused with a sentence that says what to do, and never shows it", async () => {
-  const { code, said } = await withAnswer(200, {}, () => run('tasks'), 401);
+test('a refused token gives a sentence that says what to do and never shows the token', async () => {
+  const { code, stderr } = await withAnswer(200, {}, () => run('tasks'), 401);
   assert.equal(code, 1);
-  assert.match(said, /^invalid_token: the personal access token is not valid at http\S+; .*\n$/);
-  assert.doesNotMatch(said, /hush/);
+  assert.match(stderr, /^invalid_token: the personal access token is not valid at http\S+; .*\n$/);
+  assert.doesNotMatch(stderr, /hush/);
 });
 
-test('--json prints the answer as it came', async () => {
+test('--json prints the response unchanged', async () => {
   const page = { items: [], nextCursor: null };
   const { code, lines } = await withAnswer(200, page, () => run('tasks', '--json'));
   assert.equal(code, 0);
@@ -160,7 +160,7 @@ test('--json prints the answer as it came', async () => {
   );
 });
 
-test('status ends with code 1 when a part is down', async () => {
+test('status exits with 1 when a part is down', async () => {
   const { code, lines } = await withAnswer(503, { status: 'unavailable', reason: 'migrations_pending' }, () =>
     run('status', '--json'),
   );

@@ -9,19 +9,19 @@ import { addTaskCreate } from './task-create.command.ts';
 import { addTasks } from './tasks.command.ts';
 import { addWhoami } from './whoami.command.ts';
 
-/** Programs of their own: bin/baton.mjs runs them without coming here, so all that is left is to list them. */
-const otherPrograms: readonly [words: string, sentence: string][] = [
-  ['start', 'start everything on this machine: PostgreSQL, both services, the worker, one port'],
-  ['env', 'print how to connect, as exports for a shell'],
+/** Separate programs, which bin/baton.mjs runs itself; here they are only listed in the help. */
+const otherPrograms: readonly [command: string, sentence: string][] = [
+  ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
+  ['env', 'print how to connect, as shell exports'],
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
-  ['worker', 'run the worker alone: leases that ended, deliveries, timers'],
+  ['worker', 'run the worker alone: expired leases, deliveries, timers'],
 ];
 
 const usageError = 2;
-const refusal = 1;
+const failure = 1;
 
-/** Makes the command `baton` with all its commands. */
+/** The command `baton` with its subcommands. */
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('baton')
     .description('Baton: people, AI agents and services share work without stepping on each other.')
@@ -36,34 +36,34 @@ export function buildProgram(context: CommandContext): Command {
   addTasks(program, context);
   addTaskCreate(program.command('task').description('work with one task'), context);
   addEvents(program, context);
-  for (const [words, sentence] of otherPrograms) addOther(program, words, sentence);
+  for (const [command, sentence] of otherPrograms) addOther(program, command, sentence);
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    '\nEvery command but the programs takes --json; "baton demo --help" says more about one.',
+    '\nAll commands except the programs accept --json. For the options of one: baton demo --help',
   );
 }
 
 /**
  * Runs one command line.
- * @returns the exit code: 0, 1 when it failed or a service refused, 2 when the words were not understood
+ * @returns the exit code: 0; 1 when the command failed or a service refused; 2 for a usage error
  */
-export async function runProgram(words: readonly string[], context: CommandContext): Promise<number> {
+export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   const program = buildProgram(context);
   try {
-    await program.parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' });
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    if (error instanceof CommanderError) return endOf(error, context);
+    if (error instanceof CommanderError) return exitCodeOf(error, context);
     if (error instanceof ApiError) context.output.progress(`${error.code}: ${error.message}\n`);
     else if (error instanceof PlainError) context.output.progress(`${error.message}\n`);
     else throw error;
-    return refusal;
+    return failure;
   }
 }
 
-/** Commander has printed help by itself; what it did not understand is said here, in one sentence. */
-function endOf({ code, exitCode, message }: CommanderError, { output }: CommandContext): number {
+/** Prints a usage error as one sentence; help, which ends the same way, was printed by Commander. */
+function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: CommandContext): number {
   if (exitCode === 0) return 0;
   if (code !== 'commander.help') {
     const text = message
@@ -75,8 +75,8 @@ function endOf({ code, exitCode, message }: CommanderError, { output }: CommandC
   return usageError;
 }
 
-function addOther(program: Command, words: string, sentence: string): void {
-  const [first = '', ...rest] = words.split(' ');
+function addOther(program: Command, command: string, sentence: string): void {
+  const [first = '', ...rest] = command.split(' ');
   const parent = rest.length === 0 ? program : program.command(first).description(sentence);
   parent
     .command(rest[0] ?? first)
@@ -94,6 +94,6 @@ function leavesOf(command: Command): Command[] {
 
 function termOf(command: Command): string {
   const inGroup = command.parent?.parent ? [command.parent.name()] : [];
-  const words = command.registeredArguments.map((argument) => argument.name().toUpperCase());
-  return [...inGroup, command.name(), ...words].join(' ');
+  const args = command.registeredArguments.map((argument) => argument.name().toUpperCase());
+  return [...inGroup, command.name(), ...args].join(' ');
 }

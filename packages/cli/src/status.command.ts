@@ -11,14 +11,14 @@ interface PartStatus {
   readonly says: string;
 }
 
-/** `baton status`: whether both services answer; code 1 when one of them does not. */
+/** `baton status`: whether both services are ready; exits with 1 when one is not. */
 export function addStatus(program: Command, context: CommandContext): void {
-  const command = program.command('status').description('say whether both services are up');
+  const command = program.command('status').description('show whether both services are up');
   withCommonOptions(command).action(async (options: CommonOptions) => {
     const { identityUrl, coordinationUrl } = readConnection(options, context.config);
     const parts = await Promise.all([
-      askPart('identity', identityUrl, '/healthz'),
-      askPart('coordination', coordinationUrl, '/health/ready'),
+      statusOf('identity', identityUrl, '/healthz'),
+      statusOf('coordination', coordinationUrl, '/health/ready'),
     ]);
     show(context.output, options.json, parts, () =>
       parts.map(
@@ -29,7 +29,7 @@ export function addStatus(program: Command, context: CommandContext): void {
   });
 }
 
-async function askPart(part: string, url: string, path: string): Promise<PartStatus> {
+async function statusOf(part: string, url: string, path: string): Promise<PartStatus> {
   const http = new HttpClient(url);
   try {
     const { status, body } = await http.send('GET', path);

@@ -12,16 +12,16 @@ type Options = CommonOptions & { description?: string; priority?: string };
 
 /** `baton task create TITLE`. */
 export function addTaskCreate(task: Command, context: CommandContext): void {
-  const command = task.command('create <title>').description('make a task');
+  const command = task.command('create <title>').description('create a task');
   withCommonOptions(command)
     .option('--description <text>', 'what is to be done')
     .option('--priority <word>', 'critical, high, medium or low (default: medium)')
     .action((title: string, options: Options) =>
       asAdministrator(options, context, async (client) => {
         const { description, priority } = options;
-        const made = await client.call<Task>('POST', '/tasks', { title, description, priority });
-        show(context.output, options.json, made, () => [
-          `${made.publicId} made: ${made.title} (${made.status}, priority ${made.priority}).`,
+        const created = await client.call<Task>('POST', '/tasks', { title, description, priority });
+        show(context.output, options.json, created, () => [
+          `${created.publicId} created: ${created.title} (${created.status}, priority ${created.priority}).`,
         ]);
       }),
     );

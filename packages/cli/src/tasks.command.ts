@@ -8,11 +8,11 @@ import {
 import { show } from './console-output.ts';
 import type { Page, Task } from './wire.ts';
 
-/** `baton tasks`: the work that could be taken now, as GET /work/available hands it out. */
+/** `baton tasks`: the tasks that the caller could claim now (GET /work/available). */
 export function addTasks(program: Command, context: CommandContext): void {
-  const command = program.command('tasks').description('list the work that can be taken now');
+  const command = program.command('tasks').description('list the tasks that can be claimed now');
   withCommonOptions(command)
-    .option('--limit <number>', 'how many at most, up to 200', '50')
+    .option('--limit <number>', 'at most this many, up to 200', '50')
     .action((options: CommonOptions & { limit: string }) =>
       asAdministrator(options, context, async (client) => {
         const query = new URLSearchParams({ limit: options.limit });
@@ -24,10 +24,10 @@ export function addTasks(program: Command, context: CommandContext): void {
 
 function linesOf({ items, nextCursor }: Page<Task>): string[] {
   if (items.length === 0)
-    return ['There is no work to take. Make some: npx baton task create "My first task"'];
+    return ['No task can be claimed now. Create one: npx baton task create "My first task"'];
   const lines = items.map(
     ({ publicId, priority, status, title }) =>
       `${publicId}  ${priority.padEnd(8)}  ${status.padEnd(11)}  ${title}`,
   );
-  return nextCursor === null ? lines : [...lines, 'There is more: raise --limit.'];
+  return nextCursor === null ? lines : [...lines, 'There are more: raise --limit.'];
 }

@@ -8,16 +8,16 @@ import {
 import { show } from './console-output.ts';
 import type { HarnessContext } from './wire.ts';
 
-/** `baton whoami`: the principal behind the connection file, and what it may do. */
+/** `baton whoami`: the principal of the connection file and its permissions. */
 export function addWhoami(program: Command, context: CommandContext): void {
-  const command = program.command('whoami').description('say who you are here, and what you may do');
+  const command = program.command('whoami').description('show your principal and its permissions');
   withCommonOptions(command).action((options: CommonOptions) =>
     asAdministrator(options, context, async (client) => {
       const { tenant, principal, permissions } = await client.call<HarnessContext>('GET', '/harness/context');
       show(context.output, options.json, { tenant, principal, permissions }, () => [
         `${principal.displayName} (${principal.kind}, ${principal.status}), principal ${principal.id}`,
         `tenant ${tenant.slug} (${tenant.name}), ${tenant.id}`,
-        `may: ${permissions.join(', ') || 'nothing'}`,
+        `permissions: ${permissions.join(', ') || 'none'}`,
       ]);
     }),
   );

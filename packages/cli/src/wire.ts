@@ -1,4 +1,4 @@
-// The parts of the services' answers that the command line reads. The contract says more about each of them.
+// The fields of the services' responses that the command line reads.
 
 export interface Page<Item> {
   readonly items: readonly Item[];

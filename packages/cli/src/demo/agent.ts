@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../api-error.ts';
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Claim, Run, Task } from '../wire.ts';
-import type { Member } from './crew.ts';
-import type { Moment } from './kill-plan.ts';
+import type { Participant } from './participants.ts';
+import type { KillPoint } from './kill-plan.ts';
 import { count, type Tally } from './tally.ts';
 import { WorkFinder } from './work-finder.ts';
 
-/** What the agents of one drain share. */
-export interface Workplace {
+/** What the agents share while they drain a backlog. */
+export interface Drain {
   readonly queueId: string;
-  readonly seats: number;
+  readonly agentCount: number;
   readonly leaseSeconds: number;
   readonly workMs: number;
-  /** By number of the claim. */
-  readonly kills: ReadonlyMap<number, Moment>;
+  /** By the number of the claim, counted over all agents. */
+  readonly kills: ReadonlyMap<number, KillPoint>;
   readonly tally: Tally;
-  /** Asks the service whether anything is left to do, at most a few times a second. */
+  /** Whether the service has no unfinished task left; asks it a few times a second at most. */
   isOver(): Promise<boolean>;
 }
 
-/** A killed agent: its lease lives on, and it believes it may still write. */
+/** A killed agent, whose lease is still live; when it resumes it still believes that it may write. */
 export interface StalledWriter {
   readonly client: CoordinationClient;
   readonly claim: Claim;
-  /** Undefined when it died before it had started a run. */
+  /** Undefined when it was killed before it started a run. */
   readonly runId: string | undefined;
 }
 
@@ -32,64 +32,66 @@ const backOffMsMin = 20;
 const backOffMsMax = 500;
 
 /**
- * One life of an agent: opens a session, then takes and does one task after the other.
- * @returns when no work is left, its session is lost, or it is killed: then what is left of it
+ * Runs an agent: opens a session, then claims and does one task after another.
+ * @returns when no work is left, the session was lost, or the agent was killed (a `StalledWriter`)
  */
-export async function liveAsAgent(
-  member: Member,
-  seat: number,
-  workplace: Workplace,
-): Promise<StalledWriter | 'session lost' | 'work over'> {
-  const { client } = member;
-  const session = await openSession(member, workplace.leaseSeconds);
-  const heart = setInterval(() => beat(client, `/sessions/${session.id}`), beatMs(workplace));
-  const finder = new WorkFinder(client, workplace.queueId, seat, workplace.seats);
+export async function runAgent(
+  participant: Participant,
+  agentIndex: number,
+  drain: Drain,
+): Promise<StalledWriter | 'session lost' | 'no work left'> {
+  const { client } = participant;
+  const session = await openSession(participant, drain.leaseSeconds);
+  const heartbeats = setInterval(() => sendHeartbeat(client, `/sessions/${session.id}`), heartbeatMs(drain));
+  const finder = new WorkFinder(client, drain.queueId, agentIndex, drain.agentCount);
   try {
     for (let idleRounds = 0; ; ) {
       const task = await finder.next();
       if (task === undefined) {
-        if (await workplace.isOver()) break;
+        if (await drain.isOver()) break;
         await backOff(idleRounds);
         idleRounds += 1;
         continue;
       }
       idleRounds = 0;
-      const end = await handleTask(client, session.id, task, workplace);
+      const end = await handleTask(client, session.id, task, drain);
       if (end !== undefined) return end;
     }
   } finally {
-    clearInterval(heart);
+    clearInterval(heartbeats);
   }
   await client.call('POST', `/sessions/${session.id}:close`, {});
-  return 'work over';
+  return 'no work left';
 }
 
-/** @returns undefined to go on with the next task */
-async function handleTask(client: CoordinationClient, sessionId: string, task: Task, workplace: Workplace) {
-  const { tally, kills } = workplace;
-  const claim = await survive(tally, () => takeClaim(client, sessionId, task, workplace));
+/** @returns undefined to continue with the next task, else why the agent ends */
+async function handleTask(client: CoordinationClient, sessionId: string, task: Task, drain: Drain) {
+  const { tally, kills } = drain;
+  const claim = await resultOrConflict(tally, () => takeClaim(client, sessionId, task, drain));
   if (typeof claim === 'string') return claim.startsWith('session_') ? 'session lost' : undefined;
-  const moment = kills.get(tally.claims);
-  if (moment !== undefined) tally.killed += 1;
-  if (moment === 'claimed') return { client, claim, runId: undefined };
+  const killPoint = kills.get(tally.claims);
+  if (killPoint !== undefined) tally.killed += 1;
+  if (killPoint === 'claimed') return { client, claim, runId: undefined };
   const { id: claimId, fencingToken } = claim;
-  const run = await survive(tally, () =>
+  const run = await resultOrConflict(tally, () =>
     client.call<Run>('POST', `/tasks/${task.id}:start-run`, { claimId, fencingToken }),
   );
   if (typeof run === 'string') return undefined;
-  await doWork(client, claim, workplace);
-  if (moment === 'running') return { client, claim, runId: run.id };
-  if (moment === 'answering') {
-    await succeedUnheard(client, run);
+  await doWork(client, claim, drain);
+  if (killPoint === 'running') return { client, claim, runId: run.id };
+  if (killPoint === 'reporting') {
+    await succeedWithoutResponse(client, run);
     return { client, claim, runId: run.id };
   }
-  const answer = await survive(tally, () => client.call<object>('POST', `/runs/${run.id}:succeed`, {}));
+  const answer = await resultOrConflict(tally, () =>
+    client.call<object>('POST', `/runs/${run.id}:succeed`, {}),
+  );
   if (typeof answer !== 'string') tally.tasksDone += 1;
   return undefined;
 }
 
-async function takeClaim(client: CoordinationClient, sessionId: string, task: Task, workplace: Workplace) {
-  const { leaseSeconds: ttlSeconds, tally } = workplace;
+async function takeClaim(client: CoordinationClient, sessionId: string, task: Task, drain: Drain) {
+  const { leaseSeconds: ttlSeconds, tally } = drain;
   const startedMs = performance.now();
   const claim = await client.call<Claim>('POST', `/tasks/${task.id}:claim`, { sessionId, ttlSeconds });
   tally.claimMs.push(performance.now() - startedMs);
@@ -97,11 +99,11 @@ async function takeClaim(client: CoordinationClient, sessionId: string, task: Ta
   return claim;
 }
 
-/** The answer, or the code of a refusal that only says that somebody else was faster or that time has passed. */
-async function survive<Answer extends object>(
+/** The response, or the code of a conflict: another agent was faster, or a lease has expired. */
+async function resultOrConflict<Result extends object>(
   tally: Tally,
-  call: () => Promise<Answer>,
-): Promise<Answer | string> {
+  call: () => Promise<Result>,
+): Promise<Result | string> {
   try {
     return await call();
   } catch (error) {
@@ -113,23 +115,23 @@ async function survive<Answer extends object>(
   }
 }
 
-/** The demonstration's work is to wait; the lease is kept alive meanwhile. */
-async function doWork(client: CoordinationClient, claim: Claim, workplace: Workplace): Promise<void> {
-  const everyMs = beatMs(workplace);
-  for (let leftMs = workplace.workMs * (0.5 + Math.random()); leftMs > 0; leftMs -= everyMs) {
+/** The work of the demo is to wait, with heartbeats that keep the lease alive. */
+async function doWork(client: CoordinationClient, claim: Claim, drain: Drain): Promise<void> {
+  const everyMs = heartbeatMs(drain);
+  for (let leftMs = drain.workMs * (0.5 + Math.random()); leftMs > 0; leftMs -= everyMs) {
     await sleep(Math.min(leftMs, everyMs));
-    if (leftMs > everyMs) beat(client, `/claims/${claim.id}`);
+    if (leftMs > everyMs) sendHeartbeat(client, `/claims/${claim.id}`);
   }
 }
 
-/** Sends the report and dies before its answer: nobody but the service knows whether it arrived. */
-async function succeedUnheard(client: CoordinationClient, run: Run): Promise<void> {
-  const death = new AbortController();
-  setTimeout(() => death.abort(), Math.random() * 3);
-  await client.call('POST', `/runs/${run.id}:succeed`, {}, { signal: death.signal }).catch(() => undefined);
+/** Reports success and aborts before the response, so that only the service knows whether it succeeded. */
+async function succeedWithoutResponse(client: CoordinationClient, run: Run): Promise<void> {
+  const kill = new AbortController();
+  setTimeout(() => kill.abort(), Math.random() * 3);
+  await client.call('POST', `/runs/${run.id}:succeed`, {}, { signal: kill.signal }).catch(() => undefined);
 }
 
-async function openSession({ name, client }: Member, ttlSeconds: number): Promise<{ id: string }> {
+async function openSession({ name, client }: Participant, ttlSeconds: number): Promise<{ id: string }> {
   return await client.call('POST', '/sessions', {
     clientName: name,
     ttlSeconds,
@@ -137,16 +139,16 @@ async function openSession({ name, client }: Member, ttlSeconds: number): Promis
   });
 }
 
-/** A beat that fails is not an error by itself: the next claim or write says whether the lease is over. */
-function beat(client: CoordinationClient, path: string): void {
+/** A failed heartbeat is ignored: the next claim or write is refused if the lease has expired. */
+function sendHeartbeat(client: CoordinationClient, path: string): void {
   client.call('POST', `${path}:heartbeat`, {}).catch(() => undefined);
 }
 
-function beatMs({ leaseSeconds }: Workplace): number {
+function heartbeatMs({ leaseSeconds }: Drain): number {
   return (leaseSeconds * 1000) / 3;
 }
 
-/** Doubling from 20 to 500 ms, half to one and a half of it at random, so that the agents don't come back together. */
+/** Waits 20 ms, doubling up to 500 ms, times 0.5 to 1.5 at random, so that the agents don't retry in step. */
 async function backOff(idleRounds: number): Promise<void> {
   const ms = Math.min(backOffMsMin * 2 ** idleRounds, backOffMsMax);
   await sleep(ms * (0.5 + Math.random()));

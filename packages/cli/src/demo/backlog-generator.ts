@@ -20,19 +20,19 @@ const places = [
   'in tests',
 ];
 
-/** How many of a hundred, after the real backlog's open part: most work is a plain task of middle priority. */
+/** Drawn from evenly. The shares are those of a real backlog: most issues are plain tasks of middle priority. */
 const priorities = [0, 1, 1, 2, 2, 2, 2, 2, 3, 4];
 const types = ['task', 'task', 'task', 'bug', 'bug', 'feature', 'chore'];
 const statuses = [...Array<string>(17).fill('open'), 'closed', 'closed', 'tombstone'];
 
 const epicEvery = 25;
 const blocksShare = 0.35;
-/** An issue waits for one that is at most so far before it, which makes chains instead of stars. */
+/** An issue waits for one of the 40 before it, which makes chains instead of stars. */
 const reach = 40;
 
 /**
- * Makes a backlog of the same shape as a real one: chains of blockers, epics with children, a few closed issues. The
- * same seed gives the same backlog, and no dependency closes a cycle.
+ * Generates a backlog shaped like a real one: chains of blockers, epics with children, a few closed issues. The same
+ * seed gives the same backlog, and its dependencies have no cycle.
  */
 export function generateBacklog(issues: number, seed = 1): Issue[] {
   const random = seededRandom(seed);

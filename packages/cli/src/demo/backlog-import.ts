@@ -1,19 +1,19 @@
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Task } from '../wire.ts';
 import type { ImportPlan, PlannedTask } from './import-plan.ts';
-import { eachOf } from './parallel.ts';
+import { forEachConcurrently } from './concurrently.ts';
 
 export interface ImportedBacklog {
   readonly openTaskIds: ReadonlySet<string>;
-  /** Those of the plan whose waiting task is open. */
+  /** The `depends_on` relations of open tasks. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 
-const abreast = 16;
+const concurrencyMax = 16;
 
 /**
- * Makes the planned tasks and their relations, in the operator's name. Done tasks are completed and deleted ones
- * cancelled at once, before any agent looks.
+ * Creates the planned tasks and their relations as the operator. Done tasks are completed and deleted ones cancelled at
+ * once, before the agents start.
  * @param queueId the principal to which every task is assigned
  * @param onStep called after each task and each relation
  */
@@ -24,12 +24,12 @@ export async function importBacklog(
   onStep: () => void,
 ): Promise<ImportedBacklog> {
   const taskIds = new Map<string, string>();
-  await eachOf(plan.tasks, abreast, async (planned) => {
+  await forEachConcurrently(plan.tasks, concurrencyMax, async (planned) => {
     taskIds.set(planned.issueId, await importTask(operator, planned, queueId));
     onStep();
   });
   const idOf = (issueId: string) => taskIds.get(issueId) as string;
-  await eachOf(plan.relations, abreast, async ({ from, to, type }) => {
+  await forEachConcurrently(plan.relations, concurrencyMax, async ({ from, to, type }) => {
     await operator.call('POST', `/tasks/${idOf(from)}/relations`, { toTask: idOf(to), type });
     onStep();
   });
@@ -47,10 +47,10 @@ async function importTask(
   planned: PlannedTask,
   queueId: string,
 ): Promise<string> {
-  const made = await operator.call<Task>('POST', '/tasks', { ...planned.body, assigneeId: queueId });
-  const headers = { 'if-match': `"task-${made.version}"` };
-  if (planned.fate === 'done') await operator.call('POST', `/tasks/${made.id}:complete`, {}, { headers });
+  const created = await operator.call<Task>('POST', '/tasks', { ...planned.body, assigneeId: queueId });
+  const headers = { 'if-match': `"task-${created.version}"` };
+  if (planned.fate === 'done') await operator.call('POST', `/tasks/${created.id}:complete`, {}, { headers });
   if (planned.fate === 'deleted')
-    await operator.call('PATCH', `/tasks/${made.id}`, { status: 'cancelled' }, { headers });
-  return made.id;
+    await operator.call('PATCH', `/tasks/${created.id}`, { status: 'cancelled' }, { headers });
+  return created.id;
 }

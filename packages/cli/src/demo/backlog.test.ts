@@ -4,7 +4,7 @@ import { parseBacklog, readBacklog } from './backlog.ts';
 
 const good = '{"id":"a","title":"Do it","status":"open","priority":1,"issue_type":"bug"}';
 
-test('a backlog is one JSON issue a line; empty lines and other fields do not matter', () => {
+test('a backlog is one JSON issue per line; empty lines and other fields are ignored', () => {
   const text = `${good}\n\n{"id":"b","title":"T","status":"closed","assignee":"x","dependencies":[{"on":"a","type":"blocks","by":"y"}]}\n`;
   assert.deepEqual(
     parseBacklog(text, 'backlog').map(({ id, priority, issue_type }) => ({ id, priority, issue_type })),
@@ -22,18 +22,18 @@ for (const [what, line] of [
   ['an empty id', '{"id":"","title":"T","status":"open"}'],
   ['dependencies of another form', '{"id":"a","title":"T","status":"open","dependencies":["b"]}'],
 ] as const)
-  test(`a line that is ${what} is named by its number`, () => {
+  test(`a line that is ${what} is reported by its number`, () => {
     assert.throws(() => parseBacklog(`\n${line}`, 'file.jsonl'), /Line 2 of file\.jsonl is not an issue/);
   });
 
-test('an id that comes twice is refused', () => {
+test('a repeated id is refused', () => {
   assert.throws(
     () => parseBacklog(`${good}\n${good}`, 'file.jsonl'),
     /Line 2 of file\.jsonl repeats the id a/,
   );
 });
 
-test('an empty file and one that is not there are said in a sentence', () => {
+test('an empty or missing file is reported in one sentence', () => {
   assert.throws(() => parseBacklog('\n', 'file.jsonl'), /file\.jsonl is empty/);
   assert.throws(() => readBacklog('/nowhere/backlog.jsonl'), /can't be read \(ENOENT\)/);
 });

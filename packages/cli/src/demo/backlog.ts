@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { PlainError } from '../plain-error.ts';
 
-/** One issue of a tracker, as a line of a backlog file has it. Other fields are not read. */
+/** One issue of a tracker: a line of a backlog file. Other fields are ignored. */
 export interface Issue {
   readonly id: string;
   readonly title: string;
@@ -12,7 +12,7 @@ export interface Issue {
   readonly dependencies?: readonly Dependency[];
 }
 
-/** `blocks`: this issue waits for `on`. `parent-child`: `on` is the parent. Anything else only relates the two. */
+/** `blocks`: this issue waits for `on`. `parent-child`: `on` is the parent. Any other type only relates the two. */
 export interface Dependency {
   readonly on: string;
   readonly type: string;
@@ -21,8 +21,8 @@ export interface Dependency {
 const issuesMax = 100_000;
 
 /**
- * Reads a backlog file, one JSON object a line.
- * @throws PlainError naming the line that can't be used
+ * Reads a backlog file, one JSON object per line.
+ * @throws PlainError that names the first invalid line
  */
 export function readBacklog(path: string): Issue[] {
   let text: string;
@@ -34,7 +34,7 @@ export function readBacklog(path: string): Issue[] {
   return parseBacklog(text, path);
 }
 
-/** As `readBacklog`, from its text; `name` is used in what is said about it. */
+/** As `readBacklog`, from its text; `name` is for error messages. */
 export function parseBacklog(text: string, name: string): Issue[] {
   const lines = text.split('\n').map((line) => line.trim());
   const numbered = lines
@@ -47,7 +47,7 @@ export function parseBacklog(text: string, name: string): Issue[] {
     const issue = parseIssue(line);
     if (issue === undefined)
       throw new PlainError(
-        `Line ${number} of ${name} is not an issue: it needs id, title and status as texts.`,
+        `Line ${number} of ${name} is not an issue: it needs id, title and status as strings.`,
       );
     if (seen.has(issue.id)) throw new PlainError(`Line ${number} of ${name} repeats the id ${issue.id}.`);
     seen.add(issue.id);

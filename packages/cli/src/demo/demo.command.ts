@@ -7,8 +7,8 @@ import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { planImport } from './import-plan.ts';
-import { isReady, startOwnBaton } from './own-baton.ts';
-import { isGood, resultJson, resultLines } from './report.ts';
+import { isReady, startTemporaryBaton } from './temporary-baton.ts';
+import { allHolds, resultJson, resultLines } from './report.ts';
 
 interface Options extends CommonOptions {
   readonly from?: string;
@@ -22,21 +22,21 @@ interface Options extends CommonOptions {
 const generatedTasks = 1000;
 const interrupted = 130;
 
-/** `baton demo`: agents drain a backlog, and the journal proves that nothing was done twice or too early. */
+/** `baton demo`: agents drain a backlog, and the journal proves that no task was done twice or too early. */
 export function addDemo(program: Command, context: CommandContext): void {
   const command = program
     .command('demo')
-    .description('let sixteen agents drain a backlog, and prove from the journal that all went well');
+    .description('let sixteen agents drain a backlog, then check in the journal that all was done right');
   withCommonOptions(command)
-    .option('--from <file>', 'a backlog, one JSON issue a line (default: a made-up one)')
+    .option('--from <file>', 'a backlog, one JSON issue per line (default: a generated one)')
     .option('--agents <number>', 'how many agents', wholeNumber(1, 200), 16)
     .option(
       '--tasks <number>',
-      `how many issues: of the file, or made up (default: all, or ${generatedTasks})`,
+      `how many issues of the file to take, or to generate (default: all, or ${generatedTasks})`,
       wholeNumber(1, 100_000),
     )
-    .option('--kill', 'kill agents at random moments, with their lease held')
-    .option('--keep-status', 'leave closed and deleted issues as they are (default: all is done once more)')
+    .option('--kill', 'kill agents at random while they hold leases')
+    .option('--keep-status', 'leave closed and deleted issues as they are (default: all are done again)')
     .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
     .action((options: Options) => demonstrate(options, context));
 }
@@ -46,28 +46,28 @@ async function demonstrate(options: Options, context: CommandContext): Promise<v
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
   const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
-    throw new PlainError('The backlog has no open issue; leave out --keep-status to do all of it once more.');
+    throw new PlainError('The backlog has no open issue; without --keep-status all of it is done again.');
   let stop = () => Promise.resolve();
-  const forget = onInterrupt(() => stop());
+  const removeListeners = onInterrupt(() => stop());
   try {
-    const connection = await findBaton(options, context, (begun) => {
-      stop = begun;
+    const connection = await findBaton(options, context, (stopSpawned) => {
+      stop = stopSpawned;
     });
     const { agents, kill = false, workMs } = options;
     const result = await runDemo(connection, plan, { agents, kill, workMs }, context.output);
     show(context.output, options.json, resultJson(result), () => resultLines(result));
-    if (!isGood(result)) process.exitCode = 1;
+    if (!allHolds(result)) process.exitCode = 1;
   } finally {
     await stop();
-    forget();
+    removeListeners();
   }
 }
 
-/** The Baton that runs already, or one of our own: then `onBegun` is told how to stop it. */
+/** The Baton that already runs, or a temporary one, which the function passed to `onSpawn` stops. */
 async function findBaton(
   options: Options,
   { config, output }: CommandContext,
-  onBegun: (stop: () => Promise<void>) => void,
+  onSpawn: (stop: () => Promise<void>) => void,
 ): Promise<Connection> {
   const connection = findConnection(options, config);
   if (connection !== undefined && (await isReady(connection.coordinationUrl))) {
@@ -75,14 +75,14 @@ async function findBaton(
     return connection;
   }
   if (options.url !== undefined || options.connection !== undefined)
-    throw new PlainError(`No Baton answers at ${connection?.coordinationUrl ?? options.url}.`);
-  output.progress('No Baton runs here: starting one for the demonstration ...\n');
-  return await startOwnBaton(config, onBegun);
+    throw new PlainError(`No Baton is ready at ${connection?.coordinationUrl ?? options.url}.`);
+  output.progress('No Baton runs here: starting a temporary one ...\n');
+  return await startTemporaryBaton(config, onSpawn);
 }
 
 /**
- * On Ctrl-C what was started is stopped first. One Ctrl-C may arrive twice, from the terminal and from npx.
- * @returns takes this back
+ * Calls `stop` once on Ctrl-C and then exits. One Ctrl-C may arrive twice, from the terminal and from npx.
+ * @returns a function that removes the listeners
  */
 function onInterrupt(stop: () => Promise<void>): () => void {
   let stopped: Promise<void> | undefined;

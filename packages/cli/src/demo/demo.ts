@@ -2,7 +2,7 @@ import type { Connection } from '../connection.ts';
 import type { ConsoleOutput } from '../console-output.ts';
 import type { JournalPage } from '../wire.ts';
 import { importBacklog } from './backlog-import.ts';
-import { type Crew, hireCrew } from './crew.ts';
+import { type Participants, createParticipants } from './participants.ts';
 import { drainBacklog } from './drain.ts';
 import type { ImportPlan } from './import-plan.ts';
 import { replayJournal } from './journal-replay.ts';
@@ -18,39 +18,39 @@ export interface DemoOptions {
   readonly workMs: number;
 }
 
-const latestClaims = 1000;
+const latencyWindowClaims = 1000;
 
-/** Imports the plan, lets the agents do it, and proves from the journal that all went as promised. */
+/** Imports the plan, lets the agents do the tasks, and proves from the journal that Baton kept its promises. */
 export async function runDemo(
   connection: Connection,
   plan: ImportPlan,
   options: DemoOptions,
   output: ConsoleOutput,
 ): Promise<DemoResult> {
-  const crew = await hireCrew(connection, options.agents);
+  const participants = await createParticipants(connection, options.agents);
   const progress = new Progress(output);
   try {
-    return await runWithCrew(crew, plan, options, progress);
+    return await runWithParticipants(participants, plan, options, progress);
   } finally {
-    // Also when the services went away in the middle: its timer would keep this process alive for ever.
+    // Also on failure: the timer of the progress line would keep this process alive.
     progress.end();
-    await crew.dismiss();
+    await participants.revokeAccess();
   }
 }
 
-async function runWithCrew(
-  crew: Crew,
+async function runWithParticipants(
+  participants: Participants,
   plan: ImportPlan,
   { agents, kill, workMs }: DemoOptions,
   progress: Progress,
 ): Promise<DemoResult> {
   const startedMs = performance.now();
-  const { client: operator } = crew.operator;
+  const { client: operator } = participants.operator;
   const { nextCursor: before } = await operator.call<JournalPage>('GET', '/events?tail=1');
 
   let steps = 0;
   progress.begin('importing', plan.tasks.length + plan.relations.length, () => steps);
-  const { openTaskIds, waits } = await importBacklog(operator, plan, crew.queueId, () => {
+  const { openTaskIds, waits } = await importBacklog(operator, plan, participants.queueId, () => {
     steps += 1;
   });
   progress.end();
@@ -64,13 +64,15 @@ async function runWithCrew(
     () => tally.tasksDone,
     () => describe(tally, rate),
   );
-  const drainSeconds = await drainBacklog(crew, { tasks: openTaskIds.size, kill, workMs, tally });
+  const drainSeconds = await drainBacklog(participants, { tasks: openTaskIds.size, kill, workMs, tally });
   rate.showAverage(drainSeconds);
   progress.end();
 
   const replayStartedMs = performance.now();
-  // Every change so far was committed before this one, so all of it stands before it in the journal.
-  const end = await operator.call<{ id: string }>('POST', '/sessions', { clientName: 'baton demo: the end' });
+  // Marks the end: every earlier change is committed, so its events come before this session's in the journal.
+  const end = await operator.call<{ id: string }>('POST', '/sessions', {
+    clientName: 'baton demo: end marker',
+  });
   await operator.call('POST', `/sessions/${end.id}:close`, {});
   const events = await replayJournal(
     operator,
@@ -84,19 +86,19 @@ async function runWithCrew(
     drainSeconds,
     replaySeconds: secondsSince(replayStartedMs),
     totalSeconds: secondsSince(startedMs),
-    exchanges: crew.exchanges(),
+    exchanges: participants.exchanges(),
     tally,
     proof: proveJournal({ events, openTaskIds, waits }),
   };
 }
 
 function describe(tally: Tally, rate: ClaimRate): string {
-  const latest = tally.claimMs.slice(-latestClaims);
+  const latest = tally.claimMs.slice(-latencyWindowClaims);
   const [p50, p99] = [50, 99].map((percent) => Math.round(percentile(latest, percent)));
   const parts = [
     `${rate.perSecond()} claims/s`,
     `p50 ${p50} p99 ${p99} ms`,
-    `${total(tally.conflicts)} conflicts survived`,
+    `${total(tally.conflicts)} conflicts`,
   ];
   if (tally.killed > 0) parts.push(`${tally.killed} killed`, `${total(tally.stalledRefused)} refused`);
   return parts.join('  ');

@@ -1,8 +1,8 @@
 import type { Page, Task } from '../wire.ts';
-import { liveAsAgent, type Workplace } from './agent.ts';
-import type { Crew } from './crew.ts';
-import { drawKills } from './kill-plan.ts';
-import { wakeStalledWriter } from './stalled-writer.ts';
+import { runAgent, type Drain } from './agent.ts';
+import type { Participants } from './participants.ts';
+import { planKills } from './kill-plan.ts';
+import { resumeStalledWriter } from './stalled-writer.ts';
 import type { Tally } from './tally.ts';
 
 export interface DrainOptions {
@@ -13,36 +13,36 @@ export interface DrainOptions {
   readonly tally: Tally;
 }
 
-/** The shortest lease that the service grants: a killed agent's task is free again soon. */
+/** The shortest lease that the service grants, so that a killed agent's task is soon free again. */
 const killLeaseSeconds = 10;
 const leaseSeconds = 60;
-const askAgainMs = 250;
-const standstillMsMax = 60_000;
+const pollMs = 250;
+const stalledMsMax = 60_000;
 
-/** Lets all agents work until nothing is left. @returns seconds until the last task was done */
-export async function drainBacklog(crew: Crew, options: DrainOptions): Promise<number> {
+/** Lets all agents work until no task is left. @returns seconds until the last task was done */
+export async function drainBacklog(participants: Participants, options: DrainOptions): Promise<number> {
   const { tally, tasks, kill, workMs } = options;
   const startedMs = performance.now();
-  const workplace: Workplace = {
-    queueId: crew.queueId,
-    seats: crew.agents.length,
+  const drain: Drain = {
+    queueId: participants.queueId,
+    agentCount: participants.agents.length,
     leaseSeconds: kill ? killLeaseSeconds : leaseSeconds,
     workMs,
-    kills: kill ? drawKills(tasks) : new Map(),
+    kills: kill ? planKills(tasks) : new Map(),
     tally,
-    isOver: watchForTheEnd(crew, options),
+    isOver: completionCheck(participants, options),
   };
   const stalled: Promise<void>[] = [];
   let killed = 0;
   await Promise.all(
-    crew.agents.map(async (member, seat) => {
+    participants.agents.map(async (participant, agentIndex) => {
       for (;;) {
-        const end = await liveAsAgent(member, seat, workplace);
-        if (end === 'work over') return;
+        const end = await runAgent(participant, agentIndex, drain);
+        if (end === 'no work left') return;
         if (end === 'session lost') continue;
         killed += 1;
-        // Every second killed agent comes back to life, when it is too late; the first one always.
-        if (killed % 2 === 1) stalled.push(wakeStalledWriter(end, workplace.leaseSeconds, tally));
+        // Every second killed agent, the first one included, resumes after its lease has expired.
+        if (killed % 2 === 1) stalled.push(resumeStalledWriter(end, drain.leaseSeconds, tally));
       }
     }),
   );
@@ -51,35 +51,38 @@ export async function drainBacklog(crew: Crew, options: DrainOptions): Promise<n
   return seconds;
 }
 
-/** Work is over when the service itself has no unfinished task of the queue, or nothing has moved for a minute. */
-function watchForTheEnd(crew: Crew, { tally, tasks, workMs }: DrainOptions): () => Promise<boolean> {
+/** Whether the service has no unfinished task of the queue, or no claim was granted for over a minute. */
+function completionCheck(
+  participants: Participants,
+  { tally, tasks, workMs }: DrainOptions,
+): () => Promise<boolean> {
   const query = new URLSearchParams({
-    assigneeId: crew.queueId,
+    assigneeId: participants.queueId,
     systemStatusCategory: 'active',
     limit: '1',
   });
-  let answer = Promise.resolve(false);
+  let isDone = Promise.resolve(false);
   let askedAtMs = Number.NEGATIVE_INFINITY;
-  let movedAtMs = performance.now();
-  let movedClaims = 0;
+  let claimedAtMs = performance.now();
+  let claimsSeen = 0;
   const ask = async () => {
-    const { items } = await crew.operator.client.call<Page<Task>>('GET', `/tasks?${query}`);
+    const { items } = await participants.operator.client.call<Page<Task>>('GET', `/tasks?${query}`);
     if (items.length > 0) return false;
-    // Also those whose agent died before it heard that it had succeeded.
+    // Counts also the tasks whose agent was killed before it got the response.
     tally.tasksDone = tasks;
     return true;
   };
   return async () => {
     const nowMs = performance.now();
-    if (tally.claims !== movedClaims) {
-      movedClaims = tally.claims;
-      movedAtMs = nowMs;
+    if (tally.claims !== claimsSeen) {
+      claimsSeen = tally.claims;
+      claimedAtMs = nowMs;
     }
-    if (nowMs - movedAtMs > standstillMsMax + workMs * 2) return true;
-    if (nowMs - askedAtMs > askAgainMs) {
+    if (nowMs - claimedAtMs > stalledMsMax + workMs * 2) return true;
+    if (nowMs - askedAtMs > pollMs) {
       askedAtMs = nowMs;
-      answer = ask();
+      isDone = ask();
     }
-    return await answer;
+    return await isDone;
   };
 }

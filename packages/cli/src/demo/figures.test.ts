@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawKills } from './kill-plan.ts';
+import { planKills } from './kill-plan.ts';
 import { percentile } from './latency.ts';
 import { Progress } from './progress.ts';
 import { seededRandom } from './seeded-random.ts';
 
-test('a percentile is the smallest value that so many do not exceed', () => {
+test('percentiles are by nearest rank', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);
   assert.equal(percentile(values, 50), 50);
   assert.equal(percentile(values, 99), 99);
@@ -15,15 +15,15 @@ test('a percentile is the smallest value that so many do not exceed', () => {
   assert.equal(values[0], 100, 'the values stay in their order');
 });
 
-test('one claim of twenty ends in a killing, three at least, none beyond the number of tasks', () => {
-  assert.equal(drawKills(400).size, 20);
-  assert.equal(drawKills(20).size, 3);
-  assert.equal(drawKills(2).size, 2);
-  assert.equal(drawKills(0).size, 0);
-  for (const claim of drawKills(400, seededRandom(1)).keys()) assert.ok(claim >= 1 && claim <= 400);
+test('one claim in twenty ends with a kill, at least three, and no more than there are tasks', () => {
+  assert.equal(planKills(400).size, 20);
+  assert.equal(planKills(20).size, 3);
+  assert.equal(planKills(2).size, 2);
+  assert.equal(planKills(0).size, 0);
+  for (const claim of planKills(400, seededRandom(1)).keys()) assert.ok(claim >= 1 && claim <= 400);
 });
 
-test('progress for a log is whole lines, for a person one line drawn over', () => {
+test('progress is whole lines in a log, and one redrawn line on a terminal', () => {
   const written: string[] = [];
   const output = { line: assert.fail, progress: (text: string) => written.push(text), columns: 40 };
   for (const isTerminal of [false, true]) {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Dependency, Issue } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
-import { closingEdges } from './cycles.ts';
-import { planImport, sayDropped } from './import-plan.ts';
+import { backEdges } from './cycles.ts';
+import { planImport, droppedLines } from './import-plan.ts';
 
 function issue(id: string, status = 'open', dependencies: Dependency[] = [], priority = 2): Issue {
   return { id, title: `Do ${id}`, status, priority, issue_type: 'task', dependencies };
@@ -13,7 +13,7 @@ function blocks(on: string): Dependency {
   return { on, type: 'blocks' };
 }
 
-test('closed issues become done tasks, deleted ones cancelled tasks, all others work', () => {
+test('closed issues become done tasks, deleted ones cancelled tasks, all others open tasks', () => {
   const statuses = ['open', 'in_progress', 'blocked', 'hooked', 'closed', 'tombstone'];
   const { tasks } = planImport(statuses.map((status) => issue(status, status)));
   assert.deepEqual(
@@ -22,13 +22,13 @@ test('closed issues become done tasks, deleted ones cancelled tasks, all others 
   );
 });
 
-test('a backlog taken as open again is all work, and keeps every dependency', () => {
+test('with reopen all issues are open, and every dependency is kept', () => {
   const plan = planImport([issue('a', 'tombstone'), issue('b', 'closed', [blocks('a')])], true);
   assert.ok(plan.tasks.every(({ fate }) => fate === 'open'));
   assert.equal(plan.relations.length, 1);
 });
 
-test('dependencies become relations from the issue to what it names', () => {
+test('dependencies become relations from the issue to the one it names', () => {
   const { relations } = planImport([
     issue('a'),
     issue('b', 'open', [
@@ -54,7 +54,7 @@ test('priorities 0 to 4 become critical, high, medium, low, low; anything else m
   );
 });
 
-test('a title is cut to what the service takes, and never empty', () => {
+test('a title is cut to the length that the service accepts, and never empty', () => {
   const { tasks } = planImport([
     { ...issue('a'), title: 'x'.repeat(700) },
     { ...issue('b'), title: '  ' },
@@ -63,10 +63,10 @@ test('a title is cut to what the service takes, and never empty', () => {
   assert.equal(tasks[1]?.body.title, 'b');
 });
 
-test('a dependency on an issue that is not there is left out, and said', () => {
+test('a dependency on a missing issue is left out and reported', () => {
   const { relations, dropped } = planImport([issue('a', 'open', [blocks('gone')])]);
   assert.deepEqual(relations, []);
-  assert.deepEqual(sayDropped(dropped), [
+  assert.deepEqual(droppedLines(dropped), [
     '1 dependencies left out: they point to an issue that is not in the backlog.',
   ]);
 });
@@ -86,7 +86,7 @@ test('repeated and self-pointing dependencies are left out', () => {
   assert.equal(dropped.repeated, 2);
 });
 
-test('of a circle of dependencies one is left out, and the rest kept', () => {
+test('one dependency of a cycle is left out, and the rest is kept', () => {
   const plan = planImport([
     issue('a', 'open', [blocks('b')]),
     issue('b', 'open', [blocks('c')]),
@@ -96,7 +96,7 @@ test('of a circle of dependencies one is left out, and the rest kept', () => {
   assert.equal(plan.dropped.closingCycle, 1);
 });
 
-test('a circle made of different kinds of relation is none', () => {
+test('relations of different types form no cycle', () => {
   const plan = planImport([
     issue('a', 'open', [blocks('b')]),
     issue('b', 'open', [{ on: 'a', type: 'parent-child' }]),
@@ -105,7 +105,7 @@ test('a circle made of different kinds of relation is none', () => {
   assert.equal(plan.dropped.closingCycle, 0);
 });
 
-test('a graph without its closing edges has none left', () => {
+test('a graph without its back edges has no cycle', () => {
   const edges = [
     ['a', 'b'],
     ['b', 'c'],
@@ -114,17 +114,17 @@ test('a graph without its closing edges has none left', () => {
     ['d', 'a'],
     ['d', 'd'],
   ].map(([from, to]) => ({ from: from as string, to: to as string }));
-  const closing = new Set(closingEdges(edges));
+  const closing = new Set(backEdges(edges));
   assert.equal(closing.size, 3);
-  assert.deepEqual(closingEdges(edges.filter((edge) => !closing.has(edge))), []);
+  assert.deepEqual(backEdges(edges.filter((edge) => !closing.has(edge))), []);
 });
 
-test('a chain of a hundred thousand dependencies is looked through', () => {
+test('a chain of 100,000 dependencies overflows no stack', () => {
   const edges = Array.from({ length: 100_000 }, (_, index) => ({ from: `${index}`, to: `${index + 1}` }));
-  assert.deepEqual(closingEdges(edges), []);
+  assert.deepEqual(backEdges(edges), []);
 });
 
-test('a made-up backlog is the same for the same seed, and needs nothing left out but repetitions', () => {
+test('a generated backlog is the same for the same seed, and only repetitions are left out', () => {
   const issues = generateBacklog(2000, 7);
   assert.deepEqual(issues, generateBacklog(2000, 7));
   assert.notDeepEqual(issues, generateBacklog(2000, 8));

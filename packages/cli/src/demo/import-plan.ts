@@ -1,13 +1,13 @@
 import type { Issue } from './backlog.ts';
-import { closingEdges, type Edge } from './cycles.ts';
+import { backEdges, type Edge } from './cycles.ts';
 
-/** What becomes of an issue: work for the agents, or a task that its past has ended already. */
+/** What an issue becomes: open work for the agents, or a task that the import completes or cancels. */
 export type Fate = 'open' | 'done' | 'deleted';
 
 export interface PlannedTask {
   readonly issueId: string;
   readonly fate: Fate;
-  /** The body of POST /tasks, but for whose it is. */
+  /** The body of POST /tasks without the assignee. */
   readonly body: {
     readonly title: string;
     readonly priority: 'critical' | 'high' | 'medium' | 'low';
@@ -21,15 +21,15 @@ export interface PlannedRelation {
   readonly type: 'depends_on' | 'parent' | 'related_to';
 }
 
-/** Dependencies that are not taken over, by reason. */
+/** The number of dependencies that are left out, by reason. */
 export interface Dropped {
   /** They point to an issue that the backlog doesn't have. */
   dangling: number;
-  /** They would close a circle, in which nothing could ever begin. */
+  /** They would close a cycle, in which no task could ever start. */
   closingCycle: number;
   /** They wait for a deleted issue, which never gets done. */
   waitingForDeleted: number;
-  /** They say the same as another one, or point to their own issue. */
+  /** They repeat another one or point to their own issue. */
   repeated: number;
 }
 
@@ -43,9 +43,9 @@ const titleCharactersMax = 500;
 const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
 
 /**
- * Decides what becomes of a backlog. Closed issues become done tasks, deleted ones (`tombstone`) cancelled tasks, all
- * others work. "This is blocked by that" becomes `depends_on`, parent-child `parent`, anything else `related_to`.
- * @param reopen takes every issue as open, to do the whole backlog once more
+ * Plans the import of a backlog. Closed issues become done tasks, deleted ones (`tombstone`) cancelled tasks, all others
+ * open tasks. `blocks` becomes `depends_on`, `parent-child` becomes `parent`, any other dependency `related_to`.
+ * @param reopen treats every issue as open, to do the whole backlog again
  */
 export function planImport(issues: readonly Issue[], reopen = false): ImportPlan {
   const tasks = issues.map((issue) => planTask(issue, reopen));
@@ -83,11 +83,11 @@ function plannedRelations(
     for (const { on, type } of dependencies) {
       const relation: PlannedRelation = { from: id, to: on, type: relationType(type) };
       const key = JSON.stringify(relation);
-      const waitsInVain =
+      const waitsForDeleted =
         relation.type === 'depends_on' && fates.get(on) === 'deleted' && fates.get(id) === 'open';
       if (!fates.has(on)) dropped.dangling += 1;
       else if (on === id || seen.has(key)) dropped.repeated += 1;
-      else if (waitsInVain) dropped.waitingForDeleted += 1;
+      else if (waitsForDeleted) dropped.waitingForDeleted += 1;
       else relations.push(relation);
       seen.add(key);
     }
@@ -102,18 +102,18 @@ function relationType(type: string): PlannedRelation['type'] {
 function withoutCycles(relations: readonly PlannedRelation[], dropped: Dropped): PlannedRelation[] {
   const closing = new Set<Edge>(
     (['depends_on', 'parent'] as const).flatMap((kind) =>
-      closingEdges(relations.filter(({ type }) => type === kind)),
+      backEdges(relations.filter(({ type }) => type === kind)),
     ),
   );
   dropped.closingCycle = closing.size;
   return relations.filter((relation) => !closing.has(relation));
 }
 
-/** One sentence a reason, for the person; empty when everything is taken over. */
-export function sayDropped({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
+/** One line per reason; empty when nothing was left out. */
+export function droppedLines({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
   const reasons: [number, string][] = [
     [dangling, 'point to an issue that is not in the backlog'],
-    [closingCycle, 'would close a circle'],
+    [closingCycle, 'would close a cycle'],
     [waitingForDeleted, 'wait for a deleted issue'],
     [repeated, 'repeat another one or point to themselves'],
   ];

@@ -8,9 +8,9 @@ const waitMs = 50;
 const waitsMax = 600;
 
 /**
- * Reads the journal page by page, after `cursor` and up to the event that `isLast` knows. Events come out once no older
- * transaction runs any more, so the last ones may take a moment.
- * @throws PlainError when that event does not come within 30 s
+ * Reads the journal page by page, from `cursor` to the event for which `isLast` is true. An event is delivered once no
+ * older transaction is open, so the last ones may take a moment.
+ * @throws PlainError when that event is not delivered within 30 s
  */
 export async function replayJournal(
   client: CoordinationClient,

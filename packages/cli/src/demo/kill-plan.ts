@@ -1,21 +1,22 @@
-/** When in the handling of a task its agent dies: each time with the lease held. */
-export type Moment = 'claimed' | 'running' | 'answering';
+/** When an agent is killed: after its claim, at the end of its work, or while it reports success. It holds a lease. */
+export type KillPoint = 'claimed' | 'running' | 'reporting';
 
-const moments: readonly Moment[] = ['claimed', 'running', 'answering'];
+const killPoints: readonly KillPoint[] = ['claimed', 'running', 'reporting'];
 const share = 0.05;
 const killsMin = 3;
 
 /**
- * Draws which claims end in a killing: one of twenty, three at least.
- * @param tasks how many tasks are to be done, and so how many claims there will be at least
- * @returns by the number of the claim, counted from 1 over all agents
+ * Chooses at random the claims whose agent is killed: 5 % of them, three at least.
+ * @param tasks the number of tasks, and so the least number of claims
+ * @returns when to kill, by the number of the claim, counted from 1 over all agents
  */
-export function drawKills(tasks: number, random = Math.random): ReadonlyMap<number, Moment> {
-  const kills = new Map<number, Moment>();
+export function planKills(tasks: number, random = Math.random): ReadonlyMap<number, KillPoint> {
+  const kills = new Map<number, KillPoint>();
   const wanted = Math.min(tasks, Math.max(killsMin, Math.round(tasks * share)));
   while (kills.size < wanted) {
     const claim = 1 + Math.floor(random() * tasks);
-    if (!kills.has(claim)) kills.set(claim, moments[Math.floor(random() * moments.length)] as Moment);
+    if (!kills.has(claim))
+      kills.set(claim, killPoints[Math.floor(random() * killPoints.length)] as KillPoint);
   }
   return kills;
 }

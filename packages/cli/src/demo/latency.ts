@@ -1,5 +1,5 @@
 /**
- * The smallest value that at least `percent` of a hundred do not exceed (nearest rank); 0 for none.
+ * The percentile by nearest rank; 0 when there are no values.
  * @param values in any order; not changed
  */
 export function percentile(values: readonly number[], percent: number): number {

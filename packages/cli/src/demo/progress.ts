@@ -4,10 +4,10 @@ const drawEveryMs = 100;
 const lineEveryMs = 2000;
 const barCellsMax = 24;
 const barCellsMin = 8;
-/** What stands beside the bar in its longest form. */
+/** The longest text beside the bar. */
 const besideBarColumns = 90;
 
-/** Shows how far the work is: one line drawn over for a person, a line now and then for a log. */
+/** Shows progress: on a terminal one line that is redrawn, otherwise a line every two seconds. */
 export class Progress {
   readonly #output: ConsoleOutput;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class Progress {
 
   /**
    * Shows `name` with a bar until `end`.
-   * @param done how many of `total`, asked again for every drawing; @param detail what stands behind the bar
+   * @param done how many of `total`, called for every update; @param detail the text after the bar
    */
   begin(name: string, total: number, done: () => number, detail: () => string = () => ''): void {
     this.#line = () =>
@@ -29,7 +29,7 @@ export class Progress {
     if (this.#output.isTerminal) this.#draw();
   }
 
-  /** Shows the last state, and leaves it standing. */
+  /** Shows the last state and stops updating it. */
   end(): void {
     clearInterval(this.#timer);
     if (this.#line === undefined) return;

@@ -9,7 +9,7 @@ const startMs = Date.parse('2026-11-21T12:00:00.000Z');
 
 let eventsMade = 0;
 
-/** An event `second` seconds after the beginning. */
+/** An event `second` seconds after the start. */
 function event(type: string, entityId: string, payload: Record<string, unknown>, second = 0): JournalEvent {
   eventsMade += 1;
   return {
@@ -75,7 +75,7 @@ function handled(taskId: string, fencingToken = 1): JournalEvent[] {
   return [claimed(taskId, fencingToken), started(taskId, fencingToken), ...done(taskId, fencingToken)];
 }
 
-/** The violations of all statements, one text. */
+/** The violations of all checks, as one text. */
 function violationsOf(events: readonly JournalEvent[]): string {
   const proof = proveJournal({ events, openTaskIds, waits });
   const violations = proof.checks.flatMap((check) => check.violations);
@@ -97,7 +97,7 @@ test('a takeover after an expired lease is proven', () => {
   assert.equal(violationsOf([waiting(), ...handled('first'), ...takeover]), '');
 });
 
-test('what other people do in the same journal does not matter', () => {
+test('events of other tasks do not matter', () => {
   const others = [...handled('third'), completed('third')];
   assert.equal(violationsOf([waiting(), ...others, ...handled('first'), ...handled('second')]), '');
 });
@@ -173,7 +173,7 @@ test('a fencing token given twice breaks the proof', () => {
   assert.match(violationsOf(events), /first gave fencing token 1 after 1/);
 });
 
-test('a fencing token that falls breaks the proof', () => {
+test('a decreasing fencing token breaks the proof', () => {
   const events = [
     waiting(),
     claimed('first', 2),
@@ -184,12 +184,12 @@ test('a fencing token that falls breaks the proof', () => {
   assert.match(violationsOf(events), /first gave fencing token 1 after 2/);
 });
 
-test('a claim granted while the former lease was live breaks the proof', () => {
+test('a claim granted while the previous lease was live breaks the proof', () => {
   const events = [waiting(), claimed('first', 1, 0), ...handled('first', 2), ...handled('second')];
   assert.match(violationsOf(events), /claim first-claim-2 was granted while first-claim-1 was live/);
 });
 
-test('a lease whose end is written after its successor is proven if it had run out by the clock', () => {
+test('a lease that ended after the next claim is proven if it had expired by then', () => {
   const successor = [
     claimed('first', 2, 10),
     started('first', 2),
@@ -199,7 +199,7 @@ test('a lease whose end is written after its successor is proven if it had run o
   assert.equal(violationsOf([waiting(), claimed('first', 1, 0), ...successor, ...handled('second')]), '');
 });
 
-test('a lease is over when its session is over', () => {
+test('a lease ends with its session', () => {
   const sessionOver = event('session.expired', 'session-first-claim-1', {
     expiresAt: at(4),
     releasedClaims: 1,

@@ -2,20 +2,20 @@ import type { JournalEvent } from '../wire.ts';
 import { readHistories, type TaskHistory } from './task-history.ts';
 
 export interface ProofInput {
-  /** The journal as it was read, in its order. */
+  /** The journal, in its order. */
   readonly events: readonly JournalEvent[];
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
-  /** What the import asked for: `taskId` waits for `blockerId`. */
+  /** The dependencies that were imported: `taskId` waits for `blockerId`. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 
 /** One statement about the whole journal. */
 export interface Check {
   readonly statement: string;
-  /** What was looked at, for the person: "339 tasks". A statement about nothing would prove nothing. */
+  /** What was checked, such as "339 tasks": a check of nothing would prove nothing. */
   readonly looked: string;
-  /** One sentence for each thing that contradicts the statement. */
+  /** One sentence for each contradiction of the statement. */
   readonly violations: readonly string[];
 }
 
@@ -25,8 +25,8 @@ export interface Proof {
 }
 
 /**
- * Judges what happened by the journal alone: not by what the agents believe they did. It looks at nothing but its
- * arguments, so the same journal gives the same proof.
+ * Checks what happened by the journal alone, not by what the agents believe. A pure function: the same journal gives the
+ * same proof.
  */
 export function proveJournal(input: ProofInput): Proof {
   const histories = readHistories(input.events, input.openTaskIds);
@@ -70,7 +70,7 @@ function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['wai
     if (!task.waitsFor.has(blockerId))
       return [`the journal does not say that ${task.name} waits for ${blockerId}`];
     const blocker = byId.get(blockerId);
-    // A blocker that was no open task was done before the agents began.
+    // A blocker that is not an open task was done before the agents started.
     if (blocker === undefined) return [];
     const blockerDoneAt = blocker.completions[0]?.position ?? Number.POSITIVE_INFINITY;
     const early = [...task.starts, ...task.completions].find(({ position }) => position < blockerDoneAt);
@@ -88,8 +88,8 @@ function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['wai
 function checkTokens(histories: readonly TaskHistory[]): Check {
   const violations = histories.flatMap(({ name, leases }) =>
     leases.flatMap(({ fencingToken }, index) => {
-      const former = leases[index - 1]?.fencingToken ?? 0;
-      return fencingToken > former ? [] : [`${name} gave fencing token ${fencingToken} after ${former}`];
+      const previous = leases[index - 1]?.fencingToken ?? 0;
+      return fencingToken > previous ? [] : [`${name} gave fencing token ${fencingToken} after ${previous}`];
     }),
   );
   const claims = histories.reduce((sum, { leases }) => sum + leases.length, 0);
@@ -107,8 +107,8 @@ function checkLeases(histories: readonly TaskHistory[]): Check {
       if (next === undefined)
         return lease.end === undefined ? [`${name}: claim ${lease.claimId} never ended`] : [];
       const endedBefore = lease.end !== undefined && lease.end.position < next.position;
-      const ranOut = next.takenAtMs >= lease.endsByClockMs;
-      return endedBefore || ranOut
+      const isExpired = next.takenAtMs >= lease.expiresAtMs;
+      return endedBefore || isExpired
         ? []
         : [`${name}: claim ${next.claimId} was granted while ${lease.claimId} was live`];
     }),

@@ -1,4 +1,4 @@
-import { sayDropped } from './import-plan.ts';
+import { droppedLines } from './import-plan.ts';
 import type { ImportPlan } from './import-plan.ts';
 import { percentile } from './latency.ts';
 import type { Proof } from './proof.ts';
@@ -18,16 +18,16 @@ export interface DemoResult {
 
 const violationsShownMax = 5;
 
-/** Whether all went as promised: the proof holds, and nobody wrote under a lease that was over. */
-export function isGood({ proof, tally }: DemoResult): boolean {
+/** Whether the proof holds and no write under an expired lease was accepted. */
+export function allHolds({ proof, tally }: DemoResult): boolean {
   return proof.holds && tally.stalledAccepted === 0;
 }
 
-/** The report for a program. */
+/** The report as JSON. */
 export function resultJson(result: DemoResult): object {
   const { tally, proof, plan, agents, exchanges } = result;
   return {
-    holds: isGood(result),
+    holds: allHolds(result),
     issues: countFates(plan),
     relations: plan.relations.length,
     dropped: plan.dropped,
@@ -53,7 +53,7 @@ export function resultJson(result: DemoResult): object {
   };
 }
 
-/** The report for a person. */
+/** The report as text. */
 export function resultLines(result: DemoResult): string[] {
   const { plan, proof, tally, agents } = result;
   const { open, done, deleted } = countFates(plan);
@@ -61,9 +61,9 @@ export function resultLines(result: DemoResult): string[] {
   return [
     '',
     `Imported ${plan.tasks.length} issues in ${seconds(result.importSeconds)}: ${open} are open work, ${done} are done, ${deleted} are deleted; ${plan.relations.length} relations.`,
-    ...sayDropped(plan.dropped),
+    ...droppedLines(plan.dropped),
     `${agents} agents worked for ${seconds(result.drainSeconds)}: ${tally.claims} claims (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${result.exchanges} token exchanges.`,
-    `Conflicts survived: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
+    `Conflicts: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
     ...killLines(tally),
     '',
     `Proof, from the journal replayed in ${seconds(result.replaySeconds)}:`,
@@ -74,8 +74,8 @@ export function resultLines(result: DemoResult): string[] {
         ? [`          and ${violations.length - violationsShownMax} more`]
         : []),
     ]),
-    isGood(result)
-      ? `All holds. ${seconds(result.totalSeconds)} in total.`
+    allHolds(result)
+      ? `All of it holds. ${seconds(result.totalSeconds)} in total.`
       : `It does NOT hold. ${seconds(result.totalSeconds)} in total.`,
   ];
 }
@@ -85,7 +85,7 @@ function killLines(tally: Tally): string[] {
   const accepted =
     tally.stalledAccepted === 0 ? '' : `; ${tally.stalledAccepted} WRITES OF STALLED AGENTS WERE ACCEPTED`;
   return [
-    `Killed ${tally.killed} agents with their lease held. Those that woke up later were refused ${total(tally.stalledRefused)} times${byCode(tally.stalledRefused)}${accepted}.`,
+    `Killed ${tally.killed} agents that held leases. Those that resumed later were refused ${total(tally.stalledRefused)} times${byCode(tally.stalledRefused)}${accepted}.`,
   ];
 }
 

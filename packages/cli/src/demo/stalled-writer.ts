@@ -9,10 +9,10 @@ const spreadMs = 2000;
 const versionConflictsMax = 10;
 
 /**
- * Wakes a killed agent up after its lease is over, and lets it go on as if nothing had happened: it finishes its run
- * and changes its task under the old claim. Both must be refused.
+ * Resumes a killed agent after its lease has expired: it finishes its run and changes its task under the old claim. Both
+ * must be refused.
  */
-export async function wakeStalledWriter(
+export async function resumeStalledWriter(
   writer: StalledWriter,
   leaseSeconds: number,
   tally: Tally,
@@ -40,7 +40,7 @@ async function finishRun({ client, claim, runId }: StalledWriter): Promise<void>
 
 async function changeTask({ client, claim }: StalledWriter): Promise<void> {
   const { id: claimId, fencingToken, taskId } = claim;
-  const body = { description: 'written by an agent that had been away', claimId, fencingToken };
+  const body = { description: 'written by an agent whose lease has expired', claimId, fencingToken };
   for (let attempt = 1; ; attempt += 1) {
     const { version } = await client.call<Task>('GET', `/tasks/${taskId}`);
     try {

@@ -1,21 +1,21 @@
 const rateWindowMs = 500;
 
-/** What the agents have met so far. Figures for the person; the proof does not use them. */
+/** Counters of what the agents saw, for display only: the proof does not use them. */
 export class Tally {
   tasksDone = 0;
   claims = 0;
-  /** Duration of every granted claim as its agent saw it. */
+  /** Duration of every granted claim, measured by its agent. */
   readonly claimMs: number[] = [];
-  /** Refusals that an agent gets over by going on with other work, by code. */
+  /** Conflicts after which an agent continued with another task, by code. */
   readonly conflicts = new Map<string, number>();
   killed = 0;
-  /** Refusals of agents that woke up after their lease was over, by code. */
+  /** Refusals of agents that resumed after their lease had expired, by code. */
   readonly stalledRefused = new Map<string, number>();
-  /** Stalled writers whose write was accepted: must stay 0. */
+  /** Accepted writes of such agents: must stay 0. */
   stalledAccepted = 0;
 }
 
-/** How many claims a second there were lately; the first call counts from the beginning. */
+/** Claims per second over the last half second or more; the first call counts from the start. */
 export class ClaimRate {
   readonly #tally: Tally;
   #sinceMs = performance.now();
@@ -37,7 +37,7 @@ export class ClaimRate {
     return Math.round(this.#perSecond);
   }
 
-  /** From now on it says what was reached over all. */
+  /** From now on `perSecond` is the average over the whole drain. */
   showAverage(seconds: number): void {
     this.#perSecond = this.#tally.claims / seconds;
     this.#isOver = true;

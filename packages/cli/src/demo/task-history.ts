@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../wire.ts';
 
 export interface Moment {
-  /** The place in the journal, counted from 0. */
+  /** Its index in the journal, from 0. */
   readonly position: number;
   readonly what: string;
 }
@@ -11,12 +11,12 @@ export interface Lease {
   readonly fencingToken: number;
   readonly position: number;
   readonly takenAtMs: number;
-  /** When it is over by the clock alone: the claim's own time, or sooner its session's. */
-  endsByClockMs: number;
+  /** When the lease expires: at the claim's time, or at its session's if that is earlier. */
+  expiresAtMs: number;
   end: Moment | undefined;
 }
 
-/** All that the journal says about one task, in the journal's order. */
+/** What the journal says about one task, in the journal's order. */
 export interface TaskHistory {
   readonly taskId: string;
   name: string;
@@ -28,13 +28,13 @@ export interface TaskHistory {
   readonly completions: Moment[];
 }
 
-/** Sorts the journal by task; tasks that are not named are left out. */
+/** Groups the journal by task; other tasks than `taskIds` are left out. */
 export function readHistories(events: readonly JournalEvent[], taskIds: ReadonlySet<string>): TaskHistory[] {
   const histories = new Map([...taskIds].map((taskId) => [taskId, emptyHistory(taskId)]));
   const leasesOfSession = new Map<string, Lease[]>();
   for (const [position, event] of events.entries()) {
     const { type, entityId, payload } = event;
-    if (type === 'session.expired') endBySession(leasesOfSession.get(entityId) ?? [], payload);
+    if (type === 'session.expired') capBySession(leasesOfSession.get(entityId) ?? [], payload);
     const history = histories.get(event.entityType === 'task' ? entityId : String(payload.taskId));
     if (history === undefined) continue;
     if (typeof payload.publicId === 'string') history.name = payload.publicId;
@@ -76,13 +76,13 @@ function leaseOf({ payload, occurredAt }: JournalEvent, position: number): Lease
     fencingToken: Number(payload.fencingToken),
     position,
     takenAtMs: Date.parse(occurredAt),
-    endsByClockMs: Date.parse(String(payload.expiresAt)),
+    expiresAtMs: Date.parse(String(payload.expiresAt)),
     end: undefined,
   };
 }
 
-/** A claim protects only while its session lives: whoever is dead holds nothing. */
-function endBySession(leases: readonly Lease[], payload: JournalEvent['payload']): void {
+/** A lease lasts no longer than its session. */
+function capBySession(leases: readonly Lease[], payload: JournalEvent['payload']): void {
   const endedMs = Date.parse(String(payload.expiresAt));
-  for (const lease of leases) lease.endsByClockMs = Math.min(lease.endsByClockMs, endedMs);
+  for (const lease of leases) lease.expiresAtMs = Math.min(lease.expiresAtMs, endedMs);
 }

@@ -4,23 +4,23 @@ import type { Page, Task } from '../wire.ts';
 const pageTasks = 64;
 const pagesMax = 20;
 
-/** Hands an agent one task after the other from the pages of available work. */
+/** Gives an agent one task after another from the pages of available work. */
 export class WorkFinder {
   readonly #client: CoordinationClient;
   readonly #queueId: string;
-  readonly #seat: number;
-  readonly #seats: number;
+  readonly #agentIndex: number;
+  readonly #agentCount: number;
   #tasks: Task[] = [];
 
-  /** @param seat this agent's among `seats`: each begins with other tasks, or all would want the first one */
-  constructor(client: CoordinationClient, queueId: string, seat: number, seats: number) {
+  /** @param agentIndex below `agentCount`: each agent starts with its own share, or all would want the first task */
+  constructor(client: CoordinationClient, queueId: string, agentIndex: number, agentCount: number) {
     this.#client = client;
     this.#queueId = queueId;
-    this.#seat = seat;
-    this.#seats = seats;
+    this.#agentIndex = agentIndex;
+    this.#agentCount = agentCount;
   }
 
-  /** A task that was free a moment ago, or undefined when there is none. Only the claim decides. */
+  /** A task that was available a moment ago, or undefined when there is none. The claim may still be refused. */
   async next(): Promise<Task | undefined> {
     if (this.#tasks.length === 0) this.#tasks = this.#ownShare(await this.#readPage());
     return this.#tasks.shift();
@@ -32,22 +32,22 @@ export class WorkFinder {
     for (let page = 0; page < pagesMax; page += 1) {
       const query = new URLSearchParams({ assigneeId: this.#queueId, limit: String(pageTasks) });
       if (cursor !== null) query.set('cursor', cursor);
-      const answer: Page<Task> = await this.#client.call('GET', `/work/available?${query}`);
-      if (answer.items.length > 0 || answer.nextCursor === null) return answer.items;
-      cursor = answer.nextCursor;
+      const response: Page<Task> = await this.#client.call('GET', `/work/available?${query}`);
+      if (response.items.length > 0 || response.nextCursor === null) return response.items;
+      cursor = response.nextCursor;
     }
     return [];
   }
 
   #ownShare(page: readonly Task[]): Task[] {
-    const own = page.filter(({ id }) => seatOf(id, this.#seats) === this.#seat);
+    const own = page.filter(({ id }) => ownerOf(id, this.#agentCount) === this.#agentIndex);
     if (own.length > 0) return own;
-    // Nothing of its own is left: it helps the others, from another place of the page than its neighbours.
-    return page.length === 0 ? [] : [page[this.#seat % page.length] as Task];
+    // None of its own share is left: it takes one of the others', at another place of the page than other agents.
+    return page.length === 0 ? [] : [page[this.#agentIndex % page.length] as Task];
   }
 }
 
-/** The end of an id is random, so every seat gets as many tasks, and all agents agree on whose they are. */
-function seatOf(taskId: string, seats: number): number {
-  return Number.parseInt(taskId.slice(-6), 16) % seats;
+/** The end of an id is random, so all agents get about as many tasks, and all agree on whose each is. */
+function ownerOf(taskId: string, agentCount: number): number {
+  return Number.parseInt(taskId.slice(-6), 16) % agentCount;
 }

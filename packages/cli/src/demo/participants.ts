@@ -4,23 +4,23 @@ import { apiErrorOf } from '../api-error.ts';
 import type { Connection } from '../connection.ts';
 import { CoordinationClient } from '../coordination-client.ts';
 import { HttpClient } from '../http-client.ts';
-import { eachOf } from './parallel.ts';
+import { forEachConcurrently } from './concurrently.ts';
 
-/** Somebody with a principal in both services, and a personal access token of its own. */
-export interface Member {
+/** A principal in both services, with a client that uses its own personal access token. */
+export interface Participant {
   readonly name: string;
   readonly client: CoordinationClient;
   readonly principalId: string;
 }
 
-export interface Crew {
-  readonly operator: Member;
-  readonly agents: readonly Member[];
-  /** The principal to which the tasks are assigned, so that the crew finds its own work among everybody's. */
+export interface Participants {
+  readonly operator: Participant;
+  readonly agents: readonly Participant[];
+  /** The principal to which the demo's tasks are assigned, so that agents find them among other tasks. */
   readonly queueId: string;
   exchanges(): number;
-  /** Takes the access away again: principals disabled, tokens revoked. */
-  dismiss(): Promise<void>;
+  /** Disables the principals, which revokes their tokens, and closes the connections. */
+  revokeAccess(): Promise<void>;
 }
 
 const audience = 'control-plane';
@@ -36,8 +36,8 @@ const agentPermissions = [
   'events.read',
 ];
 
-/** Makes an operator and `size` agents in both services. */
-export async function hireCrew(connection: Connection, size: number): Promise<Crew> {
+/** Creates an operator and `size` agents in both services. */
+export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
   const identity = new HttpClient(connection.identityUrl);
   const coordination = new HttpClient(connection.coordinationUrl);
   const administrator = new CoordinationClient(
@@ -45,15 +45,15 @@ export async function hireCrew(connection: Connection, size: number): Promise<Cr
     new AccessToken(identity, connection.adminToken),
   );
   const iam = new IdentityAdministration(identity, connection);
-  const hired: string[] = [];
+  const created: string[] = [];
 
-  async function hire(
+  async function create(
     name: string,
     kind: 'human' | 'agent',
     permissions: readonly string[],
-  ): Promise<Member> {
+  ): Promise<Participant> {
     const iamPrincipalId = await iam.createPrincipal(kind, name);
-    hired.push(iamPrincipalId);
+    created.push(iamPrincipalId);
     const personalToken = await iam.issueToken(iamPrincipalId, kind);
     const { id } = await administrator.call<{ id: string }>('POST', '/principals', {
       kind,
@@ -71,20 +71,20 @@ export async function hireCrew(connection: Connection, size: number): Promise<Cr
 
   const names = Array.from({ length: size }, (_, index) => `demo agent ${index + 1}`);
   const [operator, queue] = await Promise.all([
-    hire('demo operator', 'human', operatorPermissions),
+    create('demo operator', 'human', operatorPermissions),
     administrator.call<{ id: string }>('POST', '/principals', { kind: 'agent', displayName: 'demo queue' }),
   ]);
-  const agents: Member[] = [];
-  await eachOf([...names.entries()], 8, async ([index, name]) => {
-    agents[index] = await hire(name, 'agent', agentPermissions);
+  const agents: Participant[] = [];
+  await forEachConcurrently([...names.entries()], 8, async ([index, name]) => {
+    agents[index] = await create(name, 'agent', agentPermissions);
   });
   return {
     operator,
     agents,
     queueId: queue.id,
     exchanges: () => [operator, ...agents].reduce((sum, { client }) => sum + client.access.exchanges, 0),
-    async dismiss() {
-      await eachOf(hired, 8, (principalId) => iam.disablePrincipal(principalId));
+    async revokeAccess() {
+      await forEachConcurrently(created, 8, (principalId) => iam.disablePrincipal(principalId));
       identity.close();
       coordination.close();
     },
@@ -108,7 +108,7 @@ class IdentityAdministration {
 
   async issueToken(principalId: string, kind: 'human' | 'agent'): Promise<string> {
     const path = `/principals/${principalId}`;
-    // A person's token is issued only shortly after a sign-in; the administrator vouches for this one.
+    // Identity issues a token to a human only soon after a sign-in, which the administrator records here.
     if (kind === 'human')
       await this.#call(`${path}/authentication-contexts`, { issuer: this.#connection.issuer });
     const { token } = await this.#call<{ token: string }>(`${path}/platform-access-tokens`, {

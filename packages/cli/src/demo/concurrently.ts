@@ -1,12 +1,12 @@
-/** Runs `work` on every item, at most `abreast` at a time; the first failure is thrown once the others have ended. */
-export async function eachOf<Item>(
+/** Runs `work` on every item, at most `concurrencyMax` at a time; throws the first failure when all have settled. */
+export async function forEachConcurrently<Item>(
   items: readonly Item[],
-  abreast: number,
+  concurrencyMax: number,
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
   let next = 0;
   let failed = false;
-  const lanes = Array.from({ length: Math.min(abreast, items.length) }, async () => {
+  const workers = Array.from({ length: Math.min(concurrencyMax, items.length) }, async () => {
     while (next < items.length && !failed) {
       const item = items[next] as Item;
       next += 1;
@@ -18,7 +18,7 @@ export async function eachOf<Item>(
       }
     }
   });
-  const outcomes = await Promise.allSettled(lanes);
+  const outcomes = await Promise.allSettled(workers);
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
 }

@@ -11,38 +11,38 @@ import { PlainError } from '../plain-error.ts';
 
 const startWaitMs = 120_000;
 const stopWaitMs = 30_000;
-const askEveryMs = 100;
-const lastWordsMax = 4000;
+const pollMs = 100;
+const recentOutputCharactersMax = 4000;
 
 /**
- * Starts Baton with an empty temporary folder on a free port. The environment goes with it, so IAM_DATABASE_URL and
+ * Starts Baton with an empty temporary folder on a free port. It inherits the environment, so IAM_DATABASE_URL and
  * CP_DATABASE_URL are used when set.
- * @param onBegun told at once how to stop it and remove its folder; starting takes seconds and may fail
- * @throws PlainError with Baton's own words when it does not come up
+ * @param onSpawn called at once with a function that stops it and removes its folder, as starting may fail
+ * @throws PlainError with Baton's output when it does not start
  */
-export async function startOwnBaton(
+export async function startTemporaryBaton(
   { environment }: CliConfig,
-  onBegun: (stop: () => Promise<void>) => void,
+  onSpawn: (stop: () => Promise<void>) => void,
 ): Promise<Connection> {
   const home = mkdtempSync(join(tmpdir(), 'baton-demo-'));
   const port = await findFreePort();
   const child = spawn(process.execPath, [join(projectRoot, 'bin', 'baton.mjs'), 'start'], {
     env: { ...environment, BATON_HOME: home, PORT: String(port) },
-    // A group of its own: Ctrl-C reaches only the demonstration, which then stops it in order.
+    // In its own process group, so that Ctrl-C reaches only the demo, which then stops it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const lastWords = keepLastWords(child);
-  onBegun(async () => {
+  const recentOutput = keepRecentOutput(child);
+  onSpawn(async () => {
     await stopProcess(child);
     rmSync(home, { recursive: true, force: true });
   });
-  await waitUntilReady(child, `http://127.0.0.1:${port}`, lastWords);
+  await waitUntilReady(child, `http://127.0.0.1:${port}`, recentOutput);
   const path = join(home, 'connection.json');
   return parseConnection(readFileSync(path, 'utf8'), path);
 }
 
-/** Whether the Baton of this connection answers now. */
+/** Whether the Baton at this address is ready. */
 export async function isReady(coordinationUrl: string): Promise<boolean> {
   const http = new HttpClient(coordinationUrl);
   try {
@@ -55,15 +55,15 @@ export async function isReady(coordinationUrl: string): Promise<boolean> {
   }
 }
 
-async function waitUntilReady(child: ChildProcess, url: string, lastWords: () => string): Promise<void> {
+async function waitUntilReady(child: ChildProcess, url: string, recentOutput: () => string): Promise<void> {
   const deadlineMs = performance.now() + startWaitMs;
   while (performance.now() < deadlineMs) {
     if (await isReady(url)) return;
     if (child.exitCode !== null || child.signalCode !== null)
-      throw new PlainError(`Baton did not start:\n${lastWords()}`);
-    await sleep(askEveryMs);
+      throw new PlainError(`Baton did not start:\n${recentOutput()}`);
+    await sleep(pollMs);
   }
-  throw new PlainError(`Baton did not start within ${startWaitMs / 1000} s:\n${lastWords()}`);
+  throw new PlainError(`Baton did not start within ${startWaitMs / 1000} s:\n${recentOutput()}`);
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {
@@ -75,13 +75,13 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function keepLastWords(child: ChildProcess): () => string {
-  let words = '';
+function keepRecentOutput(child: ChildProcess): () => string {
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
-      words = (words + chunk).slice(-lastWordsMax);
+      output = (output + chunk).slice(-recentOutputCharactersMax);
     });
-  return () => words.trim() || 'it said nothing.';
+  return () => output.trim() || 'it printed nothing.';
 }
 
 function findFreePort(): Promise<number> {
