@@ -1,2 +1,2 @@
-/** Ends a measurement with one sentence. */
+/** Ends a benchmark; its message, one sentence, is printed without a stack trace. */
 export class BenchError extends Error {}

@@ -1,4 +1,4 @@
-// npm run bench -- NAME [options]: measures one hot path on this machine. docs/performance.md says what and how.
+// npm run bench -- NAME [options]: measures one hot path on this machine; see docs/performance.md.
 import { SettingError } from '@baton/kernel/config';
 import { StartError } from '@baton/platform/start-error';
 import { BenchError } from './bench-error.ts';
@@ -12,7 +12,7 @@ const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) =
   scim: benchScim,
 };
 
-// A measurement that is stopped still stops the servers that it has started.
+// An interrupted benchmark still stops the servers that it started.
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 

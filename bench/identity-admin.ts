@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BenchError } from './bench-error.ts';
 
-/** What identity makes for its administrator: a path below `/api/v1`, and a body. @throws BenchError unless it is 201 */
+/** Creates something as identity's administrator: a POST to a path below `/api/v1`. @throws BenchError unless 201 */
 export type AdminPost = (path: string, body: object) => Promise<Record<string, string>>;
 
-/** @param port of an identity on this machine */
+/** @param port the port of identity on this machine */
 export function identityAdmin(port: number, adminSecret: string): AdminPost {
   return async (path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
@@ -16,7 +16,7 @@ export function identityAdmin(port: number, adminSecret: string): AdminPost {
       },
       body: JSON.stringify(body),
     });
-    if (answer.status !== 201) throw new BenchError(`${path} was answered with ${answer.status}.`);
+    if (answer.status !== 201) throw new BenchError(`${path} got ${answer.status}.`);
     return (await answer.json()) as Record<string, string>;
   };
 }

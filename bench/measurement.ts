@@ -1,12 +1,12 @@
-/** What one round of a contender gave. */
+/** The result of one round. */
 export interface RoundResult {
   readonly latenciesMs: readonly number[];
   readonly seconds: number;
-  /** Processor time of the service, all its threads. */
+  /** Processor time of the service, over all its threads. */
   readonly serviceCpuSeconds: number;
 }
 
-/** What one contender reached beside the others of its group. */
+/** The rounds of one variant or workload. Round `n` of each ran right before or after round `n` of the others. */
 export class Measurement {
   readonly #latenciesMs: number[] = [];
   readonly #ratesPerSecond: number[] = [];
@@ -30,12 +30,12 @@ export class Measurement {
       fastestRound: Math.round(Math.max(...this.#ratesPerSecond)),
       p50Ms: at(0.5),
       p99Ms: at(0.99),
-      /** Processor time of the service for one of them, all its threads, in microseconds. */
+      /** Processor time of the service per request, over all its threads. */
       serviceCpuMicros: Math.round((this.#serviceCpuSeconds * 1e6) / Math.max(1, sorted.length)),
     };
   }
 
-  /** The median of this rate over the other's, round by round. */
+  /** The median over the rounds of this rate divided by the other's. */
   ratioTo(other: Measurement): number {
     const rates = this.#ratesPerSecond;
     const ratios = rates.map((rate, round) => rate / (other.#ratesPerSecond[round] ?? Number.NaN));

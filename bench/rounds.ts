@@ -4,16 +4,16 @@ import { BenchError } from './bench-error.ts';
 export interface Rounds {
   readonly rounds: number;
   readonly roundMs: number;
-  /** A PostgreSQL to use instead of one of the run's own. */
+  /** The address of a PostgreSQL to use instead of the built-in one. */
   readonly postgres: string | undefined;
   readonly profileDirectory: string | undefined;
   readonly isJson: boolean;
 }
 
 /**
- * What a measurement in rounds is told on its command line.
- * @param measuredSecondsMax of one contender in all its rounds
- * @throws BenchError for rounds that would take longer, or no time
+ * Reads the command line of a benchmark that runs in rounds.
+ * @param measuredSecondsMax the longest time for all rounds of one workload
+ * @throws BenchError when the rounds would take longer, or no time
  */
 export function readRounds(args: string[], defaultSeconds: number, measuredSecondsMax: number): Rounds {
   const { values } = parseArgs({

@@ -7,7 +7,7 @@ import { cpuSecondsOf } from './processor-time.ts';
 
 export interface ServiceProcess {
   readonly port: number;
-  /** Seconds of processor time that it has used so far; 0 where the system does not say. */
+  /** Seconds of processor time that it has used so far; 0 on systems without /proc. */
   cpuSeconds(): number;
   stop(): Promise<void>;
 }
@@ -24,8 +24,8 @@ interface Program {
 }
 
 /**
- * Starts coordination as a process of its own, configured by its documented settings, and waits until it is ready.
- * @param profileDirectory where its processor profile is written when it stops, if wanted
+ * Starts coordination as a separate process, configured by its documented settings, and waits until it is ready.
+ * @param profileDirectory the folder for its CPU profile, written when it stops; undefined for none
  */
 export function startCoordinationProcess(
   settings: Readonly<Record<string, string>>,
@@ -56,7 +56,7 @@ export function startIdentityProcess(
   return startProcess(program, profileDirectory);
 }
 
-/** The package `oidc-provider` beside identity, with its client-credentials grant. */
+/** The package `oidc-provider` with its client-credentials grant, for comparison with identity. */
 export function startOidcProviderProcess(
   settings: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {

@@ -5,10 +5,10 @@ import { startCluster } from '@baton/platform/postgres/cluster';
 import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
 import pg from 'pg';
 
-/** An empty database that lives as long as the measurement. */
+/** An empty database, dropped by `close`. */
 export interface Store {
   readonly url: string;
-  /** The server's own words about its version. */
+  /** The server's version string and its fsync setting. */
   readonly version: string;
   close(): Promise<void>;
 }
@@ -16,14 +16,14 @@ export interface Store {
 const name = 'baton_bench';
 
 /**
- * Starts the PostgreSQL that Baton ships, on a temporary folder, with durable commits; or makes a database on the
- * server at `address`.
+ * Starts the built-in PostgreSQL in a temporary folder, with durable commits; or creates a database on the server at
+ * `address`.
  */
 export async function openStore(address: string | undefined): Promise<Store> {
-  return address === undefined ? await startOwnServer() : await makeDatabase(address);
+  return address === undefined ? await startBuiltInServer() : await createDatabase(address);
 }
 
-async function startOwnServer(): Promise<Store> {
+async function startBuiltInServer(): Promise<Store> {
   const home = mkdtempSync(join(tmpdir(), 'baton-bench-'));
   const directory = join(home, 'baton', 'postgres');
   mkdirSync(join(home, 'baton'));
@@ -40,27 +40,27 @@ async function startOwnServer(): Promise<Store> {
   };
 }
 
-async function makeDatabase(address: string): Promise<Store> {
+async function createDatabase(address: string): Promise<Store> {
   const database = `${name}_${process.pid}`;
-  await ask(address, `create database ${database}`);
+  await query(address, `create database ${database}`);
   const url = new URL(address);
   url.pathname = `/${database}`;
   return {
     url: url.href,
     version: await versionOf(url.href),
-    close: async () => void (await ask(address, `drop database ${database} with (force)`)),
+    close: async () => void (await query(address, `drop database ${database} with (force)`)),
   };
 }
 
 async function versionOf(url: string): Promise<string> {
-  const rows = await ask(
+  const rows = await query(
     url,
     `select split_part(version(), ' on ', 1) || ', fsync ' || current_setting('fsync') as version`,
   );
   return String(rows[0]?.version);
 }
 
-async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {
+async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'baton-bench' });
   await client.connect();
   try {

@@ -3,15 +3,15 @@ import { BenchError } from '../bench-error.ts';
 import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
-import { type Contender, overBareDriver, overHttp } from './contenders.ts';
+import { type Variant, overBareDriver, overHttp } from './variants.ts';
 import { makeClaimFixture } from './fixture.ts';
-import { figuresOf, type MeasuredContender, printTable } from './measurement.ts';
+import { figuresOf, type MeasuredVariant, printTable } from './measurement.ts';
 
 const connectionCounts = [16, 64] as const;
 
 /**
- * Claims per second over HTTP and through the bare driver, in rounds that take turns: the machine's mood of the minute
- * meets both alike. At most 60 s by default.
+ * Claims per second over HTTP and through the bare driver. Their rounds alternate, so that changing load on the machine
+ * affects both equally. Takes at most 60 s by default.
  */
 export async function benchClaim(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
@@ -29,28 +29,28 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
   const roundMs = positive('seconds', values.seconds) * 1000;
   const agents = Math.max(...connectionCounts);
   const tasks = positive('tasks', values.tasks);
-  // Ended in the opposite order of their start, also when one of them fails to start.
-  await using ends = new AsyncDisposableStack();
-  const store = ends.adopt(await openStore(values.postgres), (opened) => opened.close());
-  const fixture = ends.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());
+  // Stops what was started, in reverse order, also when one of them fails to start.
+  await using cleanup = new AsyncDisposableStack();
+  const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
+  const fixture = cleanup.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());
   const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
-  const service = ends.adopt(started, (running) => running.stop());
-  const measurements: MeasuredContender[] = [];
+  const service = cleanup.adopt(started, (running) => running.stop());
+  const measurements: MeasuredVariant[] = [];
   for (const connections of connectionCounts) {
-    const contenders = [
+    const variants = [
       await overHttp(service.port, fixture, connections),
       await overBareDriver(store.url, fixture, connections),
     ];
     measurements.push(
-      ...(await takeTurns(contenders, { connections, rounds, roundMs, stopping }, service.cpuSeconds)),
+      ...(await runInterleaved(variants, { connections, rounds, roundMs, stopping }, service.cpuSeconds)),
     );
-    for (const contender of contenders) await contender.close();
+    for (const variant of variants) await variant.close();
   }
   if (values.json) console.log(JSON.stringify(resultOf(store.version, measurements)));
   else printTable(store.version, measurements);
 }
 
-function resultOf(store: string, measurements: readonly MeasuredContender[]): object {
+function resultOf(store: string, measurements: readonly MeasuredVariant[]): object {
   return { store, measurements: measurements.map(figuresOf) };
 }
 
@@ -60,28 +60,28 @@ function positive(name: string, text: string): number {
   return value;
 }
 
-interface Turns {
+interface RoundOptions {
   readonly connections: number;
   readonly rounds: number;
   readonly roundMs: number;
   readonly stopping: AbortSignal;
 }
 
-async function takeTurns(
-  contenders: readonly Contender[],
-  turns: Turns,
+async function runInterleaved(
+  variants: readonly Variant[],
+  options: RoundOptions,
   serviceCpuSeconds: () => number,
-): Promise<MeasuredContender[]> {
-  const measurements = contenders.map(({ name }) => ({
+): Promise<MeasuredVariant[]> {
+  const measurements = variants.map(({ name }) => ({
     name,
-    connections: turns.connections,
+    connections: options.connections,
     measurement: new Measurement(),
   }));
-  for (const contender of contenders) await runRound(contender, turns, turns.roundMs / 2);
-  for (let round = 1; round <= turns.rounds; round += 1)
-    for (const [index, contender] of contenders.entries()) {
+  for (const variant of variants) await runRound(variant, options, options.roundMs / 2);
+  for (let round = 1; round <= options.rounds; round += 1)
+    for (const [index, variant] of variants.entries()) {
       const cpuBefore = serviceCpuSeconds();
-      const { latenciesMs, seconds } = await runRound(contender, turns, turns.roundMs);
+      const { latenciesMs, seconds } = await runRound(variant, options, options.roundMs);
       measurements[index]?.measurement.add({
         latenciesMs,
         seconds,
@@ -91,15 +91,15 @@ async function takeTurns(
   return measurements;
 }
 
-/** Claims on all connections for `ms`; the first round of a contender only warms up code, statements and caches. */
-async function runRound(contender: Contender, { connections, stopping }: Turns, ms: number) {
+/** Claims on all connections for `ms`. The first round of a variant is not counted: it warms up code and caches. */
+async function runRound(variant: Variant, { connections, stopping }: RoundOptions, ms: number) {
   const latenciesMs: number[] = [];
   const startedMs = performance.now();
   await Promise.all(
     Array.from({ length: connections }, async (_, connection) => {
       for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
         if (stopping.aborted) throw new BenchError('Stopped.');
-        await contender.claim(connection);
+        await variant.claim(connection);
         const nowMs = performance.now();
         latenciesMs.push(nowMs - beganMs);
         beganMs = nowMs;

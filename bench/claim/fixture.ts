@@ -18,9 +18,9 @@ export interface Claimant {
 export interface ClaimFixture {
   readonly tenantId: string;
   readonly claimants: readonly Claimant[];
-  /** A task that nobody has claimed yet. @throws Error when all are used up */
+  /** A task that nobody has claimed yet. @throws BenchError when there is none left */
   nextTaskId(): string;
-  /** What coordination must be told to accept the tokens. */
+  /** Coordination's settings for the database and the tokens. */
   readonly settings: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const migrations = join(import.meta.dirname, '../../packages/coordination/migrat
 const tokenSeconds = 3600;
 const tasksPerInsert = 20_000;
 
-/** Fills an empty database: a tenant, so many agents with sessions and tokens, and so many tasks to claim. */
+/** Fills an empty database with a tenant, `agents` with sessions and tokens, and `tasks` to claim. */
 export async function makeClaimFixture(
   databaseUrl: string,
   agents: number,

@@ -1,19 +1,19 @@
 import type { Measurement } from '../measurement.ts';
 
-/** What one contender reached at one number of connections. */
-export interface MeasuredContender {
+/** The measurement of one variant at one number of connections. */
+export interface MeasuredVariant {
   readonly name: string;
   readonly connections: number;
   readonly measurement: Measurement;
 }
 
-export function figuresOf({ name, connections, measurement }: MeasuredContender) {
+export function figuresOf({ name, connections, measurement }: MeasuredVariant) {
   const { count: claims, perSecond: claimsPerSecond, ...rest } = measurement.figures();
   return { name, connections, claims, claimsPerSecond, ...rest };
 }
 
-/** Prints all measurements and, for each number of connections, the ratio of the first contender to the second. */
-export function printTable(store: string, measurements: readonly MeasuredContender[]): void {
+/** Prints all measurements and, for each number of connections, the ratio of the first variant to the second. */
+export function printTable(store: string, measurements: readonly MeasuredVariant[]): void {
   const figures = measurements.map(figuresOf);
   console.log(`${store}\n`);
   console.log(

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 const headEnd = Buffer.from('\r\n\r\n');
 
 /**
- * One kept HTTP/1.1 connection with one request under way at a time: on a machine of two cores the load generator must
- * cost far less than what it measures.
+ * One keep-alive HTTP/1.1 connection with one request at a time. It does the least possible work, because the load
+ * generator shares the machine's cores with what it measures.
  */
 export class RawConnection {
   readonly #socket: Socket;
@@ -27,7 +27,7 @@ export class RawConnection {
     });
   }
 
-  /** Sends a whole request and waits for the whole answer. @returns its status */
+  /** Sends a complete request and waits for the complete response. @returns its status */
   exchange(request: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
@@ -58,6 +58,6 @@ function lengthOf(received: Buffer, end: number): number {
   const head = received.toString('latin1', 0, end);
   if (head.startsWith('HTTP/1.1 204')) return 0;
   const length = /content-length: (\d+)/i.exec(head)?.[1];
-  if (length === undefined) throw new Error('an answer came without content-length');
+  if (length === undefined) throw new Error('a response has no content-length');
   return Number(length);
 }

@@ -13,28 +13,28 @@ export interface Client {
 export interface ExchangeFixture {
   readonly identity: ServiceProcess;
   readonly oidcProvider: ServiceProcess;
-  /** The signing key of both, in PEM. */
+  /** The signing key of both services, in PEM. */
   readonly signingKey: string;
-  /** One for each agent. */
+  /** One personal access token per agent. */
   readonly tokens: readonly string[];
-  /** Service accounts of identity, as many; oidc-provider knows the same. */
+  /** As many service accounts of identity, which oidc-provider has as clients too. */
   readonly clients: readonly Client[];
 }
 
 export const audience = 'control-plane';
 export const scope = 'control-plane:read';
-/** What oidc-provider calls an audience has to be an address. */
+/** The same audience for oidc-provider, where it must be a URI. */
 export const resource = 'urn:bench:control-plane';
 
 /**
- * Starts identity on an empty database and gives so many agents a token and a service account each, all by its
- * documented interface; then oidc-provider with the same key and clients. Whatever was started ends with `ends`.
+ * Starts identity on an empty database and creates `agents` tokens and service accounts through its API; then starts
+ * oidc-provider with the same key and clients. What was started is stopped by `cleanup`.
  */
 export async function makeExchangeFixture(
   databaseUrl: string,
   agents: number,
   profileDirectory: string | undefined,
-  ends: AsyncDisposableStack,
+  cleanup: AsyncDisposableStack,
 ): Promise<ExchangeFixture> {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
@@ -44,10 +44,10 @@ export async function makeExchangeFixture(
     IAM_CREATE_SCHEMA_ON_STARTUP: 'true',
     IAM_BOOTSTRAP_TOKEN: adminSecret,
     IAM_SIGNING_PRIVATE_KEY: signingKey,
-    IAM_AUDIT_KEY_FILE: makeAuditKey(ends),
+    IAM_AUDIT_KEY_FILE: makeAuditKey(cleanup),
   };
   const identity = await startIdentityProcess(settings, profileDirectory);
-  ends.defer(() => identity.stop());
+  cleanup.defer(() => identity.stop());
   const { tokens, clients } = await makeCredentials(identityAdmin(identity.port, adminSecret), agents);
   const oidcProvider = await startOidcProviderProcess({
     SIGNING_KEY: signingKey,
@@ -55,14 +55,14 @@ export async function makeExchangeFixture(
     AUDIENCE: audience,
     SCOPE: scope,
   });
-  ends.defer(() => oidcProvider.stop());
+  cleanup.defer(() => oidcProvider.stop());
   return { identity, oidcProvider, signingKey, tokens, clients };
 }
 
-/** Baton seals its audit record by default, so what is measured seals it too. */
-function makeAuditKey(ends: AsyncDisposableStack): string {
+/** The default run seals the audit record, so the benchmark does too. */
+function makeAuditKey(cleanup: AsyncDisposableStack): string {
   const folder = mkdtempSync(join(tmpdir(), 'baton-bench-key-'));
-  ends.defer(() => rmSync(folder, { recursive: true, force: true }));
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'audit.key');
   writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
   return file;

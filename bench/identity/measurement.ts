@@ -1,14 +1,14 @@
 import type { Measurement } from '../measurement.ts';
 
-export type ContenderName = 'exchange' | 'service account' | 'introspection' | 'oidc-provider' | 'signature';
+export type WorkloadName = 'exchange' | 'service account' | 'introspection' | 'oidc-provider' | 'signature';
 
 export interface MeasuredGroup {
   readonly connections: number;
   /** In the order of the table. */
-  readonly measurements: Readonly<Record<ContenderName, Measurement>>;
+  readonly measurements: Readonly<Record<WorkloadName, Measurement>>;
 }
 
-/** All figures, and what the exchanges reach of the others of their group. */
+/** All figures, and the ratios of exchanges to signatures and to oidc-provider at each number of connections. */
 export function reportOf(store: string, groups: readonly MeasuredGroup[]) {
   return {
     store,

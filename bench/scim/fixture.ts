@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { type AdminPost, identityAdmin } from '../identity-admin.ts';
 import { type ServiceProcess, startIdentityProcess } from '../service-process.ts';
-import { type Directory, type FilledGroup, fillGroup, fillUsers, settle } from './people.ts';
+import { type Directory, type FilledGroup, fillGroup, fillUsers, vacuum } from './fill.ts';
 
-/** A source with so many users, and the token of its directory. */
+/** A provisioning source with its users and its token. */
 export interface FilledSource extends Directory {
   readonly users: number;
   readonly token: string;
-  /** One of the users. */
+  /** The id of one user. */
   readonly userId: string;
 }
 
@@ -15,7 +15,7 @@ export interface ScimFixture {
   readonly service: ServiceProcess;
   readonly small: FilledSource;
   readonly large: FilledSource;
-  /** Both of the large source. */
+  /** Both groups are of the large source. */
   readonly smallGroup: FilledGroup;
   readonly largeGroup: FilledGroup;
 }
@@ -25,7 +25,7 @@ export const largeUsers = 100_000;
 export const smallMembers = 10;
 export const largeMembers = 50_000;
 
-/** Starts identity on an empty database with a small and a large source, each in a tenant of its own. */
+/** Starts identity on an empty database with a small and a large source, each in its own tenant. */
 export async function makeScimFixture(
   databaseUrl: string,
   profileDirectory: string | undefined,
@@ -49,7 +49,7 @@ export async function makeScimFixture(
     const [small, large] = [await fill(smallUsers), await fill(largeUsers)];
     const smallGroup = await fillGroup(databaseUrl, large, smallMembers);
     const largeGroup = await fillGroup(databaseUrl, large, largeMembers);
-    await settle(databaseUrl);
+    await vacuum(databaseUrl);
     return { service, small, large, smallGroup, largeGroup };
   } catch (error) {
     await service.stop();

@@ -1,12 +1,12 @@
 import { BenchError } from '../bench-error.ts';
 import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
-import { type Contender, makePairs, type Pair } from './contenders.ts';
+import { type SendRequest, makeRequestPairs, type RequestPair } from './request-pairs.ts';
 import { largeUsers, makeScimFixture, smallUsers } from './fixture.ts';
 
-/** Of each contender; two of each of the pairs and the filling stay within two minutes. */
+/** For each request of a pair. All pairs and the filling together take less than two minutes. */
 const measuredSecondsMax = 2;
-/** What the standard of this project allows the large one to take of the small one's time. */
+/** The aim: the large request takes at most so many times the small one's time. */
 const ratioMax = 3;
 
 interface Line {
@@ -19,27 +19,32 @@ interface Line {
 }
 
 /**
- * How long SCIM requests take over many users and in large groups beside few and small, over HTTP, one at a time, in
- * rounds that take turns: the machine's mood of the minute meets both alike.
+ * How long SCIM requests take with many users and large groups compared with few users and small groups, over HTTP, one
+ * at a time. Rounds alternate, so that changing load on the machine affects both equally.
  */
 export async function benchScim(args: string[], stopping: AbortSignal): Promise<void> {
   const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 0.15, measuredSecondsMax);
-  // Ended in the opposite order of their start, also when one of them fails to start.
-  await using ends = new AsyncDisposableStack();
-  const store = ends.adopt(await openStore(postgres), (opened) => opened.close());
+  // Stops what was started, in reverse order, also when one of them fails to start.
+  await using cleanup = new AsyncDisposableStack();
+  const store = cleanup.adopt(await openStore(postgres), (opened) => opened.close());
   const fixture = await makeScimFixture(store.url, profileDirectory);
-  ends.defer(() => fixture.service.stop());
-  const { pairs, close } = await makePairs(fixture);
-  ends.defer(close);
+  cleanup.defer(() => fixture.service.stop());
+  const { pairs, close } = await makeRequestPairs(fixture);
+  cleanup.defer(close);
   const lines: Line[] = [];
   for (const pair of pairs) lines.push(await measure(pair, rounds, roundMs, stopping));
   if (isJson) console.log(JSON.stringify({ store: store.version, smallUsers, largeUsers, lines }));
   else printTable(store.version, lines);
 }
 
-async function measure(pair: Pair, rounds: number, roundMs: number, stopping: AbortSignal): Promise<Line> {
+async function measure(
+  pair: RequestPair,
+  rounds: number,
+  roundMs: number,
+  stopping: AbortSignal,
+): Promise<Line> {
   const [small, large]: [number[], number[]] = [[], []];
-  // The first round warms up code, statements and caches.
+  // The first round is not counted: it warms up code, statements and caches.
   for (let round = 0; round <= rounds; round += 1) {
     const ofSmall = await runRound(pair.small, roundMs, stopping);
     const ofLarge = await runRound(pair.large, roundMs, stopping);
@@ -58,12 +63,12 @@ async function measure(pair: Pair, rounds: number, roundMs: number, stopping: Ab
   };
 }
 
-async function runRound(act: Contender, ms: number, stopping: AbortSignal): Promise<number[]> {
+async function runRound(send: SendRequest, ms: number, stopping: AbortSignal): Promise<number[]> {
   const latenciesMs: number[] = [];
   const startedMs = performance.now();
   for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
     if (stopping.aborted) throw new BenchError('Stopped.');
-    await act();
+    await send();
     const nowMs = performance.now();
     latenciesMs.push(nowMs - beganMs);
     beganMs = nowMs;
@@ -89,7 +94,7 @@ function printTable(store: string, lines: readonly Line[]): void {
         line.largeP50Ms.toFixed(2).padStart(13),
         line.largeP99Ms.toFixed(2).padStart(13),
         line.ratio.toFixed(2).padStart(7),
-        line.readsAll ? '  reads all by its nature' : line.ratio > ratioMax ? '  above' : '',
+        line.readsAll ? '  must read all users' : line.ratio > ratioMax ? '  above' : '',
       ].join(' '),
     );
 }

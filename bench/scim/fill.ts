@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Fills a provisioning source as a directory would have done it, in one transaction instead of 100,000 requests. */
+/** Fills a provisioning source by SQL, in one transaction instead of 100,000 SCIM requests. */
 
 export interface Directory {
   readonly tenantId: string;
@@ -8,7 +8,7 @@ export interface Directory {
   readonly providerId: string;
 }
 
-/** A group and one user who is no member of it yet. */
+/** A group and a user who is not a member. */
 export interface FilledGroup {
   readonly id: string;
   readonly outsiderId: string;
@@ -17,14 +17,14 @@ export interface FilledGroup {
 const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
 /**
- * Makes so many users with everything that a directory tells of them, a second after each other. The n-th is
- * `person<n>@example.com`; one in fifty is not active.
+ * Inserts users with the attributes that a directory would send, created one second apart. The n-th is
+ * `person<n>@example.com`; one in fifty is inactive.
  * @returns the id of one of them
  */
 export async function fillUsers(databaseUrl: string, directory: Directory, users: number): Promise<string> {
   return inTransaction(databaseUrl, async (run) => {
     const { tenantId, sourceId, providerId } = directory;
-    // Twice as fast as to keep the indexes up with every row.
+    // Twice as fast as updating the indexes with every row.
     const indexes = await run(
       `select indexname as name, indexdef as definition from pg_indexes
       where tablename = 'scim_users' and indexdef not like 'CREATE UNIQUE%'`,
@@ -66,7 +66,7 @@ export async function fillUsers(databaseUrl: string, directory: Directory, users
   });
 }
 
-/** Makes a group with the first so many users of the source. */
+/** Inserts a group with the first `members` users of the source. */
 export async function fillGroup(
   databaseUrl: string,
   { tenantId, sourceId }: Directory,
@@ -96,8 +96,8 @@ export async function fillGroup(
   });
 }
 
-/** What PostgreSQL does by itself within minutes: figures for the planner, and marks of what everybody sees. */
-export async function settle(databaseUrl: string): Promise<void> {
+/** Collects planner statistics and sets the visibility map now, as autovacuum would within minutes. */
+export async function vacuum(databaseUrl: string): Promise<void> {
   await connected(databaseUrl, (client) => client.query('vacuum analyze'));
 }
 
@@ -118,7 +118,7 @@ async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Pr
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'baton-bench',
-    // As the service has it: the checks of foreign keys would read tables whole that were empty when they were planned.
+    // As in the service: otherwise foreign key checks that were planned on empty tables scan them sequentially.
     options: '-c enable_seqscan=off',
   });
   await client.connect();

@@ -5,8 +5,8 @@ import { BenchError } from '../bench-error.ts';
 import type { ClaimFixture, Claimant } from './fixture.ts';
 import { RawConnection } from './raw-connection.ts';
 
-/** One of the ways to claim that are compared. */
-export interface Contender {
+/** One of the compared ways to claim. */
+export interface Variant {
   readonly name: string;
   /** Claims one task on the connection with this number. */
   claim(connection: number): Promise<void>;
@@ -16,26 +16,26 @@ export interface Contender {
 const leaseSeconds = 300;
 
 /** `POST /tasks/{id}:claim` with a token, each agent on its own connection. */
-export async function overHttp(port: number, fixture: ClaimFixture, connections: number): Promise<Contender> {
-  const lanes = await Promise.all(
+export async function overHttp(port: number, fixture: ClaimFixture, connections: number): Promise<Variant> {
+  const senders = await Promise.all(
     fixture.claimants.slice(0, connections).map(async (claimant) => ({
       socket: await RawConnection.open(port),
-      rest: requestRest(port, claimant),
+      rest: requestAfterTaskId(port, claimant),
     })),
   );
   return {
     name: 'over HTTP',
     async claim(connection) {
-      const { socket, rest } = lanes[connection] as (typeof lanes)[number];
+      const { socket, rest } = senders[connection] as (typeof senders)[number];
       const status = await socket.exchange(`POST /api/v1/tasks/${fixture.nextTaskId()}${rest}`);
-      if (status !== 200) throw new BenchError(`A claim was answered with ${status}.`);
+      if (status !== 200) throw new BenchError(`A claim got ${status}.`);
     },
-    close: async () => lanes.forEach(({ socket }) => void socket.close()),
+    close: async () => senders.forEach(({ socket }) => void socket.close()),
   };
 }
 
-/** All of the request behind the task's id, made once. */
-function requestRest(port: number, { token, sessionId }: Claimant): string {
+/** The part of the request after the task's id, built once. */
+function requestAfterTaskId(port: number, { token, sessionId }: Claimant): string {
   const body = JSON.stringify({ sessionId });
   const head = [
     ':claim HTTP/1.1',
@@ -47,12 +47,12 @@ function requestRest(port: number, { token, sessionId }: Claimant): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** The service's own statement, sent by the driver without a service in between. */
+/** The service's own statement, sent by the driver without the service. */
 export async function overBareDriver(
   databaseUrl: string,
   fixture: ClaimFixture,
   connections: number,
-): Promise<Contender> {
+): Promise<Variant> {
   const pool = createPool({
     url: databaseUrl,
     connectionsMax: connections,

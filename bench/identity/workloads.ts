@@ -5,29 +5,29 @@ import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
 import type { ServiceProcess } from '../service-process.ts';
 import { audience, type ExchangeFixture, resource, scope } from './fixture.ts';
-import type { ContenderName } from './measurement.ts';
+import type { WorkloadName } from './measurement.ts';
 
-/** One of the things whose rate is compared. */
-export interface Contender {
-  readonly name: ContenderName;
-  /** The process that does it; undefined for this one. */
+/** One of the operations whose rates are compared. */
+export interface Workload {
+  readonly name: WorkloadName;
+  /** The process that does the work; undefined for this process. */
   readonly service: ServiceProcess | undefined;
-  /** Makes ready what a round needs; connections don't outlive it, because a server ends idle ones. */
+  /** Prepares a round. Each round opens its own connections, because servers close idle ones. */
   open(): Promise<Round>;
 }
 
 export interface Round {
-  /** How many are under way at the same time. */
-  readonly lanes: number;
-  act(lane: number): Promise<void>;
+  /** The number of concurrent operations. */
+  readonly concurrency: number;
+  run(worker: number): Promise<void>;
   close(): void;
 }
 
-/** What clients ask of identity and of oidc-provider, each with its own credential on its own connection. */
+/** Requests to identity and to oidc-provider, each with its own credential on its own connection. */
 export function requestsOf(
   { identity, oidcProvider, tokens, clients }: ExchangeFixture,
   connections: number,
-): Contender[] {
+): Workload[] {
   const bearers = tokens.slice(0, connections);
   const accounts = clients.slice(0, connections);
   const form = { grant_type: 'client_credentials', scope, resource };
@@ -48,14 +48,14 @@ export function requestsOf(
 
 const json = 'application/json';
 
-/** One request under way on each connection. */
+/** One request at a time on each connection. */
 function overHttp(
-  name: ContenderName,
+  name: WorkloadName,
   service: ServiceProcess,
   path: string,
   mediaType: string,
   bodies: readonly string[],
-): Contender {
+): Workload {
   const { port } = service;
   const requests = bodies.map((body) => {
     const head = [
@@ -72,10 +72,10 @@ function overHttp(
     async open() {
       const sockets = await Promise.all(requests.map(() => RawConnection.open(port)));
       return {
-        lanes: requests.length,
-        async act(lane) {
-          const status = await (sockets[lane] as RawConnection).exchange(requests[lane] as string);
-          if (status !== 200) throw new BenchError(`${name}: a request was answered with ${status}.`);
+        concurrency: requests.length,
+        async run(worker) {
+          const status = await (sockets[worker] as RawConnection).exchange(requests[worker] as string);
+          if (status !== 200) throw new BenchError(`${name}: a request got ${status}.`);
         },
         close: () => sockets.forEach((socket) => void socket.close()),
       };
@@ -84,16 +84,16 @@ function overHttp(
 }
 
 const signAsync = promisify(sign);
-/** About what stands before the signature of an access token. */
+/** About the size of an access token's signed part. */
 const signedBytes = 900;
 
-/** Nothing but RS256 signatures by the same key, two under way for each core: the most that exchanges could reach. */
-export function bareSignatures({ signingKey }: ExchangeFixture): Contender {
+/** Only RS256 signatures by the same key, two at a time per core: the upper limit for exchanges. */
+export function bareSignatures({ signingKey }: ExchangeFixture): Workload {
   const key = createPrivateKey(signingKey);
   const data = randomBytes(signedBytes);
   const round = {
-    lanes: 2 * availableParallelism(),
-    async act() {
+    concurrency: 2 * availableParallelism(),
+    async run() {
       await signAsync('RSA-SHA256', data, key);
     },
     close: () => undefined,

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
 import { type FilledSource, largeMembers, type ScimFixture, smallMembers } from './fixture.ts';
-import type { FilledGroup } from './people.ts';
+import type { FilledGroup } from './fill.ts';
 
-/** One request of a kind, over and over, on one connection. */
-export type Contender = () => Promise<void>;
+/** Sends the next request of one kind on the shared connection. */
+export type SendRequest = () => Promise<void>;
 
-/** The same kind of request over little and over much. */
-export interface Pair {
+/** The same kind of request on little and on much data. */
+export interface RequestPair {
   readonly name: string;
-  readonly small: Contender;
-  readonly large: Contender;
-  /** What has to look at every user by its nature; its figures are told, and nothing is promised. */
+  readonly small: SendRequest;
+  readonly large: SendRequest;
+  /** It must read every user, so its figures are reported without an aim. */
   readonly readsAll: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Request {
 
 const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
-/** Filters by the number of the wanted user. */
+/** Filters that find the user with the given number. */
 const filters: Readonly<Record<string, (n: number) => string>> = {
   'userName eq': (n) => `userName eq "Person${n}@example.com"`,
   'externalId eq': (n) => `externalId eq "E${n}"`,
@@ -39,7 +39,7 @@ const filters: Readonly<Record<string, (n: number) => string>> = {
   'emails eq and active eq': (n) => `emails eq "person${n}@example.com" and active eq true`,
 };
 
-/** Of what each of these finds there is as much as there are users. */
+/** Filters whose matches grow with the number of users, or that no index serves. */
 const unselective: Readonly<Record<string, string>> = {
   'userName co': 'userName co "son77"',
   'title pr (all have one)': 'title pr',
@@ -53,24 +53,30 @@ const lists: Readonly<Record<string, string>> = {
   'sorted by meta.lastModified, down': '?sortBy=meta.lastModified&sortOrder=descending',
 };
 
-export async function makePairs(fixture: ScimFixture): Promise<{ pairs: Pair[]; close(): void }> {
+export async function makeRequestPairs(
+  fixture: ScimFixture,
+): Promise<{ pairs: RequestPair[]; close(): void }> {
   const { small, large, smallGroup, largeGroup } = fixture;
   const socket = await RawConnection.open(fixture.service.port);
-  const by = (source: FilledSource, next: () => Request): Contender => {
+  const by = (source: FilledSource, next: () => Request): SendRequest => {
     return async () => {
       const request = next();
       const status = await socket.exchange(textOf(request, source.token));
       if (!request.statuses.includes(status))
-        throw new BenchError(`${request.method} ${request.path} was answered with ${status}.`);
+        throw new BenchError(`${request.method} ${request.path} got ${status}.`);
     };
   };
-  const both = (name: string, next: (source: FilledSource) => () => Request, readsAll = false): Pair => ({
+  const both = (
+    name: string,
+    next: (source: FilledSource) => () => Request,
+    readsAll = false,
+  ): RequestPair => ({
     name,
     small: by(small, next(small)),
     large: by(large, next(large)),
     readsAll,
   });
-  const groups = (name: string, next: (group: FilledGroup) => () => Request): Pair => ({
+  const groups = (name: string, next: (group: FilledGroup) => () => Request): RequestPair => ({
     name,
     small: by(large, next(smallGroup)),
     large: by(large, next(largeGroup)),
@@ -114,7 +120,7 @@ export async function makePairs(fixture: ScimFixture): Promise<{ pairs: Pair[]; 
 
 const get = (path: string): Request => ({ method: 'GET', path, statuses: [200] });
 
-/** Numbers of five digits or the most that there are, so that a beginning finds as many in both sources. */
+/** Numbers with as many digits as the largest, so that a prefix matches as many users in both sources. */
 function numbers(users: number): () => number {
   let calls = 0;
   return () => {
@@ -123,7 +129,7 @@ function numbers(users: number): () => number {
   };
 }
 
-/** Comes and goes by turns, so each request changes something. */
+/** Adds and removes a member alternately, so that each request changes something. */
 function patchMember({ id, outsiderId }: FilledGroup): () => Request {
   let isMember = false;
   return () => {
@@ -131,7 +137,7 @@ function patchMember({ id, outsiderId }: FilledGroup): () => Request {
     const op = isMember ? 'add' : 'remove';
     const operations = [{ op, path: 'members', value: [{ value: outsiderId }] }];
     const schemas = ['urn:ietf:params:scim:api:messages:2.0:PatchOp'];
-    // Of a group of more than 200 members the answer is empty; asked without members, both are alike in size.
+    // Above 200 members the response has no body; without members, both responses have about the same size.
     const path = `/Groups/${id}?excludedAttributes=members`;
     return { method: 'PATCH', path, statuses: [200, 204], body: { schemas, Operations: operations } };
   };
