@@ -56,7 +56,8 @@ function payloadText(payload: z.ZodType): string {
 }
 
 interface JsonSchema {
-  type?: string;
+  $ref?: string;
+  type?: string | string[];
   format?: string;
   const?: unknown;
   enum?: unknown[];
@@ -67,9 +68,15 @@ interface JsonSchema {
 }
 
 function typeText(schema: JsonSchema): string {
+  if (schema.$ref !== undefined) return formName(schema.$ref.split('/').at(-1) ?? '');
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ');
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
   if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
   if (schema.type === 'array') return `list of ${typeText(schema.items ?? {})}`;
-  return schema.format ?? schema.type ?? 'anything';
+  return schema.format ?? [schema.type ?? 'anything'].flat().join(' or ');
+}
+
+/** The forms that everybody knows have a plain name; others are found in the API description by theirs. */
+function formName(name: string): string {
+  return { Uuid: 'uuid', Timestamp: 'date-time' }[name] ?? name;
 }

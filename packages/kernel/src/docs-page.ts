@@ -20,7 +20,7 @@ const page = (title: string) => `<!doctype html>
 `;
 
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null,
-  docExpansion: 'none', tagsSorter: 'alpha', persistAuthorization: true });
+  docExpansion: 'none', persistAuthorization: true });
 `;
 
 const policy =

@@ -1,171 +1,195 @@
-import { z } from 'zod';
-import { queryShapeOf } from './input.ts';
-import type { ErrorTable } from './refusal.ts';
+import type { z } from 'zod';
+import { exampleOf } from './openapi-example.ts';
+import { codesOf, describeRefusals, type RefusalRules, type Refusals } from './openapi-refusals.ts';
+import { type JsonSchema, referredName, SchemaComponents } from './openapi-schemas.ts';
+import { headers, headersOf, parameterReference, parameters, usedOf } from './openapi-shared.ts';
 import type { Operation } from './service.ts';
 
-export interface ApiDescription {
-  title: string;
-  version: string;
-  description: string;
-  basePath: string;
-  errors: ErrorTable;
-  /** The form of every error answer, but those that `refusalOf` names another one for. */
-  errorSchema: z.ZodType;
-  /** Other forms of error answers, by name. */
-  otherErrorSchemas?: Record<string, z.ZodType>;
-  /** How an endpoint answers a code, where that is not as the table of errors has it. */
-  refusalOf?(endpoint: Operation, code: string): RefusalForm | undefined;
-  /** Under which heading an endpoint stands; by default under the first noun of its path. */
-  tagOf?(endpoint: Operation): string;
-  /** How the credential of an endpoint travels, by `auth`; `default` for the usual one. */
-  securitySchemes: Record<string, object>;
+export type { RefusalForm } from './openapi-refusals.ts';
+
+/** A heading of the API: its operations in the order in which a newcomer needs them. */
+export interface Section<O extends Operation = Operation> {
+  readonly tag: string;
+  /** What the operations are about, in one sentence. */
+  readonly about: string;
+  readonly endpoints: readonly O[];
+}
+
+export interface ApiDescription extends RefusalRules {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly basePath: string;
+  readonly securitySchemes: Readonly<Record<string, object>>;
+  /** Which of the schemes an endpoint asks for; undefined for none. */
   securityOf(endpoint: Operation): string | undefined;
-  /** The codes that the pipeline itself may answer at this endpoint. */
-  pipelineCodesOf(endpoint: Operation): readonly string[];
 }
 
-export interface RefusalForm {
-  readonly status: number;
-  /** `Error`, or a name among `otherErrorSchemas`. */
-  readonly schema: string;
-  readonly mediaType: string;
+interface Media {
+  schema: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, object>;
 }
 
-/** OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. */
-export function openApi(api: ApiDescription, endpoints: readonly Operation[]): object {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const endpoint of endpoints) {
-    const path = endpoint.root ? endpoint.path : `${api.basePath}${endpoint.path}`;
-    const operations = paths[path] ?? {};
-    paths[path] = operations;
-    operations[endpoint.method.toLowerCase()] = operationOf(api, endpoint);
+interface Response {
+  content?: Record<string, Media>;
+}
+
+interface OperationObject {
+  responses: Record<string, Response>;
+  [field: string]: unknown;
+}
+
+type Paths = Record<string, Record<string, OperationObject>>;
+
+/**
+ * OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. What several
+ * operations share stands once under `components`: named forms, headers, paging, and error answers that recur.
+ * @throws Error when an operation id or a tag stands twice, or two different forms have one name
+ */
+export function openApi(api: ApiDescription, sections: readonly Section[]): object {
+  const endpoints = sections.flatMap((section) => section.endpoints);
+  refuseRepeated(
+    'tag',
+    sections.map(({ tag }) => tag),
+  );
+  refuseRepeated(
+    'operation id',
+    endpoints.map(({ id }) => id),
+  );
+  const forms = new SchemaComponents();
+  const refusals = describeRefusals(api, endpoints, forms);
+  const provisional: Paths = {};
+  for (const { tag, endpoints: listed } of sections) {
+    for (const endpoint of listed) {
+      const path = endpoint.root ? endpoint.path : `${api.basePath}${endpoint.path}`;
+      const operation = operationOf(api, tag, endpoint, forms, refusals);
+      provisional[path] = { ...provisional[path], [endpoint.method.toLowerCase()]: operation };
+    }
   }
+  const { schemas, finish } = forms.settle();
+  const { paths, responses } = finish({ paths: provisional, responses: refusals.responses });
+  const examples = addExamples(paths, schemas);
   return {
     openapi: '3.1.0',
     info: { title: api.title, version: api.version, description: api.description },
     servers: [{ url: './' }],
+    tags: sections.map(({ tag, about }) => ({ name: tag, description: about })),
     paths,
     components: {
-      schemas: Object.fromEntries(
-        Object.entries({ Error: api.errorSchema, ...api.otherErrorSchemas }).map(([name, schema]) => [
-          name,
-          jsonSchema(schema, 'output'),
-        ]),
-      ),
+      schemas,
+      parameters: usedOf('parameters', parameters, paths),
+      headers: usedOf('headers', headers, { paths, responses }),
+      responses,
+      examples,
       securitySchemes: api.securitySchemes,
     },
   };
 }
 
-function operationOf(api: ApiDescription, endpoint: Operation): object {
-  const codes = [...new Set([...endpoint.errors, ...api.pipelineCodesOf(endpoint)])];
+function refuseRepeated(what: string, names: readonly string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) throw new Error(`The ${what} ${repeated} stands twice`);
+}
+
+function operationOf(
+  api: ApiDescription,
+  tag: string,
+  endpoint: Operation,
+  forms: SchemaComponents,
+  refusals: Refusals,
+): OperationObject {
   const security = api.securityOf(endpoint);
   return {
     operationId: endpoint.id,
-    tags: [api.tagOf?.(endpoint) ?? firstNounOf(endpoint)],
+    tags: [tag],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    ...(security === undefined ? { security: [] } : { security: [{ [security]: [] }] }),
-    parameters: parametersOf(endpoint),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint) }),
-    responses: { ...successesOf(endpoint), ...refusalsOf(api, endpoint, codes) },
+    security: security === undefined ? [] : [{ [security]: [] }],
+    parameters: parametersOf(endpoint, forms),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body, forms) }),
+    responses: { ...refusals.answersOf(endpoint), ...returnsOf(endpoint, forms) },
     'x-permission': endpoint.permission,
-    'x-errors': codes,
+    'x-errors': codesOf(api, endpoint),
     'x-events': endpoint.emits.map(({ type, version }) => ({ type, version })),
   };
 }
 
-function firstNounOf({ path }: Pick<Operation, 'path'>): string {
-  return path.split(/[/:]/)[1] ?? '';
-}
-
-function parametersOf(endpoint: Operation): object[] {
+function parametersOf(endpoint: Operation, forms: SchemaComponents): object[] {
   const named = (where: string, shape: Record<string, z.ZodType>) =>
-    Object.entries(shape).map(([name, schema]) => {
-      // Of the parameter, not of its form: there the pages for people show it.
-      const { description, ...form } = jsonSchema(schema, 'input');
-      const required = where === 'path' || !schema.safeParse(undefined).success;
-      return { name, in: where, required, description, schema: form };
+    Object.entries(shape).map(([name, form]) => {
+      // The description belongs to the parameter: there the pages for people show it.
+      const { description, ...schema } = forms.schemaOf(form, 'input');
+      const required = where === 'path' || !form.safeParse(undefined).success;
+      return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
     });
-  const header = (name: string, required: boolean, description: string) => ({
-    name,
-    in: 'header',
-    required,
-    description,
-    schema: { type: 'string' },
-  });
-  const headers = [];
-  if (endpoint.idempotency !== 'ignored') {
-    const required =
-      endpoint.idempotency === 'required' || endpoint.errors.includes('idempotency_key_required');
-    headers.push(
-      header('Idempotency-Key', required, 'The same key and request give the same answer, executed once.'),
-    );
-  }
-  if (endpoint.ifMatch !== undefined)
-    headers.push(header('If-Match', true, `The tag that was read: "${endpoint.ifMatch}-<version>".`));
-  return [...named('path', endpoint.params), ...named('query', queryShapeOf(endpoint)), ...headers];
+  const needsKey =
+    endpoint.idempotency === 'required' || endpoint.errors.includes('idempotency_key_required');
+  const shared = [
+    ...(endpoint.paging ? (['Limit', 'Cursor'] as const) : []),
+    ...(endpoint.idempotency === 'ignored'
+      ? []
+      : [needsKey ? ('RequiredIdempotencyKey' as const) : ('IdempotencyKey' as const)]),
+    ...(endpoint.ifMatch === undefined ? [] : (['IfMatch'] as const)),
+  ];
+  return [
+    ...named('path', endpoint.params),
+    ...named('query', endpoint.query),
+    ...shared.map(parameterReference),
+  ];
 }
 
-function requestBodyOf(endpoint: Operation): object {
-  const schema = jsonSchema(endpoint.body as z.ZodType, 'input');
+function requestBodyOf(endpoint: Operation, form: z.ZodType, forms: SchemaComponents): object {
   const example = endpoint.example === undefined ? {} : { example: endpoint.example };
-  const media = endpoint.form ? 'application/x-www-form-urlencoded' : mediaTypeOf(endpoint.body as z.ZodType);
+  const media = endpoint.form ? 'application/x-www-form-urlencoded' : mediaTypeOf(form);
+  const schema = forms.schemaOf(form, 'input');
   return { required: !endpoint.bodyOptional, content: { [media]: { schema, ...example } } };
 }
 
-function successesOf(endpoint: Operation): Record<string, object> {
+function returnsOf(endpoint: Operation, forms: SchemaComponents): Record<string, Response> {
+  const named = headersOf(
+    ...(endpoint.etag === undefined ? [] : (['ETag'] as const)),
+    ...(endpoint.idempotency === 'ignored' ? [] : (['Idempotency-Replayed'] as const)),
+  );
   return Object.fromEntries(
-    Object.entries(endpoint.returns).map(([status, schema]) => [
+    Object.entries(endpoint.returns).map(([status, form]) => [
       status,
-      schema === null
-        ? { description: 'Done; no body.' }
+      form === null
+        ? { description: 'Done; no body.', headers: named }
         : {
             description: 'Done.',
-            content: { [mediaTypeOf(schema)]: { schema: jsonSchema(schema, 'output') } },
+            headers: named,
+            content: { [mediaTypeOf(form)]: { schema: forms.schemaOf(form, 'output') } },
           },
     ]),
   );
 }
 
 /** A body that isn't JSON says so: `z.string().meta({ contentMediaType: 'text/plain' })`. */
-function mediaTypeOf(schema: z.ZodType): string {
-  const { contentMediaType } = schema.meta() ?? {};
+function mediaTypeOf(form: z.ZodType): string {
+  const { contentMediaType } = form.meta() ?? {};
   return typeof contentMediaType === 'string' ? contentMediaType : 'application/json';
 }
 
-function refusalsOf(
-  api: ApiDescription,
-  endpoint: Operation,
-  codes: readonly string[],
-): Record<string, object> {
-  const answers = codes.flatMap((code) => formsOf(api, endpoint, code).map((form) => ({ code, ...form })));
-  return Object.fromEntries(
-    [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [
-      status,
-      {
-        description: group.map(({ code }) => `\`${code}\`: ${api.errors[code]?.when ?? ''}`).join('\n\n'),
-        content: Object.fromEntries(
-          group.map(({ mediaType, schema }) => [
-            mediaType,
-            { schema: { $ref: `#/components/schemas/${schema}` } },
-          ]),
-        ),
-      },
-    ]),
-  );
-}
-
-function formsOf(api: ApiDescription, endpoint: Operation, code: string): RefusalForm[] {
-  const own = api.refusalOf?.(endpoint, code);
-  if (own !== undefined) return [own];
-  const { status = 500, otherStatus } = api.errors[code] ?? {};
-  const hasBoth = otherStatus !== undefined && endpoint.errors.includes(code);
-  const statuses = hasBoth ? [status, otherStatus] : [status];
-  return statuses.map((one) => ({ status: one, schema: 'Error', mediaType: 'application/json' }));
-}
-
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
-  return rest;
+/**
+ * Gives every JSON answer of a success an example, in place.
+ * @returns the examples of named forms, for `components`: several operations answer with the same one
+ */
+function addExamples(paths: Paths, schemas: Record<string, JsonSchema>): Record<string, object> {
+  const examples: Record<string, object> = {};
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const answers = operations.flatMap(({ responses }) => Object.entries(responses));
+  const successes = answers.filter(([status]) => Number(status) < 400);
+  for (const [type, media] of successes.flatMap(([, { content = {} }]) => Object.entries(content))) {
+    if (!type.endsWith('json')) continue;
+    const { $ref } = media.schema;
+    if (typeof $ref !== 'string') {
+      media.example = exampleOf(media.schema, schemas);
+      continue;
+    }
+    const name = referredName($ref);
+    examples[name] ??= { value: exampleOf(media.schema, schemas) };
+    media.examples = { [name]: { $ref: `#/components/examples/${name}` } };
+  }
+  return Object.fromEntries(Object.entries(examples).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

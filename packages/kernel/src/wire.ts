@@ -10,13 +10,13 @@ export const Uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'must be a UUID')
   .toLowerCase()
-  .meta({ format: 'uuid' });
+  .meta({ id: 'Uuid', format: 'uuid' });
 
 /** An instant in an answer: RFC 3339, UTC, milliseconds. */
 export const Timestamp = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  .meta({ format: 'date-time' });
+  .meta({ id: 'Timestamp', format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
 
 /** An instant in a request: any offset; without one it is UTC. Comes out in the form of answers. */
 export const InstantInput = z
@@ -27,7 +27,7 @@ export const InstantInput = z
   )
   // An offset can push an instant out of the years that have four digits, which is all that is stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
-  .meta({ format: 'date-time' });
+  .meta({ id: 'Instant', format: 'date-time', description: 'RFC 3339 with any offset; without one, UTC.' });
 
 /** A free JSON object. It is passed on as it was parsed, never copied: `__proto__` stays a plain key. */
 export const FreeObject = z

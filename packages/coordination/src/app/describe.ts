@@ -1,17 +1,19 @@
 import { openApi } from '@baton/kernel/openapi';
 import { z } from 'zod';
-import { endpoints } from './endpoints.ts';
+import { sections } from './endpoints.ts';
 import { errors } from './errors.ts';
 import { pipelineCodesOf } from './runtime.ts';
 
-const ErrorEnvelope = z.strictObject({
-  error: z.strictObject({
-    code: z.string().meta({ description: 'Stable; react to it.' }),
-    message: z.string().meta({ description: 'For people; do not parse it.' }),
-    details: z.record(z.string(), z.unknown()),
-    requestId: z.string(),
-  }),
-});
+const ErrorEnvelope = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.string().meta({ description: 'Stable; react to it.' }),
+      message: z.string().meta({ description: 'For people; do not parse it.' }),
+      details: z.record(z.string(), z.unknown()),
+      requestId: z.string(),
+    }),
+  })
+  .meta({ id: 'Error' });
 
 /** The OpenAPI description of coordination. */
 export function describeApi(): object {
@@ -22,7 +24,7 @@ export function describeApi(): object {
       description: 'Tasks under exclusive, fenced leases, runs, and an append-only journal of every change.',
       basePath: '/api/v1',
       errors,
-      errorSchema: ErrorEnvelope,
+      error: ErrorEnvelope,
       securitySchemes: {
         accessToken: {
           type: 'http',
@@ -35,6 +37,6 @@ export function describeApi(): object {
         auth === undefined ? 'accessToken' : auth === 'bootstrap' ? 'bootstrapSecret' : undefined,
       pipelineCodesOf,
     },
-    endpoints,
+    sections,
   );
 }

@@ -1,3 +1,4 @@
+import type { Section } from '@baton/kernel/openapi';
 import type { Endpoint } from '@baton/kernel/service';
 import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { authzApi } from './authz/authz.api.ts';
@@ -17,22 +18,81 @@ import { taskTypesApi } from '../work/task-types/task-types.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 
-/** Every operation of coordination. What is not listed here does not exist. */
-export const endpoints: readonly Endpoint<Context>[] = [
-  ...healthApi,
-  ...bootstrapApi,
-  ...principalsApi,
-  ...apiKeysApi,
-  ...iamBindingsApi,
-  ...delegationsApi,
-  ...authzApi,
-  ...sessionsApi,
-  ...taskTypesApi,
-  ...tasksApi,
-  ...taskRelationsApi,
-  ...workApi,
-  ...claimsApi,
-  ...runsApi,
-  ...harnessApi,
-  ...eventsApi,
+/**
+ * The table of contents of the API: every operation of coordination, in the order in which a newcomer needs them. What
+ * is not listed here does not exist.
+ */
+export const sections: readonly Section<Endpoint<Context>>[] = [
+  {
+    tag: 'Tasks',
+    about: 'What is to be done: its status, its requirements, and the proof that it is done.',
+    endpoints: tasksApi,
+  },
+  {
+    tag: 'Claims',
+    about: 'Find a task, take it for a limited time so that nobody else works on it, and give it back.',
+    endpoints: [...workApi, ...claimsApi],
+  },
+  {
+    tag: 'Runs',
+    about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
+    endpoints: runsApi,
+  },
+  {
+    tag: 'Sessions',
+    about: 'The presence of a program: its claims last only while its session does.',
+    endpoints: [...sessionsApi, ...harnessApi],
+  },
+  {
+    tag: 'Task types',
+    about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
+    endpoints: taskTypesApi,
+  },
+  {
+    tag: 'Task relations',
+    about: 'How tasks belong together: parts, dependencies, origins.',
+    endpoints: taskRelationsApi,
+  },
+  {
+    tag: 'Events',
+    about: 'The journal of every change, in its order.',
+    endpoints: eventsApi,
+  },
+  {
+    tag: 'Principals',
+    about: 'The people, agents and services that act here.',
+    endpoints: principalsApi,
+  },
+  {
+    tag: 'IAM bindings',
+    about: 'Which identities of the identity service may act as which principal, with which permissions.',
+    endpoints: iamBindingsApi,
+  },
+  {
+    tag: 'API keys',
+    about: 'Credentials of this service itself, for clients that cannot get an access token.',
+    endpoints: apiKeysApi,
+  },
+  {
+    tag: 'Delegations',
+    about: 'Who lets an agent act on their behalf.',
+    endpoints: delegationsApi,
+  },
+  {
+    tag: 'Authorization',
+    about: 'What the caller may do, asked before it is tried.',
+    endpoints: authzApi,
+  },
+  {
+    tag: 'Bootstrap',
+    about: 'The first call of a new installation.',
+    endpoints: bootstrapApi,
+  },
+  {
+    tag: 'Health',
+    about: 'Whether the service runs and can serve, and its metrics.',
+    endpoints: healthApi,
+  },
 ];
+
+export const endpoints: readonly Endpoint<Context>[] = sections.flatMap((section) => section.endpoints);

@@ -2,35 +2,38 @@ import { openApi, type RefusalForm } from '@baton/kernel/openapi';
 import { InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { z } from 'zod';
-import { endpoints } from './endpoints.ts';
+import { sections } from './endpoints.ts';
 import { errors } from '../provisioning/errors.ts';
 import { pipelineCodesOf, renderAt } from './runtime.ts';
 
-const ErrorEnvelope = z.strictObject({
-  detail: z.union([
-    z.string().meta({ description: 'Stable; react to it.' }),
-    z.array(
-      z.strictObject({
-        type: z.string(),
-        loc: z
-          .array(z.union([z.string(), z.int()]))
-          .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
-        msg: z.string().meta({ description: 'For people. It never repeats what was sent.' }),
-      }),
-    ),
-  ]),
-});
+const Problem = z
+  .strictObject({
+    type: z.string(),
+    loc: z
+      .array(z.union([z.string(), z.int()]))
+      .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
+    msg: z.string().meta({ description: 'For people. It never repeats what was sent.' }),
+  })
+  .meta({ id: 'Problem' });
+
+const ErrorEnvelope = z
+  .strictObject({
+    detail: z.union([z.string().meta({ description: 'Stable; react to it.' }), z.array(Problem)]),
+  })
+  .meta({ id: 'Error' });
 
 /** RFC 7644, section 3.12. */
-const ScimErrorEnvelope = z.strictObject({
-  schemas: z.array(z.string()),
-  status: z.string(),
-  scimType: z.string().optional(),
-  detail: z.string(),
-});
+const ScimErrorEnvelope = z
+  .strictObject({
+    schemas: z.array(z.string()),
+    status: z.string(),
+    scimType: z.string().optional(),
+    detail: z.string(),
+  })
+  .meta({ id: 'ScimError' });
 
 /** RFC 6749, section 5.2. */
-const OauthErrorEnvelope = z.strictObject({ error: z.string() });
+const OauthErrorEnvelope = z.strictObject({ error: z.string() }).meta({ id: 'OauthError' });
 
 /** The OpenAPI description of identity. */
 export function describeApi(): object {
@@ -42,10 +45,8 @@ export function describeApi(): object {
         'Tenants, principals and credentials; exchanges a credential for a short-lived access token of one audience.',
       basePath: '/api/v1',
       errors,
-      errorSchema: ErrorEnvelope,
-      otherErrorSchemas: { ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope },
+      error: ErrorEnvelope,
       refusalOf,
-      tagOf,
       securitySchemes: {
         adminToken: {
           type: 'apiKey',
@@ -63,27 +64,20 @@ export function describeApi(): object {
         auth === undefined ? 'adminToken' : auth === 'provisioning' ? 'provisioningToken' : undefined,
       pipelineCodesOf,
     },
-    endpoints,
+    sections,
   );
-}
-
-/** The noun that an operation is about: below a tenant it is that of the object, or all would be `tenants`. */
-function tagOf({ path }: Operation): string {
-  if (path.includes('/platform-access-tokens')) return 'platform-access-tokens';
-  const [noun = ''] = path.replace(/^\/tenants\/\{tenantId\}\/|^\//, '').split(/[/:]/);
-  return ['healthz', 'readyz', '.well-known'].includes(noun) ? 'service' : noun;
 }
 
 /** As the service itself would answer. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
   const { path } = endpoint;
   const { status, headers } = renderAt(path, failureOf(endpoint, code));
-  const schema = path.startsWith('/scim/')
-    ? 'ScimError'
+  const error = path.startsWith('/scim/')
+    ? ScimErrorEnvelope
     : path.startsWith('/oauth2/')
-      ? 'OauthError'
-      : 'Error';
-  return { status, schema, mediaType: headers?.['content-type'] ?? 'application/json' };
+      ? OauthErrorEnvelope
+      : ErrorEnvelope;
+  return { status, error, mediaType: headers?.['content-type'] ?? 'application/json' };
 }
 
 function failureOf({ auth }: Operation, code: string): Error {

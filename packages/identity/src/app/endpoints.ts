@@ -1,3 +1,4 @@
+import type { Section } from '@baton/kernel/openapi';
 import type { Endpoint } from '@baton/kernel/service';
 import { audiencesApi } from '../directory/audiences/audiences.api.ts';
 import { auditRecordApi } from '../records/audit-record/audit-record.api.ts';
@@ -24,29 +25,101 @@ import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { tenantsApi } from '../directory/tenants/tenants.api.ts';
 import { tokensApi } from '../issuing/tokens/tokens.api.ts';
 
-/** Every operation of identity. What is not listed here does not exist. */
-export const endpoints: readonly Endpoint<Context>[] = [
-  ...healthApi,
-  ...signingKeysApi,
-  ...tenantsApi,
-  ...principalsApi,
-  ...externalIdentitiesApi,
-  ...authenticationContextsApi,
-  ...audiencesApi,
-  ...groupsApi,
-  ...groupMembersApi,
-  ...identityProvidersApi,
-  ...federationApi,
-  ...serviceAccountsApi,
-  ...platformAccessTokensApi,
-  ...legacyCredentialsApi,
-  ...presentedTokensApi,
-  ...tokensApi,
-  ...provisioningSourcesApi,
-  ...provisioningTokensApi,
-  ...journalApi,
-  ...auditRecordApi,
-  ...oauth2Api,
-  ...discoveryApi,
-  ...scimApi,
+/**
+ * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is
+ * not listed here does not exist.
+ */
+export const sections: readonly Section<Endpoint<Context>>[] = [
+  {
+    tag: 'Access tokens',
+    about: 'Exchange a credential for a short-lived access token; check or give back the credential.',
+    endpoints: [...presentedTokensApi, ...tokensApi, ...oauth2Api],
+  },
+  {
+    tag: 'Signing keys',
+    about: 'The public keys that verify access tokens.',
+    endpoints: signingKeysApi,
+  },
+  {
+    tag: 'Tenants',
+    about: 'The organisations that this installation serves; each sees only what is its own.',
+    endpoints: tenantsApi,
+  },
+  {
+    tag: 'Principals',
+    about: 'The people, agents, service accounts and workloads of a tenant.',
+    endpoints: principalsApi,
+  },
+  {
+    tag: 'Platform access tokens',
+    about: 'Long-lived secrets of a principal, to be exchanged for access tokens.',
+    endpoints: platformAccessTokensApi,
+  },
+  {
+    tag: 'Service accounts',
+    about: 'Programs that get access tokens with a client id and a secret.',
+    endpoints: serviceAccountsApi,
+  },
+  {
+    tag: 'Audiences',
+    about: 'The services that access tokens are for, with the scopes they know.',
+    endpoints: audiencesApi,
+  },
+  {
+    tag: 'Groups',
+    about: 'Groups of principals and their members.',
+    endpoints: [...groupsApi, ...groupMembersApi],
+  },
+  {
+    tag: 'Identity providers',
+    about: 'The sign-in services that a tenant trusts.',
+    endpoints: identityProvidersApi,
+  },
+  {
+    tag: 'Federation',
+    about: 'Sign in with a token of an identity provider.',
+    endpoints: federationApi,
+  },
+  {
+    tag: 'External identities',
+    about: 'Under which names others know a principal.',
+    endpoints: externalIdentitiesApi,
+  },
+  {
+    tag: 'Authentication contexts',
+    about: 'Recorded sign-ins of people, which issuing a token asks for.',
+    endpoints: authenticationContextsApi,
+  },
+  {
+    tag: 'Legacy credentials',
+    about: 'Keys of an older system, imported so that they keep working for a while.',
+    endpoints: legacyCredentialsApi,
+  },
+  {
+    tag: 'Provisioning sources',
+    about: 'The directories that create and end the users and groups of a tenant, and their tokens.',
+    endpoints: [...provisioningSourcesApi, ...provisioningTokensApi],
+  },
+  {
+    tag: 'SCIM',
+    about: 'Users and groups as a directory writes them (RFC 7644).',
+    endpoints: [...scimApi, ...discoveryApi],
+  },
+  {
+    tag: 'Events',
+    about: 'The journal of every change, in its order.',
+    endpoints: journalApi,
+  },
+  {
+    tag: 'Audit record',
+    about: 'Who did what, and what was refused.',
+    endpoints: auditRecordApi,
+  },
+  {
+    tag: 'Health',
+    about: 'Whether the service runs and can serve.',
+    endpoints: healthApi,
+  },
 ];
+
+export const endpoints: readonly Endpoint<Context>[] = sections.flatMap((section) => section.endpoints);

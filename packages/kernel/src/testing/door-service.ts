@@ -203,11 +203,13 @@ export function describeDoors(): object {
       description: 'For the tests of the kernel.',
       basePath: '/api',
       errors: doorErrors,
-      errorSchema: z.strictObject({ code: z.string(), details: z.unknown(), requestId: z.string() }),
+      error: z
+        .strictObject({ code: z.string(), details: z.unknown(), requestId: z.string() })
+        .meta({ id: 'Error' }),
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
       securityOf: ({ auth }) => (auth === undefined ? 'token' : undefined),
       pipelineCodesOf: (endpoint) => (endpointName(endpoint) === 'GET /status' ? [] : pipelineCodes),
     },
-    doorEndpoints,
+    [{ tag: 'Doors', about: 'Doors to open and close.', endpoints: doorEndpoints }],
   );
 }

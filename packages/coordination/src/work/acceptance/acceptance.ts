@@ -17,7 +17,12 @@ export const AcceptanceCheck = z.strictObject({
   description: z.string().min(1).max(2000),
   spec: FreeObject.nullish(),
   when: z
-    .array(z.string().regex(/^\$\.(task|spawnedBy)\.[^\s]{1,500}$/))
+    .array(
+      z
+        .string()
+        .regex(/^\$\.(task|spawnedBy)\.[^\s]{1,500}$/)
+        .meta({ examples: ['$.task.priority'] }),
+    )
     .min(1)
     .max(8)
     .nullish(),

@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+
+export type JsonSchema = Record<string, unknown>;
+/** A body that is sent is described by what the form takes, an answer by what it gives. */
+export type Direction = 'input' | 'output';
+
+const namePrefix = '#/components/schemas/';
+
+/**
+ * Collects the named forms of one API description. A form with `.meta({ id: 'Claim' })` is described once, under
+ * `components/schemas`, and referred to wherever it stands, also inside other forms. A form that takes something else
+ * than it gives (a default, a conversion) gets a second component, `ClaimInput`, when the API does both with it.
+ */
+export class SchemaComponents {
+  readonly #described = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() };
+  readonly #found = { input: new Map<string, JsonSchema>(), output: new Map<string, JsonSchema>() };
+
+  /**
+   * Describes a form. The references in the result are provisional until `settle` has seen them.
+   * @throws Error when two different forms have one name, or a recursive form has none
+   */
+  schemaOf(form: z.ZodType, direction: Direction): JsonSchema {
+    const known = this.#described[direction].get(form);
+    if (known !== undefined) return known;
+    const { $schema: _, ...schema } = z.toJSONSchema(form, { io: direction, unrepresentable: 'any' });
+    const described = this.#collect(schema, direction) as JsonSchema;
+    this.#described[direction].set(form, described);
+    return described;
+  }
+
+  /** The components by name, and a function that replaces the provisional references in a document. */
+  settle(): { schemas: Record<string, JsonSchema>; finish: <T>(document: T) => T } {
+    const split = this.#namesOfTwoForms();
+    const nameOf = (direction: Direction, name: string) =>
+      direction === 'input' && split.has(name) ? `${name}Input` : name;
+    const finish = <T>(document: T): T =>
+      mapReferences(document, (reference) => {
+        const [direction, name] = reference.split(':') as [Direction, string];
+        return `${namePrefix}${nameOf(direction, name)}`;
+      }) as T;
+    const schemas = new Map<string, JsonSchema>();
+    for (const direction of ['input', 'output'] as const) {
+      for (const [name, schema] of this.#found[direction]) {
+        const settled = finish(schema);
+        const existing = schemas.get(nameOf(direction, name));
+        if (existing !== undefined && !isDeepStrictEqual(existing, settled)) throw nameTaken(name);
+        schemas.set(nameOf(direction, name), settled);
+      }
+    }
+    const inOrder = [...schemas].sort(([left], [right]) => (left < right ? -1 : 1));
+    return { schemas: Object.fromEntries(inOrder), finish };
+  }
+
+  /** Takes the definitions out of a schema, also those that metadata brought along deeper inside. */
+  #collect(value: unknown, direction: Direction): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#collect(item, direction));
+    if (typeof value !== 'object' || value === null) return value;
+    const { $defs, ...rest } = value as JsonSchema;
+    for (const [name, definition] of Object.entries($defs ?? {})) this.#add(name, definition, direction);
+    return Object.fromEntries(
+      Object.entries(rest).map(([key, part]) => [
+        key,
+        key === '$ref' && typeof part === 'string'
+          ? `${direction}:${definitionName(part)}`
+          : this.#collect(part, direction),
+      ]),
+    );
+  }
+
+  #add(name: string, definition: unknown, direction: Direction): void {
+    const schema = this.#collect(definition, direction) as JsonSchema;
+    const existing = this.#found[direction].get(name);
+    if (existing !== undefined && !isDeepStrictEqual(existing, schema)) throw nameTaken(name);
+    this.#found[direction].set(name, schema);
+  }
+
+  /** Those whose two descriptions differ, and those that refer to one of them. */
+  #namesOfTwoForms(): ReadonlySet<string> {
+    const { input, output } = this.#found;
+    const shared = [...input.keys()].filter((name) => output.has(name));
+    const differs = (name: string, split: ReadonlySet<string>) => {
+      const neutral = (direction: Direction) =>
+        mapReferences(this.#found[direction].get(name), (reference) => {
+          const target = reference.slice(direction.length + 1);
+          return split.has(target) ? reference : target;
+        });
+      return !isDeepStrictEqual(neutral('input'), neutral('output'));
+    };
+    const split = new Set<string>();
+    for (let size = -1; size < split.size; ) {
+      size = split.size;
+      for (const name of shared) if (differs(name, split)) split.add(name);
+    }
+    return split;
+  }
+}
+
+/** The component that a reference names. */
+export function referredName(reference: string): string {
+  return reference.slice(namePrefix.length);
+}
+
+function definitionName(reference: string): string {
+  const name = /^#\/\$defs\/([A-Za-z0-9.-]+)$/.exec(reference)?.[1];
+  if (name === undefined) throw new Error(`A recursive form needs a name: .meta({ id }) (${reference})`);
+  return name;
+}
+
+function nameTaken(name: string): Error {
+  return new Error(`Two different forms have the id ${name}`);
+}
+
+function mapReferences(value: unknown, change: (reference: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapReferences(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [
+      key,
+      key === '$ref' && typeof part === 'string' && /^(input|output):/.test(part)
+        ? change(part)
+        : mapReferences(part, change),
+    ]),
+  );
+}
