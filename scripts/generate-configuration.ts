@@ -21,12 +21,14 @@ export function writeConfiguration(services: readonly Service[]): GeneratedFile 
   ];
   return {
     path: 'docs/configuration.md',
-    text: `${pageStart('config.ts', 'Configuration', intro)}${sections.join('')}`,
+    text: `${pageStart('the settings.ts files', 'Configuration', intro)}${sections.join('')}`,
   };
 }
 
 function section(name: string, purpose: string, settings: SettingTable): string {
-  const rows = Object.entries(settings).map(([setting, declared]) => [
+  // By name, so that related settings stand together whichever layer declares them.
+  const byName = Object.entries(settings).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const rows = byName.map(([setting, declared]) => [
     code(setting),
     kindOf(declared),
     defaultOf(declared),

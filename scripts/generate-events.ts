@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { endpointName, type EventDeclaration } from '@baton/kernel/service';
+import type { EventDeclaration } from '@baton/kernel/service';
 import { z } from 'zod';
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
@@ -8,7 +8,8 @@ import type { Service } from './services.ts';
 
 const intro = `Every change writes its events to the journal in the same transaction. A type and its version fix the
 payload: fields may be added, and a change of meaning is a new version. An event without a call in the last column is
-written by the worker or a command.`;
+written by the worker or a command. Calls are named as in the API description (\`/docs\`); \`?\` marks a field that may be
+absent.`;
 
 /** Every type of event with its version, its payload and the calls that write it. */
 export async function writeEvents(root: string, services: readonly Service[]): Promise<GeneratedFile> {
@@ -21,8 +22,8 @@ export async function writeEvents(root: string, services: readonly Service[]): P
       payloadText(event.payload),
       service.endpoints
         .filter(({ emits }) => emits.some(({ type }) => type === event.type))
-        .map((endpoint) => code(endpointName(endpoint)))
-        .join('<br>'),
+        .map(({ id }) => code(id))
+        .join(', '),
     ]);
     const head = ['Type', 'Version', 'About a', 'Payload', 'Written by'];
     sections.push(`\n## ${titleOf(service.name)}\n\n${tableOf(head, rows)}`);
@@ -46,13 +47,13 @@ function isEvent(value: unknown): value is EventDeclaration {
   );
 }
 
-/** `taskId: string (uuid)`, one field per line. */
+/** `taskId` uuid, `reason`? string */
 function payloadText(payload: z.ZodType): string {
   const schema = z.toJSONSchema(payload, { io: 'output', unrepresentable: 'any' }) as JsonSchema;
   const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {})
     .map(([name, property]) => `${code(name)}${required.has(name) ? '' : '?'} ${typeText(property)}`)
-    .join('<br>');
+    .join(', ');
 }
 
 interface JsonSchema {
@@ -71,7 +72,7 @@ function typeText(schema: JsonSchema): string {
   if (schema.$ref !== undefined) return formName(schema.$ref.split('/').at(-1) ?? '');
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ');
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
+  if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join('/');
   if (schema.type === 'array') return `list of ${typeText(schema.items ?? {})}`;
   return schema.format ?? [schema.type ?? 'anything'].flat().join(' or ');
 }

@@ -1,11 +1,11 @@
-import { endpointName } from '@baton/kernel/service';
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 
 const intro = `What a caller must hold for a call; where several are named, any one suffices. \`admin\` covers all of them.
 The scopes of a token narrow what its principal holds: \`control-plane:read\` leaves the permissions that end in
-\`.read\`, \`control-plane:write\` the others except \`admin\`, \`control-plane:admin\` all.`;
+\`.read\`, \`control-plane:write\` the others except \`admin\`, \`control-plane:admin\` all. Calls are named as in the API
+description (\`/docs\`).`;
 
 /** Every permission with its meaning and its calls, and the calls that ask for no permission with what they ask for. */
 export function writePermissions(services: readonly Service[]): GeneratedFile {
@@ -24,8 +24,8 @@ function held({ endpoints, permissions }: Service): string {
     meaning,
     endpoints
       .filter(({ permission }) => permission.includes(name))
-      .map((endpoint) => code(endpointName(endpoint)))
-      .join('<br>'),
+      .map(({ id }) => code(id))
+      .join(', '),
   ]);
   return rows.length === 0 ? '' : `\n${tableOf(['Permission', 'For', 'Calls'], rows)}`;
 }
@@ -33,10 +33,6 @@ function held({ endpoints, permissions }: Service): string {
 function entries({ endpoints, credentials }: Service): string {
   const rows = endpoints
     .filter(({ permission }) => permission.length === 0)
-    .map((endpoint) => [
-      code(endpointName(endpoint)),
-      credentials[endpoint.auth ?? 'usual'] ?? '',
-      endpoint.summary,
-    ]);
+    .map(({ id, auth, summary }) => [code(id), credentials[auth ?? 'usual'] ?? '', summary]);
   return `\n### Calls that ask for no permission\n\n${tableOf(['Call', 'Credential', 'What it does'], rows)}`;
 }

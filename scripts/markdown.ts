@@ -3,7 +3,7 @@ export function pageStart(source: string, title: string, intro: string): string 
   return `<!-- GENERATED from ${source} by: npm run generate -->\n# ${title}\n\n${intro}\n`;
 }
 
-/** A table of Markdown; a cell may hold line breaks as `<br>`. */
+/** A table of Markdown. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
