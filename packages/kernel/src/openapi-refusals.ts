@@ -81,7 +81,10 @@ function answersAt(rules: RefusalRules, endpoint: Operation, schemas: SchemaComp
   const refused = codesOf(rules, endpoint).flatMap((code) =>
     formsOf(rules, endpoint, code).map((form) => ({ code, ...form })),
   );
-  return [...Map.groupBy(refused, ({ status }) => status)].map(([status, group]) => {
+  const places = Object.keys(rules.errors);
+  return [...Map.groupBy(refused, ({ status }) => status)].map(([status, unordered]) => {
+    // In the order of the table, so that two operations with the same codes have the same answer.
+    const group = unordered.toSorted((left, right) => places.indexOf(left.code) - places.indexOf(right.code));
     const codes = group.map(({ code }) => code);
     const content = group.map(({ mediaType, error }) => [
       mediaType,

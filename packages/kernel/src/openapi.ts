@@ -73,7 +73,7 @@ export function openApi(api: ApiDescription, sections: readonly Section[]): obje
   return {
     openapi: '3.1.0',
     info: { title: api.title, version: api.version, description: api.description },
-    servers: [{ url: './' }],
+    servers: [{ url: '.' }],
     tags: sections.map(({ tag, about }) => ({ name: tag, description: about })),
     paths,
     components: {
