@@ -55,6 +55,29 @@ for (const { name, endpoints, describeApi } of services) {
   });
 }
 
+test('a broken description is found out', () => {
+  const answer = {
+    description: 'Done.',
+    content: { 'text/plain': { schema: { $ref: '#/components/x/Y' } } },
+  };
+  const operation = { operationId: 'get_x', tags: ['Other'], security: [{ token: [] }], parameters: [] };
+  const broken: OpenApiDocument = {
+    tags: [{ name: 'Things', description: 'Things.' }],
+    paths: { '/x/{id}': { get: { ...operation, responses: { 200: answer } } } },
+    components: { schemas: { thing: {} } },
+  };
+  assert.deepEqual(problemsOf(broken), [
+    '#/components/x/Y stands for nothing',
+    '#/components/schemas/thing is used nowhere',
+    'thing is no name for one of the schemas',
+    'the tag Things has no operation or no sentence',
+    'get_x is no verb and noun in camel case',
+    'get_x has no declared tag',
+    'get_x declares other path parameters',
+    'get_x has no such scheme',
+  ]);
+});
+
 function answersOf(responses: Readonly<Record<string, unknown>>): { status: string; media: Media }[] {
   return Object.entries(responses).flatMap(([status, response]) => {
     const { content = {} } = response as { content?: Record<string, Media> };

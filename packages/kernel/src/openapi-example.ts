@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type JsonSchema, referredName } from './openapi-schemas.ts';
 
-/** Where a value stands: the name of its field, the component around it, and the components that it is inside of. */
+/** Where a value stands: the name of its field, the thing that the field is of, and the components around it. */
 interface Place {
   readonly field: string;
   readonly owner: string;
   readonly inside: readonly string[];
+  readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
 /** What most fields of these names hold. The first expression that fits decides. */
@@ -14,10 +15,10 @@ const texts: readonly (readonly [RegExp, string])[] = [
   [/^publicId$/, 'TASK-000042'],
   [/^status$/, 'ready'],
   [/^typeKey$/, 'task'],
-  [/^key$/, 'tests-pass'],
   [/^title$/, 'Fix the flaky login test'],
-  [/description$/i, 'It fails on Mondays.'],
-  [/^(displayName|display_name)$/, 'Ada Lovelace'],
+  [/description$/i, 'What it is about.'],
+  [/^display_?name$/i, 'Reviewer'],
+  [/^type$/, 'task.created'],
   [/email|userName/i, 'ada@example.com'],
   [/^(issuer|iss)$/, 'https://baton.example/iam'],
   [/ur[il]$/i, 'https://baton.example'],
@@ -29,7 +30,7 @@ const texts: readonly (readonly [RegExp, string])[] = [
   [/slug$/i, 'acme'],
   [/hash$/i, `sha256:${'0'.repeat(64)}`],
   [/version$/i, '1'],
-  [/^(name|tenantName)$/, 'Acme Ltd'],
+  [/^name$/, 'Example'],
   [/prefix$/i, '0123456789ab'],
 ];
 
@@ -41,7 +42,7 @@ const usualMoment = '2026-03-02T09:00:00.000Z';
 
 /** Fields that are null in the usual case: what has not happened, and what is only there after a failure. */
 const usuallyNull =
-  /cursor$|reason$|error$|^next_?after$|^(revoked|ended|closed|released|disabled|finished|completed)/i;
+  /cursor$|reason$|error$|^next_?after$|^(revoked|ended|closed|released|disabled|finished|completed|cancel)/i;
 
 /**
  * Makes an example of a form from its JSON schema, the same one each time. `examples` in the metadata of a form goes
@@ -50,70 +51,72 @@ const usuallyNull =
  * @param components the named schemas of the description
  */
 export function exampleOf(schema: JsonSchema, components: Readonly<Record<string, JsonSchema>>): unknown {
-  const valueOf = (form: JsonSchema, place: Place): unknown => {
-    const [given] = (form['examples'] as unknown[] | undefined) ?? [];
-    if (given !== undefined) return given;
-    if (typeof form['$ref'] === 'string') return referredValue(referredName(form['$ref']), place);
-    for (const key of ['const', 'default']) if (form[key] !== undefined) return form[key];
-    if (Array.isArray(form['enum'])) return form['enum'][0];
-    const choices = (form['anyOf'] ?? form['oneOf']) as JsonSchema[] | undefined;
-    if (choices !== undefined) return chosenValue(choices, place);
-    if (Array.isArray(form['type'])) {
-      const choice = (type: unknown): JsonSchema => ({ ...form, type });
-      return chosenValue(form['type'].map(choice), place);
+  return valueOf(schema, { field: '', owner: '', inside: [], components });
+}
+
+/** Undefined where a recursive form ends: the field is left out, or the list is empty. */
+function valueOf(form: JsonSchema, place: Place): unknown {
+  const [given] = (form['examples'] as unknown[] | undefined) ?? [];
+  if (given !== undefined) return given;
+  if (typeof form['$ref'] === 'string') return referredValue(referredName(form['$ref']), place);
+  for (const key of ['const', 'default']) if (form[key] !== undefined) return form[key];
+  if (Array.isArray(form['enum'])) return form['enum'][0];
+  const choices = (form['anyOf'] ?? form['oneOf']) as JsonSchema[] | undefined;
+  if (choices !== undefined) return chosenValue(choices, place);
+  if (!Array.isArray(form['type'])) return typedValue(form, place);
+  return chosenValue(
+    form['type'].map((type: unknown) => ({ ...form, type })),
+    place,
+  );
+}
+
+function referredValue(name: string, place: Place): unknown {
+  const form = place.components[name];
+  if (form === undefined || place.inside.includes(name)) return undefined;
+  const within = { ...place, inside: [...place.inside, name] };
+  const isThing = form['properties'] !== undefined;
+  return valueOf(form, isThing ? { ...within, field: '', owner: name } : within);
+}
+
+function chosenValue(choices: JsonSchema[], place: Place): unknown {
+  const isNullable = choices.some(({ type }) => type === 'null');
+  if (isNullable && usuallyNull.test(place.field)) return null;
+  for (const choice of choices) {
+    const value = choice['type'] === 'null' ? undefined : valueOf(choice, place);
+    if (value !== undefined) return value;
+  }
+  return isNullable ? null : undefined;
+}
+
+function typedValue(form: JsonSchema, place: Place): unknown {
+  switch (form['type']) {
+    case 'object':
+      return objectOf(form, place);
+    case 'array': {
+      const item = valueOf((form['items'] ?? {}) as JsonSchema, place);
+      return item === undefined ? [] : [item];
     }
-    return typedValue(form, place);
-  };
+    case 'string':
+      return textOf(form, place);
+    case 'integer':
+    case 'number':
+      return numberOf(form, place.field);
+    case 'boolean':
+      return !/^(has|is)[A-Z]|only$/.test(place.field);
+    case 'null':
+      return null;
+    default:
+      return {};
+  }
+}
 
-  const referredValue = (name: string, { field, owner, inside }: Place): unknown => {
-    const form = components[name];
-    // Undefined ends a recursive form: the field is left out, or the list is empty.
-    if (form === undefined || inside.includes(name)) return undefined;
-    const isObject = form['properties'] !== undefined;
-    return valueOf(form, { field, owner: isObject ? name : owner, inside: [...inside, name] });
-  };
-
-  const chosenValue = (choices: JsonSchema[], place: Place): unknown => {
-    const isNullable = choices.some(({ type }) => type === 'null');
-    if (isNullable && usuallyNull.test(place.field)) return null;
-    for (const choice of choices) {
-      const value = choice['type'] === 'null' ? undefined : valueOf(choice, place);
-      if (value !== undefined) return value;
-    }
-    return isNullable ? null : undefined;
-  };
-
-  const typedValue = (form: JsonSchema, place: Place): unknown => {
-    switch (form['type']) {
-      case 'object':
-        return objectOf(form, place);
-      case 'array': {
-        const item = valueOf((form['items'] ?? {}) as JsonSchema, place);
-        return item === undefined ? [] : [item];
-      }
-      case 'string':
-        return textOf(form, place);
-      case 'integer':
-      case 'number':
-        return numberOf(form, place.field);
-      case 'boolean':
-        return !/^(has|is)[A-Z]|only$/.test(place.field);
-      case 'null':
-        return null;
-      default:
-        return {};
-    }
-  };
-
-  const objectOf = ({ properties = {}, required = [] }: JsonSchema, place: Place): object => {
-    const fields = Object.entries(properties as Record<string, JsonSchema>).map(([field, form]) => {
-      const value = valueOf(form, { ...place, field });
-      return [field, value === undefined && (required as string[]).includes(field) ? {} : value] as const;
-    });
-    return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
-  };
-
-  return valueOf(schema, { field: '', owner: '', inside: [] });
+function objectOf({ properties = {} }: JsonSchema, place: Place): object {
+  // A part without a name of its own is called by its field: `session: { id }`, `activeClaims: [{ id }]`.
+  const owner = place.field === '' ? place.owner : place.field.replace(/s$/, '').replace(/^active/, '');
+  const fields = Object.entries(properties as Record<string, JsonSchema>)
+    .map(([field, form]) => [field, valueOf(form, { ...place, field, owner })] as const)
+    .filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fields);
 }
 
 function textOf({ format, pattern, minLength, maxLength }: JsonSchema, { field, owner }: Place): string {
@@ -141,8 +144,8 @@ function firstOf(table: readonly (readonly [RegExp, string])[], field: string): 
 
 /** The same for `id` of a Task and for `taskId` elsewhere, so that the examples fit together. */
 function uuidOf(name: string): string {
-  const noun = /([A-Za-z][a-z]*)$/.exec(name.replace(/_?id$/i, ''))?.[1] ?? 'thing';
-  const digits = createHash('sha256').update(noun.toLowerCase()).digest('hex').slice(0, 12);
+  const noun = name.replace(/_?id$/i, '').replaceAll('_', '').toLowerCase();
+  const digits = createHash('sha256').update(noun).digest('hex').slice(0, 12);
   return `0190b2c4-0000-7000-8000-${digits}`;
 }
 

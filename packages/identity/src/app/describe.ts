@@ -35,6 +35,8 @@ const ScimErrorEnvelope = z
 /** RFC 6749, section 5.2. */
 const OauthErrorEnvelope = z.strictObject({ error: z.string() }).meta({ id: 'OauthError' });
 
+const errorForms = { Error: ErrorEnvelope, ScimError: ScimErrorEnvelope, OauthError: OauthErrorEnvelope };
+
 /** The OpenAPI description of identity. */
 export function describeApi(): object {
   return openApi(
@@ -72,12 +74,12 @@ export function describeApi(): object {
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
   const { path } = endpoint;
   const { status, headers } = renderAt(path, failureOf(endpoint, code));
-  const error = path.startsWith('/scim/')
-    ? ScimErrorEnvelope
+  const schema = path.startsWith('/scim/')
+    ? 'ScimError'
     : path.startsWith('/oauth2/')
-      ? OauthErrorEnvelope
-      : ErrorEnvelope;
-  return { status, error, mediaType: headers?.['content-type'] ?? 'application/json' };
+      ? 'OauthError'
+      : 'Error';
+  return { status, error: errorForms[schema], mediaType: headers?.['content-type'] ?? 'application/json' };
 }
 
 function failureOf({ auth }: Operation, code: string): Error {
