@@ -5,7 +5,7 @@ import { keepTables } from './leaks.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends every connection to it first. What it holds is kept for the leak test. */
+  /** Ends every connection to it first. The rows of its tables are kept for the leak test. */
   drop(): Promise<void>;
 }
 
@@ -49,11 +49,11 @@ async function templateOf(cluster: string, migrationsDirectory: string): Promise
   const hash = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16);
   const template = `baton_template_${hash}`;
   await asAdmin(cluster, async (admin) => {
-    // Held until the connection ends, so that test processes that start together make one template between them.
+    // Held until the connection ends: of test processes that start together, one makes the template.
     await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
     const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
     if (rowCount === 1) return;
-    // It gets its name when it is whole: a process that dies half-way must not leave half a template behind.
+    // Renamed when it is complete, so that a process that dies half-way leaves no incomplete template.
     const draft = `${template}_${process.pid}`;
     await admin.query(`drop database if exists ${draft} with (force)`);
     await admin.query(`create database ${draft}`);

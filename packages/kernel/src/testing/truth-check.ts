@@ -4,13 +4,13 @@ import type { Fact } from './truth.ts';
 export interface Declarations {
   readonly service: string;
   readonly endpoints: readonly Operation[];
-  /** The codes that no endpoint declares, because the steps before it answer them. */
+  /** The codes that no endpoint declares, because the pipeline answers them before the handler runs. */
   readonly pipelineCodes: readonly string[];
 }
 
 /**
- * What is declared and was never seen, and what the allow-list still excuses although it was seen.
- * @param allowed facts excused for now, written as a problem names them: `identity POST /tenants tenant_id_exists`
+ * Finds what is declared and was never seen, and what the allow-list still names although it was seen.
+ * @param allowed facts that may be missing for now, written as a problem names them: `identity POST /tenants tenant_id_exists`
  * @returns one line per problem; none when declarations and facts agree
  */
 export function compareTruth(

@@ -4,7 +4,7 @@ import { observe } from '../observer.ts';
 import { endpointName, type Operation } from '../service.ts';
 import { keepLog, keepSecret } from './leaks.ts';
 
-/** Something that a run of the tests has seen a service do. One line of JSON in the record. */
+/** Something that a service did during a run of the tests; one line of JSON in the record. */
 export interface Fact {
   readonly service: string;
   /** `POST /tasks/{ref}:claim`, or another name for what happened outside of an endpoint. */
