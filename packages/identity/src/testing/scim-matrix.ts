@@ -1,9 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { endpointName, type Operation } from '@baton/kernel/service';
-import type { MatrixRules, Prepared } from '@baton/kernel/testing/matrix-bench';
-import type { TestIdentity } from './identity.ts';
-import { made } from './objects.ts';
-import { scimClient } from './scim-client.ts';
+import type { MatrixRules } from '@baton/kernel/testing/matrix-service';
 
 /** SCIM in the matrix: the general rules in the envelope of RFC 7644. */
 export const scimRules: MatrixRules = {
@@ -22,29 +17,4 @@ export function scimCodeOf(body: unknown): string | undefined {
   if (!Array.isArray(schemas) || typeof detail !== 'string') return undefined;
   if (status === '404') return 'scim_not_found';
   return scimType === undefined ? String(status) : `${status} ${scimType}`;
-}
-
-/** A user and a group of the source, and a body with names of its own. */
-export async function prepareScim(
-  identity: TestIdentity,
-  endpoint: Pick<Operation, 'path' | 'method'> & Partial<Operation>,
-  token: string,
-): Promise<Prepared> {
-  const client = scimClient(identity, token);
-  const name = randomUUID();
-  const user = await made(client.post('/Users', { userName: `${name}@example.com` }));
-  const group = await made(client.post('/Groups', { displayName: name }));
-  const params = {
-    id: endpoint.path.includes('Groups') ? group.id : user.id,
-    name: 'User',
-    urn: 'urn:ietf:params:scim:schemas:core:2.0:Group',
-  };
-  if (endpoint.example === undefined) return { params };
-  const own: Record<string, object> = {
-    'POST /scim/v2/Users': { userName: randomUUID(), externalId: randomUUID() },
-    'PUT /scim/v2/Users/{id}': { externalId: randomUUID(), userName: randomUUID() },
-    'POST /scim/v2/Groups': { displayName: randomUUID() },
-    'PUT /scim/v2/Groups/{id}': { displayName: randomUUID() },
-  };
-  return { params, body: { ...(endpoint.example as object), ...own[endpointName(endpoint)] } };
 }

@@ -1,12 +1,12 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-/** A request as it goes out, with none of the manners that `fetch` would insist on. */
+/** A request as it is sent. `fetch` would refuse some of them, such as a GET with a body, and add headers to others. */
 export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Claims a body of this many bytes and sends none of it. */
+  /** Declares a body of this many bytes and sends none of it. */
   readonly declaredBytes?: number;
 }
 
@@ -31,7 +31,7 @@ export function createClient(url: string): Client {
   };
 }
 
-/** No request of a test is slower, and a test that waits for ever tells nothing. */
+/** A request that hangs fails with its own error instead of the test's timeout. */
 const answerWaitMs = 15_000;
 
 function send(

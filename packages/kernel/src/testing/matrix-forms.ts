@@ -1,45 +1,54 @@
 import assert from 'node:assert/strict';
 import type { z } from 'zod';
 import type { Operation } from '../service.ts';
-import { assertRefused, type Bench, formed, type MatrixCase, type Prepared, sendAs } from './matrix-bench.ts';
+import {
+  assertRefused,
+  type Matrix,
+  sampleRequest,
+  type MatrixCase,
+  type SampleRequest,
+  sendAs,
+} from './matrix-service.ts';
 
 const canary = 'canary-5b7e21';
 
-/** What is wrong with the form of a request is said before anything is done, and without repeating what was sent. */
+/** A request of the wrong form is refused before anything is done, and the answer doesn't repeat what was sent. */
 export const formCases: readonly MatrixCase[] = [
   {
     name: 'an unknown field of the body is refused',
     applies: (endpoint, adapter) =>
       endpoint.method !== 'GET' &&
       (endpoint.body === undefined || adapter.ignoresUnknownFields?.(endpoint) !== true),
-    async run(bench, endpoint) {
-      const prepared = formed(endpoint, bench.adapter);
-      await refuses(bench, endpoint, { ...prepared, body: { ...(prepared.body as object), zebra: canary } });
+    async run(matrix, endpoint) {
+      const request = sampleRequest(endpoint, matrix.adapter);
+      await refuses(matrix, endpoint, { ...request, body: { ...(request.body as object), zebra: canary } });
     },
   },
   {
     name: 'an unknown query parameter is refused',
     applies: () => true,
-    run: (bench, endpoint) =>
-      refuses(bench, endpoint, { ...formed(endpoint, bench.adapter), query: `?zebra=${canary}` }),
+    run: (matrix, endpoint) =>
+      refuses(matrix, endpoint, { ...sampleRequest(endpoint, matrix.adapter), query: `?zebra=${canary}` }),
   },
   {
     name: 'a missing body is refused',
     applies: (endpoint) => endpoint.body !== undefined && !endpoint.bodyOptional,
-    async run(bench, endpoint) {
-      const received = await sendAs(bench, endpoint, 'allowed', formed(endpoint, bench.adapter), {
+    async run(matrix, endpoint) {
+      const received = await sendAs(matrix, endpoint, 'allowed', sampleRequest(endpoint, matrix.adapter), {
         text: undefined,
       });
-      assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
+      assertRefused(matrix, received, matrix.adapter.rulesOf(endpoint).invalid);
     },
   },
   {
     name: 'a body that is not JSON, or not an object, is refused',
     applies: (endpoint) => endpoint.body !== undefined,
-    async run(bench, endpoint) {
+    async run(matrix, endpoint) {
       for (const text of [`{"${canary}`, `"${canary}"`, `["${canary}"]`, 'null', '1', ' ', '{}{}']) {
-        const received = await sendAs(bench, endpoint, 'allowed', formed(endpoint, bench.adapter), { text });
-        assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
+        const received = await sendAs(matrix, endpoint, 'allowed', sampleRequest(endpoint, matrix.adapter), {
+          text,
+        });
+        assertRefused(matrix, received, matrix.adapter.rulesOf(endpoint).invalid);
         assert.ok(!received.text.includes(canary), received.text);
       }
     },
@@ -47,36 +56,36 @@ export const formCases: readonly MatrixCase[] = [
   {
     name: 'a malformed identifier in the path is refused',
     applies: (endpoint) => malformedParams(endpoint).length > 0,
-    async run(bench, endpoint) {
-      const prepared = formed(endpoint, bench.adapter);
+    async run(matrix, endpoint) {
+      const request = sampleRequest(endpoint, matrix.adapter);
       for (const name of malformedParams(endpoint))
-        await refuses(bench, endpoint, { ...prepared, params: { ...prepared.params, [name]: canary } });
+        await refuses(matrix, endpoint, { ...request, params: { ...request.params, [name]: canary } });
     },
   },
   {
     name: 'a NUL character or half a surrogate pair is refused',
     applies: (endpoint) => withText(endpoint, '\0') !== undefined || freeQuery(endpoint) !== undefined,
-    async run(bench, endpoint) {
-      const { adapter } = bench;
-      const prepared = formed(endpoint, adapter);
+    async run(matrix, endpoint) {
+      const { adapter } = matrix;
+      const request = sampleRequest(endpoint, adapter);
       // A form can't hold half a pair.
       for (const text of endpoint.form ? ['\0'] : ['\0', '\ud800', '\udc00x']) {
         const body = withText(endpoint, text);
         if (body === undefined) continue;
-        const received = await sendAs(bench, endpoint, 'allowed', { ...prepared, body });
-        assertRefused(bench, received, adapter.rulesOf(endpoint).unstorable);
+        const received = await sendAs(matrix, endpoint, 'allowed', { ...request, body });
+        assertRefused(matrix, received, adapter.rulesOf(endpoint).unstorable);
       }
       const name = freeQuery(endpoint);
       if (name === undefined) return;
-      const received = await sendAs(bench, endpoint, 'allowed', { ...prepared, query: `?${name}=a%00b` });
-      assertRefused(bench, received, adapter.rulesOf(endpoint).unstorable);
+      const received = await sendAs(matrix, endpoint, 'allowed', { ...request, query: `?${name}=a%00b` });
+      assertRefused(matrix, received, adapter.rulesOf(endpoint).unstorable);
     },
   },
 ];
 
-async function refuses(bench: Bench, endpoint: Operation, prepared: Prepared): Promise<void> {
-  const received = await sendAs(bench, endpoint, 'allowed', prepared);
-  assertRefused(bench, received, bench.adapter.rulesOf(endpoint).invalid);
+async function refuses(matrix: Matrix, endpoint: Operation, request: SampleRequest): Promise<void> {
+  const received = await sendAs(matrix, endpoint, 'allowed', request);
+  assertRefused(matrix, received, matrix.adapter.rulesOf(endpoint).invalid);
   assert.ok(!received.text.includes(canary), received.text);
 }
 

@@ -1,55 +1,55 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { assertRefused, keyed, type MatrixCase, sendAs } from './matrix-bench.ts';
+import { assertRefused, keyed, type MatrixCase, sendAs } from './matrix-service.ts';
 import { withText } from './matrix-forms.ts';
 
-/** What a client may count on that repeats a request. */
+/** That a right request is accepted, and what a client gets that repeats it. */
 export const replayCases: readonly MatrixCase[] = [
   {
     name: 'a request of the right form is accepted',
     applies: (endpoint) => !keyed(endpoint),
-    async run(bench, endpoint) {
-      const prepared = await bench.service.prepare(endpoint);
-      if (prepared === undefined) return;
-      const received = await sendAs(bench, endpoint, 'allowed', prepared);
+    async run(matrix, endpoint) {
+      const request = await matrix.makeRequest(endpoint);
+      if (request === undefined) return;
+      const received = await sendAs(matrix, endpoint, 'allowed', request);
       assert.ok(received.status in endpoint.returns, received.text);
       if (endpoint.method !== 'GET') return;
-      const head = await sendAs(bench, { ...endpoint, method: 'HEAD' as 'GET' }, 'allowed', prepared);
+      const head = await sendAs(matrix, { ...endpoint, method: 'HEAD' as 'GET' }, 'allowed', request);
       assert.deepEqual([head.status, head.text], [received.status, '']);
     },
   },
   {
     name: 'with a key it is executed once, and its answer is repeated',
     applies: keyed,
-    async run(bench, endpoint) {
-      const { adapter, service } = bench;
-      const prepared = await service.prepare(endpoint);
-      if (prepared === undefined) return;
+    async run(matrix, endpoint) {
+      const { adapter, service, store } = matrix;
+      const request = await matrix.makeRequest(endpoint);
+      if (request === undefined) return;
       const headers = { 'idempotency-key': ` ${randomUUID()} ` };
-      const first = await sendAs(bench, endpoint, 'allowed', prepared, { headers });
+      const first = await sendAs(matrix, endpoint, 'allowed', request, { headers });
       assert.ok(first.status in endpoint.returns, first.text);
       assert.equal(first.headers['idempotency-replayed'], undefined);
-      const done = await service.state();
+      const done = await store.mark();
 
-      const again = await sendAs(bench, endpoint, 'allowed', prepared, { headers });
+      const again = await sendAs(matrix, endpoint, 'allowed', request, { headers });
       assert.equal(again.headers['idempotency-replayed'], 'true');
       assert.equal(again.status, first.status);
       assert.deepEqual(again.body, withoutSecrets(first.body, endpoint.secrets));
 
       const changed = withText(endpoint, ' changed');
       if (changed !== undefined) {
-        const other = await sendAs(bench, endpoint, 'allowed', { ...prepared, body: changed }, { headers });
-        assertRefused(bench, other, adapter.rulesOf(endpoint).keyReused);
+        const other = await sendAs(matrix, endpoint, 'allowed', { ...request, body: changed }, { headers });
+        assertRefused(matrix, other, adapter.rulesOf(endpoint).keyReused);
       }
       if (service.headersOf(endpoint, 'second') !== undefined) {
-        const stranger = await sendAs(bench, endpoint, 'second', prepared, { headers });
-        assertRefused(bench, stranger, adapter.rulesOf(endpoint).keyReused);
+        const stranger = await sendAs(matrix, endpoint, 'second', request, { headers });
+        assertRefused(matrix, stranger, adapter.rulesOf(endpoint).keyReused);
       }
       if (endpoint.permission.length > 0) {
-        const powerless = await sendAs(bench, endpoint, 'powerless', prepared, { headers });
+        const powerless = await sendAs(matrix, endpoint, 'powerless', request, { headers });
         assert.notEqual(powerless.headers['idempotency-replayed'], 'true');
       }
-      assert.equal(await service.state(), done);
+      assert.deepEqual(await store.changesSince(done), [], 'nothing is done again');
     },
   },
 ];

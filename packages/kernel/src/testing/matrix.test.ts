@@ -2,9 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '../service.ts';
 import { sql } from '../sql.ts';
 import { doorEndpoints } from './door-endpoints.ts';
-import { doorBodyBytesMax, doorCredential, doorTenant, otherTenant, startDoors } from './door-service.ts';
+import {
+  doorBodyBytesMax,
+  doorCredential,
+  doorMigrations,
+  type DoorService,
+  doorTenant,
+  otherTenant,
+  startDoors,
+} from './door-service.ts';
 import { matrixTests } from './matrix.ts';
-import type { MatrixCaller, MatrixService } from './matrix-bench.ts';
+import { fixturesOf, joinFixtures } from './matrix-fixtures.ts';
+import type { MatrixCaller, MatrixService } from './matrix-service.ts';
 
 /** The matrix, on the small service of the kernel's tests. */
 matrixTests({
@@ -29,34 +38,40 @@ matrixTests({
   keyRequired: ({ idempotency }) => idempotency === 'required',
   bodyBytesMax: () => doorBodyBytesMax,
   sizeBeforeCredential: ({ method }) => method !== 'PATCH',
+  fixtures: doorFixtures(),
+  migrationsDirectory: doorMigrations,
+  ignoredChanges: ['idempotency_keys'],
   start,
 });
 
-async function start(): Promise<MatrixService> {
+interface DoorFixtureTenant {
+  readonly doors: DoorService;
+  readonly tenantId: string;
+}
+
+function doorFixtures() {
+  const { defineObject, defineFixtures } = fixturesOf<DoorFixtureTenant>();
+  const door = defineObject({
+    path: '/doors/{id}',
+    async make({ doors, tenantId }) {
+      const id = randomUUID();
+      await doors.pool.run(
+        sql`insert into doors (id, tenant_id, label) values (${id}, ${tenantId}, 'front')`,
+      );
+      return { id };
+    },
+  });
+  return joinFixtures([defineFixtures({ objects: [door] })], () => 'door.fixtures.ts');
+}
+
+async function start(): Promise<MatrixService<DoorFixtureTenant>> {
   const doors = await startDoors();
-  const foreign = randomUUID();
-  await doors.pool.run(
-    sql`insert into doors (id, tenant_id, label) values (${foreign}, ${otherTenant}, 'foreign')`,
-  );
   return {
     url: doors.url,
+    databaseUrl: doors.databaseUrl,
+    tenant: { doors, tenantId: doorTenant },
+    otherTenant: { doors, tenantId: otherTenant },
     headersOf,
-    async prepare({ params, example, ifMatch, idempotency }) {
-      const id = 'id' in params ? (await doors.makeDoor()).id : '';
-      return {
-        params: { id },
-        headers: {
-          ...(ifMatch === undefined ? {} : { 'if-match': 'door-1' }),
-          ...(idempotency === 'required' ? { 'idempotency-key': randomUUID() } : {}),
-        },
-        ...(example === undefined ? {} : { body: example }),
-      };
-    },
-    foreign: async () => foreign,
-    async state() {
-      const rows = await doors.pool.rows(sql`select * from doors order by id`);
-      return JSON.stringify(rows);
-    },
     close: doors.close,
   };
 }

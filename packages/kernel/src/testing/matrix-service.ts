@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { endpointName, type Operation } from '../service.ts';
 import type { Client, Received } from './matrix-client.ts';
+import type { StoreWatch } from './store-changes.ts';
 
 /** Who sends a request of the matrix. */
 export type MatrixCaller =
@@ -41,32 +42,22 @@ export interface MatrixRules {
   readonly ifMatchInvalid?: Expected;
 }
 
-/** A request with everything that its endpoint wants. */
-export interface Prepared {
+/** A request without its credential. */
+export interface SampleRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One service under test. */
-export interface MatrixService {
-  readonly url: string;
-  /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
-  headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
-  /** A request that the allowed caller makes with success; makes what it needs. Undefined where none could succeed. */
-  prepare(endpoint: Operation): Promise<Prepared | undefined>;
-  /** An object of another tenant for one parameter of the path; undefined where none could exist. */
-  foreign(endpoint: Operation, param: string): Promise<string | undefined>;
-  /** A text that changes with any change of the store that a client could notice. */
-  state(): Promise<string>;
-  close(): Promise<void>;
-}
-
+/** What the matrix knows of a service before it runs. */
 export interface MatrixAdapter {
   readonly service: string;
   readonly basePath: string;
   readonly endpoints: readonly Operation[];
+  readonly migrationsDirectory: string;
+  /** Tables (`table`) and columns (`table.column`) whose change no client can notice. */
+  readonly ignoredChanges: readonly string[];
   /** The rules may differ by endpoint: SCIM has an envelope of its own. */
   rulesOf(endpoint: Operation): MatrixRules;
   /** The code in an answer's envelope; undefined for one of another form. */
@@ -76,27 +67,45 @@ export interface MatrixAdapter {
   sizeBeforeCredential(endpoint: Operation): boolean;
   /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
   ignoresUnknownFields?(endpoint: Operation): boolean;
-  start(): Promise<MatrixService>;
+}
+
+/** One service under test. `Tenant` is what its fixtures make objects with. */
+export interface MatrixService<Tenant = object> {
+  readonly url: string;
+  readonly databaseUrl: string;
+  /** Objects made with it belong to the tenant of the allowed caller. */
+  readonly tenant: Tenant;
+  /** Objects made with it belong to another tenant. */
+  readonly otherTenant: Tenant;
+  /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
+  headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
+  close(): Promise<void>;
 }
 
 /** What every case works with. */
-export interface Bench {
+export interface Matrix {
   readonly adapter: MatrixAdapter;
   readonly service: MatrixService;
   readonly client: Client;
+  readonly store: StoreWatch;
+  /** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+  makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
+  /** The parameters of such a request of another tenant, without those that name no tenant's object. */
+  makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
 }
 
 export interface MatrixCase {
   /** The sentence that the endpoint keeps. */
   readonly name: string;
   applies(endpoint: Operation, adapter: MatrixAdapter): boolean;
-  run(bench: Bench, endpoint: Operation): Promise<void>;
+  run(matrix: Matrix, endpoint: Operation): Promise<void>;
 }
 
-const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
+/** An identifier of nothing. */
+export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
 /** A request whose form is right and whose objects need not exist: for what is refused before they are looked for. */
-export function formed(endpoint: Operation, adapter: MatrixAdapter): Prepared {
+export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): SampleRequest {
   const params = Object.fromEntries(Object.keys(endpoint.params).map((name) => [name, sampleUuid]));
   if (endpoint.body !== undefined && endpoint.example === undefined)
     throw new Error(
@@ -113,7 +122,7 @@ export function formed(endpoint: Operation, adapter: MatrixAdapter): Prepared {
 }
 
 /** The path of an endpoint with its parameters filled in. */
-export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: Prepared['params']): string {
+export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: SampleRequest['params']): string {
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),
   );
@@ -122,35 +131,35 @@ export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: Prep
 
 /** Sends a request as one of the callers; `changes` replaces parts of it, and an undefined header takes it away. */
 export function sendAs(
-  { adapter, service, client }: Bench,
+  { adapter, service, client }: Matrix,
   endpoint: Operation,
   caller: MatrixCaller,
-  prepared: Prepared,
+  request: SampleRequest,
   changes: { headers?: Record<string, string | undefined>; text?: string | undefined } = {},
 ): Promise<Received> {
   const credential = service.headersOf(endpoint, caller) ?? {};
   const media = endpoint.form ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
-  const headers = Object.entries({ ...media, ...prepared.headers, ...credential, ...changes.headers }).filter(
+  const headers = Object.entries({ ...media, ...request.headers, ...credential, ...changes.headers }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const text =
     'text' in changes
       ? changes.text
-      : prepared.body === undefined
+      : request.body === undefined
         ? undefined
         : endpoint.form
-          ? new URLSearchParams(prepared.body as Record<string, string>).toString()
-          : JSON.stringify(prepared.body);
+          ? new URLSearchParams(request.body as Record<string, string>).toString()
+          : JSON.stringify(request.body);
   return client.send({
     method: endpoint.method,
-    path: `${pathOf(endpoint, adapter, prepared.params)}${prepared.query ?? ''}`,
+    path: `${pathOf(endpoint, adapter, request.params)}${request.query ?? ''}`,
     headers: Object.fromEntries(headers),
     ...(text === undefined ? {} : { body: text }),
   });
 }
 
 /** Asserts that an answer is the refusal expected, with the service's envelope. */
-export function assertRefused({ adapter }: Bench, received: Received, expected: Expected | undefined): void {
+export function assertRefused({ adapter }: Matrix, received: Received, expected: Expected | undefined): void {
   assert.ok(expected !== undefined, `${adapter.service} has no rule for this refusal`);
   const got = { status: received.status, code: adapter.codeOf(received.body) };
   assert.deepEqual(got, { status: expected.status, code: expected.code }, received.text);

@@ -1,0 +1,18 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+/** An agent. */
+export const principal = defineObject({
+  path: '/principals/{id}',
+  make: ({ actor }) => done(actor.post('/principals', { kind: 'agent', displayName: 'A' }), 201),
+});
+
+export default defineFixtures({
+  objects: [principal],
+  operations: {
+    async enablePrincipal({ actor, get }) {
+      await done(actor.post(`/principals/${(await get(principal)).id}:disable`, { reason: 'x' }));
+      return {};
+    },
+  },
+});

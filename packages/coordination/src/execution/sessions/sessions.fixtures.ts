@@ -1,0 +1,9 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { openSession } from '../../testing/leases.ts';
+
+export const session = defineObject({
+  path: '/sessions/{id}',
+  make: async ({ actor }) => ({ id: await openSession(actor) }),
+});
+
+export default defineFixtures({ objects: [session] });

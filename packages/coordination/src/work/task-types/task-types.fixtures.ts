@@ -1,0 +1,10 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+/** The type that every tenant has from its founding: no endpoint makes one. */
+const taskType = defineObject({
+  path: '/task-types/{id}',
+  make: async ({ actor }) => (await done(actor.get('/task-types'))).items[0],
+});
+
+export default defineFixtures({ objects: [taskType] });

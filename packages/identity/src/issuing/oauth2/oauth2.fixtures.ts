@@ -1,0 +1,11 @@
+import { serviceAccount } from '../../directory/service-accounts/service-accounts.fixtures.ts';
+import { defineFixtures } from '../../testing/fixtures.ts';
+
+export default defineFixtures({
+  operations: {
+    async grantOauthToken({ get }) {
+      const { clientId, clientSecret } = await get(serviceAccount);
+      return { body: { client_id: clientId, client_secret: clientSecret } };
+    },
+  },
+});

@@ -1,0 +1,15 @@
+import { fixturesOf } from '@baton/kernel/testing/matrix-fixtures';
+import type { Upstream } from '../sign-in/federation/testing/upstream.ts';
+import type { TestIdentity } from './identity.ts';
+import type { Provisioning } from './provisioning.ts';
+
+/** What the `*.fixtures.ts` beside the features make their objects with. */
+export interface FixtureTenant {
+  readonly identity: TestIdentity;
+  /** The provider that signs users in. */
+  readonly upstream: Upstream;
+  /** The SCIM source whose users and groups are made. All other objects are in a tenant of their request. */
+  readonly source: Provisioning;
+}
+
+export const { defineObject, defineFixtures } = fixturesOf<FixtureTenant>();
