@@ -13,6 +13,9 @@ export interface Page {
 /** The last row of the page before, by the values its list is ordered by. */
 export type Position = readonly (string | number | null)[];
 
+/** What a value of a cursor must look like; `timestamp?` may be null too. */
+export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?';
+
 /**
  * Cursors are opaque and bound to their ordering: `name` says which list and order they belong to, and another one's
  * cursor is refused. They carry positions, not secrets, so they are not signed; a forged one only moves the start.
@@ -22,11 +25,7 @@ export function encodeCursor(name: string, position: Position): string {
 }
 
 /** @throws Refusal `invalid_cursor` */
-export function decodeCursor(
-  name: string,
-  cursor: string,
-  forms: readonly ('timestamp' | 'uuid' | 'integer' | 'timestamp?')[],
-): Position {
+export function decodeCursor(name: string, cursor: string, forms: readonly CursorForm[]): Position {
   const refusal = new Refusal('invalid_cursor');
   if (!/^[A-Za-z0-9_-]{1,1000}$/.test(cursor)) throw refusal;
   let parsed: unknown;
@@ -41,7 +40,7 @@ export function decodeCursor(
   return position;
 }
 
-function fits(value: unknown, form: string | undefined): boolean {
+function fits(value: unknown, form: CursorForm | undefined): boolean {
   if (form === 'integer') return Number.isSafeInteger(value) && (value as number) >= 0;
   if (form === 'timestamp?' && value === null) return true;
   if (typeof value !== 'string') return false;

@@ -1,0 +1,97 @@
+import { type SelectQueryBuilder, type SqlBool, sql, type StringReference } from 'kysely';
+import type { Db } from './db.ts';
+import { type CursorForm, cutPage, decodeCursor, type Page, type Position } from './paging.ts';
+import type { Statement } from './sql.ts';
+
+/** Lists by pages: an order is declared once as data; the query, the cursor and the cut follow from it. */
+
+/** The order of a list. An index must hold its columns in this order, or every page sorts the whole table. */
+export interface ListOrder<Row> {
+  /** Stands in the cursors of the list, so that those of another list or order are refused. */
+  readonly cursor: string;
+  /**
+   * The columns in order, with their forms in a cursor; together they are unique. `timestamp?` may be null, and then
+   * counts as the end of time.
+   */
+  readonly columns: { readonly [Column in keyof Row & string]?: CursorForm };
+  readonly direction: 'asc' | 'desc';
+  /** The alias of the table in the query, where another table has columns of the same names. */
+  readonly table?: string;
+}
+
+/** The statement of one page, which reads one row more than the page holds, and the order of its rows. */
+export interface PageQuery<Row> {
+  readonly statement: Statement<Row>;
+  readonly order: ListOrder<Row>;
+  readonly page: Page;
+}
+
+/** One page as `pageOf` declares it. */
+export interface ItemPage<Item> {
+  items: Item[];
+  /** Null on the last page. */
+  nextCursor: string | null;
+}
+
+/**
+ * Runs the statement of a page.
+ * @param itemOf makes the wire form of a row
+ */
+export async function listPage<Row, Item>(
+  db: Db,
+  { statement, order, page }: PageQuery<Row>,
+  itemOf: (row: Row) => Item,
+): Promise<ItemPage<Item>> {
+  const columns = Object.keys(order.columns) as (keyof Row)[];
+  const found = await db.rows(statement);
+  const { rows, nextCursor } = cutPage(found, page, order.cursor, (row) =>
+    columns.map((column) => row[column] as Position[number]),
+  );
+  return { items: rows.map(itemOf), nextCursor };
+}
+
+/**
+ * Completes a query by the order and the bounds of a page.
+ * @throws Refusal `invalid_cursor`
+ */
+export function pageQuery<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Row>,
+  page: Page,
+): PageQuery<Row> {
+  const columns = Object.entries(order.columns).map(([column, form]) => {
+    const reference = sql.ref(order.table === undefined ? column : `${order.table}.${column}`);
+    return form === 'timestamp?' ? sql`coalesce(${reference}, 'infinity')` : reference;
+  });
+  let ordered = query.limit(page.limit + 1);
+  for (const column of columns) ordered = ordered.orderBy(column, order.direction);
+  const start = startOf(order, page);
+  if (start !== undefined) {
+    const comparison = sql.raw(order.direction === 'desc' ? '<' : '>');
+    // As one row, not column by column: only so does the index find the start.
+    ordered = ordered.where(sql<SqlBool>`(${sql.join(columns)}) ${comparison} (${sql.join(start)})`);
+  }
+  const { sql: text, parameters } = ordered.compile();
+  return { statement: { text, values: parameters }, order, page };
+}
+
+/**
+ * The values of the order's columns behind which a page starts, undefined for the first page.
+ * @throws Refusal `invalid_cursor`
+ */
+export function startOf<Row>(order: ListOrder<Row>, { cursor }: Page): (string | number)[] | undefined {
+  if (cursor === undefined) return undefined;
+  const position = decodeCursor(order.cursor, cursor, Object.values(order.columns) as CursorForm[]);
+  return position.map((value) => value ?? 'infinity');
+}
+
+/** Narrows a query to rows that have these values; a column without one narrows nothing. */
+export function matching<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  values: { readonly [Column in StringReference<DB, TB>]?: string | number | undefined },
+): SelectQueryBuilder<DB, TB, Row> {
+  let narrowed = query;
+  for (const [column, value] of Object.entries<string | number | undefined>(values))
+    if (value !== undefined) narrowed = narrowed.where(sql.ref<string | number>(column), '=', value);
+  return narrowed;
+}
