@@ -15,6 +15,9 @@ import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
 import { taskTypesApi } from '../work/task-types/task-types.api.ts';
+import { completionApi } from '../work/completion/completion.api.ts';
+import { readinessApi } from '../work/readiness/readiness.api.ts';
+import { taskListApi } from '../work/task-list/task-list.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 
@@ -26,7 +29,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Tasks',
     about: 'What is to be done: its status, its requirements, and the proof that it is done.',
-    endpoints: tasksApi,
+    endpoints: [...tasksApi, ...taskListApi, ...completionApi, ...readinessApi],
   },
   {
     tag: 'Claims',

@@ -1,8 +1,13 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../service/schema.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
 /** The task's fencing epoch with its live claim; without one, every column of the claim is null. */
-export type GateRow = { claim_epoch: number; delegation_over: boolean } & (ClaimRow | { id: null });
+export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation_over: boolean } & (
+    | ClaimRow
+    | { id: null }
+  );
 
 /** Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. */
 export function readGate(tenantId: string, taskId: string) {

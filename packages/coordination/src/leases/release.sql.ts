@@ -1,11 +1,11 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../service/schema.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
-export interface ReleasedRow extends ClaimRow {
-  workspace_id: string | null;
-  task_status: string;
-  task_category: string;
-}
+/** A released claim with its task as it stands after the release. */
+export type ReleasedClaimRow = ClaimRow &
+  Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
 export function activeClaimsOfSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
@@ -28,7 +28,7 @@ export function releaseById(release: {
   reason: string;
   taskMoves: boolean;
 }) {
-  return sql<ReleasedRow>`
+  return sql<ReleasedClaimRow>`
     with locked as materialized (
       select t.id from tasks t
       where t.tenant_id = ${release.tenantId} and t.id in (

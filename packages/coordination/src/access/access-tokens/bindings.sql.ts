@@ -1,16 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-
-/** A binding with the state of its principal: all that an entry needs. */
-export interface EntryRow {
-  binding_id: string;
-  tenant_id: string;
-  principal_id: string;
-  iam_tenant_id: string;
-  permissions: string[];
-  binding_status: string;
-  kind: 'human' | 'agent' | 'service';
-  principal_status: string;
-}
+import type { EntryRow } from './entry.ts';
 
 /**
  * Reads an entry and records its use: once per cache period, because only a real load comes here. Nobody waits at the

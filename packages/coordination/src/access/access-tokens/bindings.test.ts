@@ -5,7 +5,7 @@ import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import type { EntryRow } from './bindings.sql.ts';
+import type { EntryRow } from './entry.ts';
 import { createBindings } from './bindings.ts';
 
 /** A store whose answers the test gives, one by one. */

@@ -1,5 +1,6 @@
 import type { Db } from '@baton/kernel/db';
-import { type EntryRow, loadEntry } from './bindings.sql.ts';
+import { loadEntry } from './bindings.sql.ts';
+import type { EntryRow } from './entry.ts';
 
 /** The bindings in use, read again after `ttlMs`; absence is remembered too, so that a stranger costs no query. */
 export interface Bindings {

@@ -1,43 +1,33 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import type { Tables } from '../../service/schema.ts';
+import { PermissionList } from '../granting.ts';
 
-/** A key of our own for a principal, without the key itself (core, section 4.1). */
-export const ApiKey = z.strictObject({
-  id: Uuid,
-  principalId: Uuid,
-  keyPrefix: z.string(),
-  permissions: z.array(z.string()),
-  expiresAt: Timestamp.nullable(),
-  lastUsedAt: Timestamp.nullable(),
-  revokedAt: Timestamp.nullable(),
-  createdAt: Timestamp,
-});
+/** An API key of a principal, without the key itself (core, section 4.1). */
+export const ApiKey = z
+  .strictObject({
+    id: Uuid,
+    principalId: Uuid,
+    keyPrefix: z.string(),
+    permissions: z.array(z.string()),
+    expiresAt: Timestamp.nullable(),
+    lastUsedAt: Timestamp.nullable(),
+    revokedAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 
 /** With the key: in the answer that makes it and nowhere else; null in a repeated one. */
-export const IssuedApiKey = ApiKey.extend({ key: z.string().nullable() });
+export const IssuedApiKey = ApiKey.extend({ key: z.string().nullable() }).meta({ id: 'IssuedApiKey' });
 export type IssuedApiKey = z.infer<typeof IssuedApiKey>;
 
-export interface ApiKeyRow {
-  id: string;
-  principal_id: string;
-  key_prefix: string;
-  permissions: string[];
-  expires_at: string | null;
-  last_used_at: string | null;
-  revoked_at: string | null;
-  created_at: string;
-}
+export const ApiKeyRequest = z
+  .strictObject({ permissions: PermissionList.min(1), expiresAt: InstantInput.nullish() })
+  .meta({ id: 'ApiKeyRequest' });
+export type ApiKeyRequest = z.output<typeof ApiKeyRequest>;
 
-export function apiKeyOf(row: ApiKeyRow): ApiKey {
-  return {
-    id: row.id,
-    principalId: row.principal_id,
-    keyPrefix: row.key_prefix,
-    permissions: row.permissions,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
-    createdAt: row.created_at,
-  };
-}
+export type ApiKeyRow = RowOf<Tables['api_keys']>;
+
+export const apiKeyOf = wireMapper<ApiKeyRow>()(ApiKey, {});

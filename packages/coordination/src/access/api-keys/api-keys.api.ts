@@ -1,15 +1,8 @@
-import { InstantInput, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { PermissionList } from '../granting.ts';
+import { Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
-import { ApiKey, IssuedApiKey } from './api-key.ts';
+import { ApiKey, ApiKeyRequest, IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { createApiKey, revokeApiKey } from './api-keys.ts';
-
-export const ApiKeyRequest = z.strictObject({
-  permissions: PermissionList.min(1),
-  expiresAt: InstantInput.nullish(),
-});
 
 const params = { id: Uuid };
 

@@ -1,13 +1,11 @@
 import { newId } from '@baton/kernel/ids';
-import type { z } from 'zod';
 import { newKey } from '../authn/key-material.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
-import { type ApiKey, apiKeyOf, type IssuedApiKey } from './api-key.ts';
-import type { ApiKeyRequest } from './api-keys.api.ts';
+import { type ApiKey, apiKeyOf, type ApiKeyRequest, type IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { insertKey, keyById, liveKeysOf, revokeLiveKey } from './api-keys.sql.ts';
 
@@ -19,7 +17,7 @@ import { insertKey, keyById, liveKeysOf, revokeLiveKey } from './api-keys.sql.ts
 export async function createApiKey(
   context: Context,
   principalId: string,
-  request: z.output<typeof ApiKeyRequest>,
+  request: ApiKeyRequest,
 ): Promise<IssuedApiKey> {
   const permissions = parsePermissions(request.permissions);
   refuseEscalation(context.caller.permissions, permissions);

@@ -6,7 +6,7 @@ import type { Operation } from '@baton/kernel/service';
 import type { Settings } from '../settings.ts';
 import { narrowByScopes } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
-import type { EntryRow } from '../access-tokens/bindings.sql.ts';
+import type { EntryRow } from '../access-tokens/entry.ts';
 import { type Bindings, createBindings } from '../access-tokens/bindings.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';

@@ -1,10 +1,8 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 
-export interface LockedPrincipalRow {
-  id: string;
-  kind: 'human' | 'agent' | 'service';
-  status: 'active' | 'paused' | 'disabled';
-}
+export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'>;
 
 /**
  * Locks a principal's row for the rest of the command. `key share` is the lock that every row which names the principal

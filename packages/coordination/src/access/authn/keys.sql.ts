@@ -1,21 +1,21 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 
-/** A key of our own with the state of its principal, judged by the store's clock. */
-export interface KeyEntryRow {
-  id: string;
-  tenant_id: string;
-  principal_id: string;
-  key_hash: string;
-  permissions: string[];
-  is_revoked: boolean;
-  is_over: boolean;
-  /** From its making to its end; null for a key without an end. */
-  life_seconds: number | null;
-  /** Whether its last use was recorded so long ago that it is recorded again. */
-  use_is_due: boolean;
-  kind: 'human' | 'agent' | 'service';
-  principal_status: string;
-}
+type KeyRow = RowOf<Tables['api_keys']>;
+type PrincipalRow = RowOf<Tables['principals']>;
+
+/** An API key with the state of its principal; instants are compared by the clock of the database. */
+export type KeyEntryRow = Pick<KeyRow, 'id' | 'tenant_id' | 'principal_id' | 'key_hash' | 'permissions'> &
+  Pick<PrincipalRow, 'kind'> & {
+    principal_status: PrincipalRow['status'];
+    is_revoked: boolean;
+    is_over: boolean;
+    /** From its creation to its end; null for a key without an end. */
+    life_seconds: number | null;
+    /** Whether its last use was recorded so long ago that it is recorded again. */
+    use_is_due: boolean;
+  };
 
 export function findKey(prefix: string, lastUsedRefreshSeconds: number) {
   return sql<KeyEntryRow>`

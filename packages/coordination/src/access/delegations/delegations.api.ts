@@ -1,31 +1,8 @@
-import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { PermissionList } from '../granting.ts';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
+import { Delegation, DelegationRequest } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
-import { createDelegation, readDelegations, revokeDelegation } from './delegations.ts';
-
-/** Lets an agent act for a human; the permissions are recorded (core, section 4.1). */
-export const Delegation = z.strictObject({
-  id: Uuid,
-  tenantId: Uuid,
-  humanPrincipalId: Uuid,
-  agentPrincipalId: Uuid,
-  permissions: z.array(z.string()),
-  startsAt: Timestamp,
-  expiresAt: Timestamp.nullable(),
-  revokedAt: Timestamp.nullable(),
-  createdAt: Timestamp,
-});
-export type Delegation = z.infer<typeof Delegation>;
-
-export const DelegationRequest = z.strictObject({
-  humanPrincipalId: Uuid,
-  agentPrincipalId: Uuid,
-  permissions: PermissionList.default([]),
-  startsAt: InstantInput.nullish(),
-  expiresAt: InstantInput.nullish(),
-});
+import { createDelegation, listDelegations, revokeDelegation } from './delegations.ts';
 
 export const delegationsApi = [
   endpoint({
@@ -53,9 +30,9 @@ export const delegationsApi = [
     summary: 'List delegations, newest first.',
     permission: 'delegations.manage',
     paging: true,
-    returns: { 200: z.strictObject({ items: z.array(Delegation), nextCursor: z.string().nullable() }) },
+    returns: { 200: pageOf(Delegation) },
     errors: ['invalid_cursor'],
-    handle: ({ page }, context) => readDelegations(context, page),
+    handle: ({ page }, context) => listDelegations(context, page),
   }),
   endpoint({
     id: 'revokeDelegation',

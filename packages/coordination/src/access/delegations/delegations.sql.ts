@@ -1,18 +1,8 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { decodeCursor, type Page } from '@baton/kernel/paging';
-import { compiled, sql } from '@baton/kernel/sql';
-
-export interface DelegationRow {
-  id: string;
-  tenant_id: string;
-  human_principal_id: string;
-  agent_principal_id: string;
-  permissions: string[];
-  starts_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  created_at: string;
-}
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { DelegationRow } from './delegation.ts';
 
 export interface NewDelegation {
   id: string;
@@ -62,22 +52,14 @@ export function revokeDelegationsOf(tenantId: string, principalId: string) {
 }
 
 const build = queryBuilder<{ delegations: DelegationRow }>();
-export const delegationsNewestFirst = 'delegations';
 
-/** One page and one row more, newest first. */
-export function listDelegations(tenantId: string, page: Page) {
-  let query = build
-    .selectFrom('delegations')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1);
-  if (page.cursor !== undefined) {
-    const [createdAt, id] = decodeCursor(delegationsNewestFirst, page.cursor, ['timestamp', 'uuid']);
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'id'), '<', tuple(createdAt as string, id as string)),
-    );
-  }
-  return compiled(query);
+const newestFirst: ListOrder<DelegationRow> = {
+  cursor: 'delegations',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findDelegations(tenantId: string, page: Page) {
+  const query = build.selectFrom('delegations').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(query, newestFirst, page);
 }

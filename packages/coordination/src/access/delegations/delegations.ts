@@ -1,19 +1,17 @@
 import { newId } from '@baton/kernel/ids';
-import { cutPage, type Page } from '@baton/kernel/paging';
-import type { z } from 'zod';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { parsePermissions } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
-import type { Delegation, DelegationRequest } from './delegations.api.ts';
+import { type Delegation, delegationOf, type DelegationRequest } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import {
   delegationById,
-  type DelegationRow,
-  delegationsNewestFirst,
+  findDelegations,
   insertDelegation,
-  listDelegations,
   readNow,
   revokeDelegationsOf,
   revokeLiveDelegation,
@@ -23,10 +21,7 @@ import {
  * Lets an agent act for a human (core, section 4.2).
  * @throws Refusal `not_found`, `invalid_delegation`, `invalid_permissions`
  */
-export async function createDelegation(
-  context: Context,
-  request: z.output<typeof DelegationRequest>,
-): Promise<Delegation> {
+export async function createDelegation(context: Context, request: DelegationRequest): Promise<Delegation> {
   const { humanPrincipalId, agentPrincipalId } = request;
   const human = await lockPrincipal(context, humanPrincipalId);
   const agent = await lockPrincipal(context, agentPrincipalId);
@@ -52,7 +47,7 @@ export async function createDelegation(
 }
 
 /** Both instants have the same form, so they compare as texts. */
-async function periodOf({ db }: Context, request: { startsAt?: string | null; expiresAt?: string | null }) {
+async function periodOf({ db }: Context, request: DelegationRequest) {
   const startsAt = request.startsAt ?? ((await db.row(readNow())) as { now: string }).now;
   const expiresAt = request.expiresAt ?? null;
   if (expiresAt !== null && expiresAt <= startsAt) fail('invalid_delegation', { field: 'expiresAt' });
@@ -60,13 +55,8 @@ async function periodOf({ db }: Context, request: { startsAt?: string | null; ex
 }
 
 /** @throws Refusal `invalid_cursor` */
-export async function readDelegations({ db, tenantId }: Context, page: Page) {
-  const found = await db.rows(listDelegations(tenantId, page));
-  const { rows, nextCursor } = cutPage(found, page, delegationsNewestFirst, (row) => [
-    row.created_at,
-    row.id,
-  ]);
-  return { items: rows.map(delegationOf), nextCursor };
+export async function listDelegations({ db, tenantId }: Context, page: Page): Promise<ItemPage<Delegation>> {
+  return listPage(db, findDelegations(tenantId, page), delegationOf);
 }
 
 /**
@@ -93,18 +83,4 @@ export async function revokeAllDelegationsOf(
   const revoked = await context.db.rows(revokeDelegationsOf(context.tenantId, principalId));
   for (const { id } of revoked) emit(context, delegationRevoked, { entityId: id }, { reason });
   return revoked.length;
-}
-
-function delegationOf(row: DelegationRow): Delegation {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    humanPrincipalId: row.human_principal_id,
-    agentPrincipalId: row.agent_principal_id,
-    permissions: row.permissions,
-    startsAt: row.starts_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    createdAt: row.created_at,
-  };
 }

@@ -1,18 +1,9 @@
 import { reply } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { PermissionList } from '../granting.ts';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
-import { IamBinding } from './iam-binding.ts';
+import { IamBinding, IamBindingRequest } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import { bindIdentity, readBindings, revokeBinding } from './iam-bindings.ts';
-
-export const IamBindingRequest = z.strictObject({
-  issuer: z.string().min(1).max(2000),
-  iamTenantId: Uuid,
-  iamPrincipalId: Uuid,
-  permissions: PermissionList.min(1),
-});
 
 const params = { id: Uuid };
 
@@ -24,7 +15,7 @@ export const iamBindingsApi = [
     summary: 'List the identities bound to a principal, newest first, revoked ones too.',
     permission: 'principals.read',
     params,
-    returns: { 200: z.strictObject({ items: z.array(IamBinding), nextCursor: z.null() }) },
+    returns: { 200: pageOf(IamBinding) },
     errors: ['not_found'],
     handle: async (input, context) => ({
       items: await readBindings(context, input.params.id),

@@ -1,13 +1,17 @@
 import { newId } from '@baton/kernel/ids';
-import type { z } from 'zod';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
-import { type IamBinding, iamBindingOf, type IamBindingRow, type Identity } from './iam-binding.ts';
-import type { IamBindingRequest } from './iam-bindings.api.ts';
+import {
+  type IamBinding,
+  iamBindingOf,
+  type IamBindingRequest,
+  type IamBindingRow,
+  type Identity,
+} from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import {
   bindingById,
@@ -37,7 +41,7 @@ type Grant = Identity & { principalId: string; permissions: readonly Permission[
 export async function bindIdentity(
   context: Context,
   principalId: string,
-  { permissions: names, ...identity }: z.output<typeof IamBindingRequest>,
+  { permissions: names, ...identity }: IamBindingRequest,
 ): Promise<BoundIdentity> {
   const trusted = context.settings.CP_IAM_ISSUER;
   if (trusted !== '' && identity.issuer !== trusted) fail('iam_issuer_untrusted');

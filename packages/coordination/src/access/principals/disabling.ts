@@ -9,7 +9,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { failRunsOfClaims } from '../../leases/run-ending.ts';
 import { fail } from '../errors.ts';
 import { closeSession } from '../../leases/session-ending.ts';
-import { type Principal, principalOf, type PrincipalRow } from './principal.ts';
+import { type EnabledPrincipal, type Principal, principalOf, type PrincipalRow } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {
   activeClaimsOf,
@@ -89,9 +89,6 @@ async function endWorkOf(context: Context, principalId: string) {
   const failedRuns = await failRunsOfClaims(context, claimIds, reasonOfEffects);
   return { closedSessions: sessionIds.length, releasedClaims, failedRuns };
 }
-
-/** A principal that was enabled, and how many keys of its own enter again. */
-export type EnabledPrincipal = Principal & { liveApiKeys: number };
 
 /**
  * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live keys enter.

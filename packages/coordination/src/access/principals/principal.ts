@@ -1,5 +1,7 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import type { Tables } from '../../service/schema.ts';
 
 export const principalKinds = ['human', 'agent', 'service'] as const;
 export const principalStatuses = ['active', 'paused', 'disabled'] as const;
@@ -13,44 +15,59 @@ export const Profile = z.strictObject({
 export type Profile = z.infer<typeof Profile>;
 
 /** Somebody or something that acts inside a tenant (core, section 4.1). */
-export const Principal = z.strictObject({
-  id: Uuid,
-  tenantId: Uuid,
-  kind: z.enum(principalKinds),
-  displayName: z.string(),
-  status: z.enum(principalStatuses),
-  metadata: FreeObject,
-  profile: Profile,
-  version: z.int().positive(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const Principal = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    kind: z.enum(principalKinds),
+    displayName: z.string(),
+    status: z.enum(principalStatuses),
+    metadata: FreeObject,
+    profile: Profile,
+    version: z.int().positive(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'Principal' });
 export type Principal = z.infer<typeof Principal>;
 
-export interface PrincipalRow {
-  id: string;
-  tenant_id: string;
-  kind: Principal['kind'];
-  display_name: string;
-  status: Principal['status'];
-  metadata: JsonObject;
-  profile: Partial<Profile>;
-  version: number;
-  created_at: string;
-  updated_at: string;
-}
+/** A principal that was enabled, and how many API keys of its own admit it again. */
+export const EnabledPrincipal = Principal.extend({ liveApiKeys: z.int() }).meta({ id: 'EnabledPrincipal' });
+export type EnabledPrincipal = z.infer<typeof EnabledPrincipal>;
 
-export function principalOf(row: PrincipalRow): Principal {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    kind: row.kind,
-    displayName: row.display_name,
-    status: row.status,
-    metadata: row.metadata,
-    profile: { jobTitle: null, email: null, phone: null, note: null, ...row.profile },
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
+const displayName = z.string().min(1).max(200);
+const profileText = (charactersMax: number) => z.string().max(charactersMax).nullable().default(null);
+
+export const PrincipalRequest = z
+  .strictObject({
+    kind: z.string(),
+    displayName,
+    status: z.string().default('active'),
+    metadata: FreeObject.default({}),
+  })
+  .meta({ id: 'PrincipalRequest' });
+export type PrincipalRequest = z.output<typeof PrincipalRequest>;
+
+/** The profile is replaced as a whole: a field that is left out is emptied. */
+export const PrincipalChange = z
+  .strictObject({
+    displayName: displayName.nullable().optional(),
+    profile: z
+      .strictObject({
+        jobTitle: profileText(200),
+        email: profileText(320),
+        phone: profileText(50),
+        note: profileText(2000),
+      })
+      .nullable()
+      .optional(),
+    metadata: FreeObject.nullable().optional(),
+  })
+  .meta({ id: 'PrincipalChange' });
+export type PrincipalChange = z.output<typeof PrincipalChange>;
+
+export type PrincipalRow = RowOf<Tables['principals'], { metadata: JsonObject; profile: Partial<Profile> }>;
+
+export const principalOf = wireMapper<PrincipalRow>()(Principal, {
+  profile: ({ profile }) => ({ jobTitle: null, email: null, phone: null, note: null, ...profile }),
+});

@@ -1,10 +1,10 @@
-import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
 import { endpoint } from '../context.ts';
 import { disablePrincipal, enablePrincipal } from './disabling.ts';
-import { Principal } from './principal.ts';
+import { EnabledPrincipal, Principal, PrincipalChange, PrincipalRequest } from './principal.ts';
 import {
   principalCreated,
   principalDisabled,
@@ -15,36 +15,10 @@ import {
   changePrincipal,
   createPrincipal,
   getPrincipal,
-  readPrincipals,
+  listPrincipals,
   refuseNullFields,
 } from './principals.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
-
-const displayName = z.string().min(1).max(200);
-
-export const PrincipalRequest = z.strictObject({
-  kind: z.string(),
-  displayName,
-  status: z.string().default('active'),
-  metadata: FreeObject.default({}),
-});
-
-const profileText = (charactersMax: number) => z.string().max(charactersMax).nullable().default(null);
-
-/** What is left out of the profile is emptied: it is replaced as a whole. */
-export const PrincipalChange = z.strictObject({
-  displayName: displayName.nullable().optional(),
-  profile: z
-    .strictObject({
-      jobTitle: profileText(200),
-      email: profileText(320),
-      phone: profileText(50),
-      note: profileText(2000),
-    })
-    .nullable()
-    .optional(),
-  metadata: FreeObject.nullable().optional(),
-});
 
 const Reason = z.strictObject({ reason: z.string().max(500).optional() });
 const params = { id: Uuid };
@@ -79,9 +53,9 @@ export const principalsApi = [
     permission: 'principals.read',
     query: { kind: z.string().optional() },
     paging: true,
-    returns: { 200: z.strictObject({ items: z.array(Principal), nextCursor: z.string().nullable() }) },
+    returns: { 200: pageOf(Principal) },
     errors: ['invalid_kind', 'invalid_cursor'],
-    handle: ({ query, page }, context) => readPrincipals(context, query.kind, page),
+    handle: ({ query, page }, context) => listPrincipals(context, query, page),
   }),
   endpoint({
     id: 'getPrincipal',
@@ -151,7 +125,7 @@ export const principalsApi = [
     params,
     body: Reason,
     bodyOptional: true,
-    returns: { 200: Principal.extend({ liveApiKeys: z.int() }) },
+    returns: { 200: EnabledPrincipal },
     errors: ['not_found', 'principal_kind_not_enableable', 'permission_escalation'],
     emits: [principalEnabled],
     example: { reason: 'back again' },

@@ -1,17 +1,13 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { decodeCursor, type Page } from '@baton/kernel/paging';
-import { compiled, sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
-import type { PrincipalRow, Profile } from './principal.ts';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { Principal, PrincipalRow } from './principal.ts';
 
-export interface NewPrincipal {
-  id: string;
-  tenantId: string;
-  kind: string;
-  displayName: string;
-  status: string;
-  metadata: JsonObject;
-}
+export type NewPrincipal = Pick<
+  Principal,
+  'id' | 'tenantId' | 'kind' | 'displayName' | 'status' | 'metadata'
+>;
 
 export function insertPrincipal(principal: NewPrincipal) {
   return sql<PrincipalRow>`
@@ -39,11 +35,7 @@ export function lockAlone(tenantId: string, principalId: string) {
     for update`;
 }
 
-export interface PrincipalValues {
-  displayName: string;
-  profile: Profile;
-  metadata: JsonObject;
-}
+export type PrincipalValues = Pick<Principal, 'displayName' | 'profile' | 'metadata'>;
 
 export function updatePrincipal(tenantId: string, principalId: string, values: PrincipalValues) {
   return sql<PrincipalRow>`
@@ -80,23 +72,18 @@ export function activeClaimsOf(tenantId: string, principalId: string, sessionIds
 }
 
 const build = queryBuilder<{ principals: PrincipalRow }>();
-export const principalsNewestFirst = 'principals';
 
-/** One page and one row more, newest first. */
-export function listPrincipals(tenantId: string, kind: PrincipalRow['kind'] | undefined, page: Page) {
-  let query = build
-    .selectFrom('principals')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1);
-  if (kind !== undefined) query = query.where('kind', '=', kind);
-  if (page.cursor !== undefined) {
-    const [createdAt, id] = decodeCursor(principalsNewestFirst, page.cursor, ['timestamp', 'uuid']);
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'id'), '<', tuple(createdAt as string, id as string)),
-    );
-  }
-  return compiled(query);
+const newestFirst: ListOrder<PrincipalRow> = {
+  cursor: 'principals',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findPrincipals(
+  tenantId: string,
+  filter: { kind: PrincipalRow['kind'] | undefined },
+  page: Page,
+) {
+  const query = build.selectFrom('principals').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
 }

@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
-import { cutPage, type Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
 import {
   type Principal,
+  type PrincipalChange,
   principalKinds,
   principalOf,
+  type PrincipalRequest,
   type PrincipalRow,
   principalStatuses,
 } from './principal.ts';
-import type { PrincipalChange, PrincipalRequest } from './principals.api.ts';
 import { principalCreated, principalUpdated } from './principals.events.ts';
 import {
+  findPrincipals,
   insertPrincipal,
-  listPrincipals,
   lockForChange,
   principalById,
-  principalsNewestFirst,
   type PrincipalValues,
   updatePrincipal,
 } from './principals.sql.ts';
@@ -31,10 +31,7 @@ import {
  * @throws Refusal `invalid_kind`, `invalid_status`, `invalid_display_name`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */
-export async function createPrincipal(
-  context: Context,
-  request: z.output<typeof PrincipalRequest>,
-): Promise<Principal> {
+export async function createPrincipal(context: Context, request: PrincipalRequest): Promise<Principal> {
   const kind = requireKind(request.kind);
   const status = principalStatuses.find((known) => known === request.status);
   if (status === undefined) return fail('invalid_status', { allowed: principalStatuses });
@@ -49,11 +46,13 @@ export async function createPrincipal(
 }
 
 /** @throws Refusal `invalid_kind`, `invalid_cursor` */
-export async function readPrincipals({ db, tenantId }: Context, kind: string | undefined, page: Page) {
-  const known = kind === undefined ? undefined : requireKind(kind);
-  const found = await db.rows(listPrincipals(tenantId, known, page));
-  const { rows, nextCursor } = cutPage(found, page, principalsNewestFirst, (row) => [row.created_at, row.id]);
-  return { items: rows.map(principalOf), nextCursor };
+export async function listPrincipals(
+  { db, tenantId }: Context,
+  filter: { kind?: string | undefined },
+  page: Page,
+): Promise<ItemPage<Principal>> {
+  const kind = filter.kind === undefined ? undefined : requireKind(filter.kind);
+  return listPage(db, findPrincipals(tenantId, { kind }, page), principalOf);
 }
 
 /** @throws Refusal `not_found` */
@@ -70,7 +69,7 @@ export async function findPrincipalRow(
 }
 
 /** @throws Refusal `invalid_field` for a null: none of the fields can be cleared */
-export function refuseNullFields(change: z.output<typeof PrincipalChange>): void {
+export function refuseNullFields(change: PrincipalChange): void {
   const field = Object.entries(change).find(([, value]) => value === null)?.[0];
   if (field !== undefined) fail('invalid_field', { field });
 }
@@ -84,7 +83,7 @@ export async function changePrincipal(
   context: Context,
   principalId: string,
   ifMatch: number,
-  change: z.output<typeof PrincipalChange>,
+  change: PrincipalChange,
 ): Promise<Principal> {
   const { db, tenantId } = context;
   const before = (await db.row(lockForChange(tenantId, principalId))) ?? fail('not_found', { principalId });

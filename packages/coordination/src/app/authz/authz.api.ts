@@ -1,30 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../context.ts';
+import { ActionCheck, ActionCheckResult } from './action-check.ts';
 import { checkActions } from './authz.ts';
-
-/** A word or a type that no resource has is refused with 400; one that is put together wrongly, with 422. */
-export const Check = z.strictObject({
-  action: z.enum([
-    'approve',
-    'reject',
-    'suspend',
-    'resume',
-    'cancel',
-    'request-cancel',
-    'enable',
-    'disable',
-    'update-state',
-  ]),
-  resourceType: z.enum(['approval', 'process_instance', 'run', 'rule', 'agent', 'principal']),
-  resourceId: z.string().min(1).max(200),
-});
-
-export const CheckResult = Check.extend({
-  allowed: z.boolean(),
-  reason: z
-    .strictObject({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) })
-    .nullable(),
-});
 
 export const authzApi = [
   endpoint({
@@ -36,8 +13,8 @@ export const authzApi = [
     // Nothing changes, so there is no answer to keep.
     idempotency: 'ignored',
     transaction: 'none',
-    body: z.strictObject({ checks: z.array(Check).min(1).max(100) }),
-    returns: { 200: z.strictObject({ results: z.array(CheckResult) }) },
+    body: z.strictObject({ checks: z.array(ActionCheck).min(1).max(100) }),
+    returns: { 200: z.strictObject({ results: z.array(ActionCheckResult) }) },
     errors: ['unknown_action', 'invalid_check'],
     example: {
       checks: [

@@ -1,5 +1,4 @@
 import { Refusal } from '@baton/kernel/refusal';
-import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors } from '../errors.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
@@ -7,12 +6,10 @@ import { requireMayDisable, requireMayEnable } from '../../access/principals/dis
 import { findPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { fail } from '../errors.ts';
-import type { Check, CheckResult } from './authz.api.ts';
-
-type CheckOf = z.output<typeof Check>;
+import type { ActionCheck, ActionCheckResult } from './action-check.ts';
 
 /** Which words belong to which resources (organisation, section 21.4). */
-export const actionsOf: Readonly<Record<CheckOf['resourceType'], readonly CheckOf['action'][]>> = {
+export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly ActionCheck['action'][]>> = {
   approval: ['approve', 'reject'],
   process_instance: ['suspend', 'resume', 'cancel'],
   run: ['request-cancel', 'cancel'],
@@ -22,12 +19,13 @@ export const actionsOf: Readonly<Record<CheckOf['resourceType'], readonly CheckO
 };
 
 /** What the actions of resources ask for that have no verbs here yet. */
-const permissionOf: Readonly<Record<Exclude<CheckOf['resourceType'], 'run' | 'principal'>, Permission>> = {
-  approval: 'approvals.decide',
-  process_instance: 'processes.operate',
-  rule: 'rules.write',
-  agent: 'agents.manage',
-};
+const permissionOf: Readonly<Record<Exclude<ActionCheck['resourceType'], 'run' | 'principal'>, Permission>> =
+  {
+    approval: 'approvals.decide',
+    process_instance: 'processes.operate',
+    rule: 'rules.write',
+    agent: 'agents.manage',
+  };
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -38,8 +36,8 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export async function checkActions(
   context: Context,
-  checks: readonly CheckOf[],
-): Promise<z.infer<typeof CheckResult>[]> {
+  checks: readonly ActionCheck[],
+): Promise<ActionCheckResult[]> {
   for (const [index, check] of checks.entries()) refuseMalformed(check, index);
   const results = [];
   for (const check of checks) {
@@ -49,12 +47,12 @@ export async function checkActions(
   return results;
 }
 
-function refuseMalformed({ action, resourceType, resourceId }: CheckOf, index: number): void {
+function refuseMalformed({ action, resourceType, resourceId }: ActionCheck, index: number): void {
   if (!actionsOf[resourceType].includes(action)) fail('unknown_action', { index, action, resourceType });
   if (resourceType !== 'agent' && !uuidForm.test(resourceId)) fail('invalid_check', { index });
 }
 
-async function reasonAgainst(context: Context, check: CheckOf) {
+async function reasonAgainst(context: Context, check: ActionCheck) {
   try {
     await judge(context, check);
     return null;
@@ -65,7 +63,7 @@ async function reasonAgainst(context: Context, check: CheckOf) {
 }
 
 /** Refuses as the action itself would. */
-async function judge(context: Context, { action, resourceType, resourceId }: CheckOf): Promise<void> {
+async function judge(context: Context, { action, resourceType, resourceId }: ActionCheck): Promise<void> {
   if (resourceType === 'run') return judgeRun(context, resourceId.toLowerCase());
   if (resourceType === 'principal') return judgePrincipal(context, action, resourceId.toLowerCase());
   // The other types of resources come with their parts: none of their objects exists yet, but who may not ask isn't told.

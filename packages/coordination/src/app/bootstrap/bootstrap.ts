@@ -1,5 +1,4 @@
 import { newId } from '@baton/kernel/ids';
-import type { z } from 'zod';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
 import type { Context } from '../context.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
@@ -7,10 +6,10 @@ import { emit, flushEvents } from '../../ledger/journal/journal.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { principalOf } from '../../access/principals/principal.ts';
 import { fail } from '../errors.ts';
-import type { Bootstrapped, BootstrapRequest } from './bootstrap.api.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
-import { adminOf, anyTenant, lockTenants, tenantById } from './bootstrap.sql.ts';
+import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.sql.ts';
 import { foundTenant } from './founding.ts';
+import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
 /** A key that cannot enter outside of the legacy window is there to be replaced: it doesn't outlive a day. */
 const adminKeyLifeSeconds = 86_400;
@@ -19,13 +18,10 @@ const adminKeyLifeSeconds = 86_400;
  * Founds the installation's tenant with its administrator, once (core, section 3).
  * @throws Refusal `already_bootstrapped`
  */
-export async function bootstrap(
-  context: Context,
-  request: z.output<typeof BootstrapRequest>,
-): Promise<z.infer<typeof Bootstrapped>> {
+export async function bootstrap(context: Context, request: BootstrapRequest): Promise<BootstrappedTenant> {
   const { db, settings, log } = context;
   await db.run(lockTenants());
-  if ((await db.row(anyTenant())) !== undefined) fail('already_bootstrapped');
+  if ((await db.row(findAnyTenant())) !== undefined) fail('already_bootstrapped');
 
   const { tenantId, adminPrincipalId } = await foundTenant(db, request);
   // The secret names no tenant: from here on the change belongs to the one that it made.
@@ -54,13 +50,12 @@ export async function bootstrap(
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
   if (!identity) log.warn('bootstrapped without iamBinding: nobody can enter with a token yet');
   await flushEvents(inTenant);
-  return { ...(await readFounded(inTenant, adminPrincipalId)), apiKey, iamBinding: iamBinding ?? null };
+  return { ...(await findBootstrapped(inTenant, adminPrincipalId)), apiKey, iamBinding: iamBinding ?? null };
 }
 
-async function readFounded({ db, tenantId }: Context, adminPrincipalId: string) {
-  const tenant = await db.row(tenantById(tenantId));
-  const admin = await db.row(adminOf(tenantId, adminPrincipalId));
+async function findBootstrapped({ db, tenantId }: Context, adminPrincipalId: string) {
+  const tenant = await db.row(findTenant(tenantId));
+  const admin = await db.row(findAdmin(tenantId, adminPrincipalId));
   if (tenant === undefined || admin === undefined) throw new Error('the founded tenant is gone');
-  const { id, slug, name, created_at: createdAt, updated_at: updatedAt } = tenant;
-  return { tenant: { id, slug, name, createdAt, updatedAt }, adminPrincipal: principalOf(admin) };
+  return { tenant: tenantOf(tenant), adminPrincipal: principalOf(admin) };
 }

@@ -1,54 +1,41 @@
 import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
 import { endpoint } from '../context.ts';
+import { NotReady, Ready } from './readiness.ts';
 
-export const Ready = z.strictObject({
-  status: z.literal('ready'),
-  revision: z.int().meta({ description: 'The newest migration that the database holds.' }),
-});
-
-export const NotReady = z.strictObject({
-  status: z.literal('unavailable'),
-  reason: z.enum(['database_unreachable', 'migrations_pending']),
-  dbRevision: z.int().optional(),
-  headRevision: z.int().optional(),
-});
-
-const live = endpoint({
-  id: 'getLiveness',
-  method: 'GET',
-  path: '/health/live',
-  root: true,
-  auth: 'none',
-  summary: 'Whether the process answers.',
-  returns: { 200: z.strictObject({ status: z.literal('alive') }) },
-  handle: () => ({ status: 'alive' as const }),
-});
-
-const ready = endpoint({
-  id: 'getReadiness',
-  method: 'GET',
-  path: '/health/ready',
-  root: true,
-  auth: 'none',
-  summary: 'Whether requests can be served: the database answers and holds the schema of this program.',
-  returns: { 200: Ready, 503: NotReady },
-  async handle(_input, { health }) {
-    const readiness = await health.readiness();
-    return readiness.status === 'ready' ? readiness : reply(503, readiness, { 'retry-after': '1' });
-  },
-});
-
-const metrics = endpoint({
-  id: 'getMetrics',
-  method: 'GET',
-  path: '/metrics',
-  root: true,
-  auth: 'none',
-  summary: 'Counters and gauges in the text exposition format. Keep it off the public edge.',
-  returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
-  handle: async (_input, { health }) =>
-    reply(200, await health.exposition(), { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
-});
-
-export const healthApi = [live, ready, metrics];
+export const healthApi = [
+  endpoint({
+    id: 'getLiveness',
+    method: 'GET',
+    path: '/health/live',
+    root: true,
+    auth: 'none',
+    summary: 'Whether the process answers.',
+    returns: { 200: z.strictObject({ status: z.literal('alive') }) },
+    handle: () => ({ status: 'alive' as const }),
+  }),
+  endpoint({
+    id: 'getReadiness',
+    method: 'GET',
+    path: '/health/ready',
+    root: true,
+    auth: 'none',
+    summary: 'Whether requests can be served: the database answers and holds the schema of this program.',
+    returns: { 200: Ready, 503: NotReady },
+    async handle(_input, { health }) {
+      const readiness = await health.readiness();
+      return readiness.status === 'ready' ? readiness : reply(503, readiness, { 'retry-after': '1' });
+    },
+  }),
+  endpoint({
+    id: 'getMetrics',
+    method: 'GET',
+    path: '/metrics',
+    root: true,
+    auth: 'none',
+    summary: 'Counters and gauges in the text exposition format. Keep it off the public edge.',
+    returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
+    handle: async (_input, { health }) =>
+      reply(200, await health.exposition(), { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+  }),
+];

@@ -3,7 +3,7 @@ import type { Statement } from '@baton/kernel/sql';
 import { sql } from '@baton/kernel/sql';
 
 /** Unnamed: it runs on databases that have no ledger yet, where a prepared form could not be made. */
-export const readRevision: Statement<{ revision: number }> = { text: appliedRevision, values: [] };
+export const findRevision: Statement<{ revision: number }> = { text: appliedRevision, values: [] };
 
 export interface LiveCountsRow {
   sessions: number;
@@ -21,7 +21,7 @@ export const outboxCountMax = 10_000;
  * What is live now, from the partial indexes of the live rows. The horizon's age is that of the oldest event that is
  * committed but still held back by a transaction under way somewhere in the cluster.
  */
-export function readLiveCounts() {
+export function findLiveCounts() {
   return sql<LiveCountsRow>`
     select
       (select count(*) from sessions where status = 'active' and expires_at > now()) as sessions,

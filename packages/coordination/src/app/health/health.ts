@@ -1,13 +1,12 @@
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { Registry } from 'prom-client';
-import type { z } from 'zod';
-import type { NotReady, Ready } from './health.api.ts';
-import { type LiveCountsRow, outboxCountMax, readLiveCounts, readRevision } from './health.sql.ts';
+import { type LiveCountsRow, outboxCountMax, findLiveCounts, findRevision } from './health.sql.ts';
+import type { Readiness } from './readiness.ts';
 
 /** What this process knows of itself and of its store (core, section 2). */
 export interface Health {
-  readiness(): Promise<z.infer<typeof Ready> | z.infer<typeof NotReady>>;
+  readiness(): Promise<Readiness>;
   /** Every figure in the text exposition format. */
   exposition(): Promise<string>;
 }
@@ -49,7 +48,7 @@ export function createHealth(options: {
   function countsOf(): Promise<LiveCountsRow | undefined> {
     const now = performance.now();
     if (counts === undefined || now - counts.readAt > countsAgeMsMax) {
-      const row = db.row(readLiveCounts()).catch((error: unknown) => {
+      const row = db.row(findLiveCounts()).catch((error: unknown) => {
         log.warn({ err: error }, 'the gauges could not be read');
         counts = undefined;
         return undefined;
@@ -70,7 +69,7 @@ export function createHealth(options: {
 
 async function revisionOf(db: Db): Promise<number> {
   try {
-    return (await db.row(readRevision))?.revision ?? 0;
+    return (await db.row(findRevision))?.revision ?? 0;
   } catch (error) {
     if (sqlState(error) === undefinedTable) return 0;
     throw error;

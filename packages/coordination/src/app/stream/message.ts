@@ -1,6 +1,5 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
-import { eventOf } from '../../ledger/journal/events.ts';
-import type { EventRow } from '../../ledger/journal/reading.ts';
+import { eventOf, type EventRow } from '../../ledger/journal/event.ts';
 
 /** An event on its way to sockets: encoded at its first use, and once for all of them. */
 export interface StreamMessage extends JournalPosition {

@@ -1,36 +1,12 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../context.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
+import { Claim, ClaimRequest } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
-import { claimTask, getClaim, readClaims, reclaimTask, releaseClaim } from './claims.ts';
+import { claimTask, getClaim, listClaims, reclaimTask, releaseClaim } from './claims.ts';
 import { heartbeatClaim } from './heartbeat.ts';
 import { sessionClosed, claimExpired, claimReleased } from '../../leases/leases.events.ts';
-
-/** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
-export const Claim = z.strictObject({
-  id: Uuid,
-  claimId: Uuid,
-  tenantId: Uuid,
-  taskId: Uuid,
-  sessionId: Uuid,
-  holderId: Uuid,
-  status: z.enum(['active', 'released', 'stale']),
-  fencingToken: z.int().positive(),
-  intent: z.string(),
-  acquiredAt: Timestamp,
-  heartbeatAt: Timestamp,
-  expiresAt: Timestamp,
-  releasedAt: Timestamp.nullable(),
-  releaseReason: z.string().nullable(),
-});
-export type Claim = z.infer<typeof Claim>;
-
-export const ClaimRequest = z.strictObject({
-  sessionId: Uuid,
-  ttlSeconds: z.int().nullish(),
-  intent: z.string().max(500).default(''),
-});
 
 const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
@@ -63,9 +39,9 @@ export const claimsApi = [
     permission: 'tasks.read',
     query: { taskId: Uuid.optional(), sessionId: Uuid.optional(), status: z.string().optional() },
     paging: true,
-    returns: { 200: z.strictObject({ items: z.array(Claim), nextCursor: z.string().nullable() }) },
+    returns: { 200: pageOf(Claim) },
     errors: ['invalid_status', 'invalid_cursor'],
-    handle: ({ query, page }, context) => readClaims(context, query, page),
+    handle: ({ query, page }, context) => listClaims(context, query, page),
   }),
   endpoint({
     id: 'getClaim',

@@ -1,6 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { decodeCursor, type Page } from '@baton/kernel/paging';
-import { compiled, sql } from '@baton/kernel/sql';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
@@ -21,11 +22,11 @@ export interface LeaseRequest {
 }
 
 /** The new claim, and what its events said. */
-export interface LeaseRow extends ClaimRow {
+export type LeaseRow = ClaimRow & {
   reaped_claim_id: string | null;
   claimed_payload: unknown;
   expired_payload: unknown;
-}
+};
 
 /**
  * Takes the lease in one statement and one round trip, with its journal and outbox rows; returns no row when anything
@@ -114,32 +115,17 @@ export function findClaim(tenantId: string, claimId: string) {
   return sql<ClaimRow>`select * from claims where id = ${claimId} and tenant_id = ${tenantId}`;
 }
 
-export interface ClaimFilter {
-  taskId?: string | undefined;
-  sessionId?: string | undefined;
-  status?: ClaimRow['status'] | undefined;
-}
-
 const build = queryBuilder<{ claims: ClaimRow }>();
-export const claimsNewestFirst = 'claims';
 
-/** One page and one row more, newest first. */
-export function listClaims(tenantId: string, filter: ClaimFilter, page: Page) {
-  let query = build
-    .selectFrom('claims')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .orderBy('acquired_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1);
-  if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId);
-  if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
-  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-  if (page.cursor !== undefined) {
-    const [acquiredAt, id] = decodeCursor(claimsNewestFirst, page.cursor, ['timestamp', 'uuid']);
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('acquired_at', 'id'), '<', tuple(acquiredAt as string, id as string)),
-    );
-  }
-  return compiled(query);
+const newestFirst: ListOrder<ClaimRow> = {
+  cursor: 'claims',
+  columns: { acquired_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type ClaimFilter = { readonly [Column in 'task_id' | 'session_id' | 'status']: string | undefined };
+
+export function findClaims(tenantId: string, filter: ClaimFilter, page: Page) {
+  const query = build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
 }

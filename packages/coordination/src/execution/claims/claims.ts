@@ -1,8 +1,8 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
-import { cutPage, type Page } from '@baton/kernel/paging';
-import type { z } from 'zod';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import type { Context } from '../context.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
@@ -11,20 +11,12 @@ import { fail } from '../errors.ts';
 import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
 import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
-import type { Claim, ClaimRequest } from './claims.api.ts';
+import { type Claim, claimOf, type ClaimRequest, claimStatuses } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
-import {
-  type ClaimFilter,
-  claimsNewestFirst,
-  findClaim,
-  type LeaseRow,
-  listClaims,
-  takeLease,
-} from './claims.sql.ts';
+import { findClaim, findClaims, type LeaseRow, takeLease } from './claims.sql.ts';
 import { lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
-import { type ClaimRow, claimStatuses } from '../../leases/lease-rows.ts';
 
 /** What a task showed under its lock may change once more only by a relation added in between. */
 const attemptsMax = 3;
@@ -34,11 +26,7 @@ const attemptsMax = 3;
  * The usual case is one statement on its own. When that grants nothing, two reads find the first reason in the contract's
  * order. Only when they find none, because it went away meanwhile, is it tried again in a transaction that locks first.
  */
-export async function claimTask(
-  context: Context,
-  ref: TaskRef,
-  request: z.output<typeof ClaimRequest>,
-): Promise<Claim> {
+export async function claimTask(context: Context, ref: TaskRef, request: ClaimRequest): Promise<Claim> {
   const ttlSeconds = claimTtl(context, request.ttlSeconds);
   if (!context.transactional) {
     const lease = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);
@@ -64,11 +52,7 @@ export async function claimTask(
  * Takes over the task of a claim that is dead, or that ended before.
  * @throws Refusal `not_found`, those of a session, `claim_not_expired` while the claim is live, those of `claimTask`
  */
-export async function reclaimTask(
-  context: Context,
-  claimId: string,
-  request: z.output<typeof ClaimRequest>,
-): Promise<Claim> {
+export async function reclaimTask(context: Context, claimId: string, request: ClaimRequest): Promise<Claim> {
   const claim = await getClaim(context, claimId);
   await requireLiveSession(context, request.sessionId);
   await context.db.row(lockTaskOfClaim(context.tenantId, claimId));
@@ -79,16 +63,18 @@ export async function reclaimTask(
 }
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
-export async function readClaims(
-  context: Context,
-  { status, ...asked }: Omit<ClaimFilter, 'status'> & { status?: string | undefined },
+export async function listClaims(
+  { db, tenantId }: Context,
+  { taskId, sessionId, status }: Partial<Pick<Claim, 'taskId' | 'sessionId'>> & { status?: string },
   page: Page,
-) {
-  const known = claimStatuses.find((name) => name === status);
-  if (status !== undefined && known === undefined) fail('invalid_status', { known: claimStatuses });
-  const found = await context.db.rows(listClaims(context.tenantId, { ...asked, status: known }, page));
-  const { rows, nextCursor } = cutPage(found, page, claimsNewestFirst, (row) => [row.acquired_at, row.id]);
-  return { items: rows.map(claimOf), nextCursor };
+): Promise<ItemPage<Claim>> {
+  if (status !== undefined && !claimStatuses.some((known) => known === status))
+    fail('invalid_status', { known: claimStatuses });
+  return listPage(
+    db,
+    findClaims(tenantId, { task_id: taskId, session_id: sessionId, status }, page),
+    claimOf,
+  );
 }
 
 /** @throws Refusal `not_found` */
@@ -115,7 +101,7 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
 async function tryLease(
   context: Context,
   ref: TaskRef,
-  request: z.output<typeof ClaimRequest>,
+  request: ClaimRequest,
   ttlSeconds: number,
 ): Promise<Claim | undefined> {
   try {
@@ -139,12 +125,7 @@ function refuseTtl({ settings }: Context): never {
   fail('invalid_ttl', { min, max });
 }
 
-function leaseRequest(
-  context: Context,
-  ref: TaskRef,
-  request: z.output<typeof ClaimRequest>,
-  ttlSeconds: number,
-) {
+function leaseRequest(context: Context, ref: TaskRef, request: ClaimRequest, ttlSeconds: number) {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
   return {
     tenantId,
@@ -171,23 +152,4 @@ function granted(context: Context, lease: LeaseRow): Claim {
     context.afterCommit.push(() => context.counters.claimTakeovers.inc());
   }
   return claimOf(lease);
-}
-
-export function claimOf(row: ClaimRow): Claim {
-  return {
-    id: row.id,
-    claimId: row.id,
-    tenantId: row.tenant_id,
-    taskId: row.task_id,
-    sessionId: row.session_id,
-    holderId: row.holder_id,
-    status: row.status,
-    fencingToken: row.fencing_token,
-    intent: row.intent,
-    acquiredAt: row.acquired_at,
-    heartbeatAt: row.heartbeat_at,
-    expiresAt: row.expires_at,
-    releasedAt: row.released_at,
-    releaseReason: row.release_reason,
-  };
 }

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
 
 /**
  * Moves the lease of a live claim, on the task and on the claim together; no row when anything stands in the way.
@@ -35,16 +35,12 @@ export function beatClaim(beat: {
     returning c.*`;
 }
 
-export interface LeaseStateRow {
-  holder_id: string;
-  status: ClaimRow['status'];
-  expires_at: string;
-  session_id: string;
-  session_status: string;
+export type LeaseStateRow = Pick<ClaimRow, 'holder_id' | 'status' | 'expires_at' | 'session_id'> & {
+  session_status: SessionRow['status'];
   lease_over: boolean;
   session_over: boolean;
   delegation_over: boolean;
-}
+};
 
 /** Locks the claim's task, so that what is read next can't change; no row for an unknown claim. */
 export function lockTaskOfClaim(tenantId: string, claimId: string) {

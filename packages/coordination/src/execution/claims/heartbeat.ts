@@ -4,8 +4,7 @@ import type { Context } from '../context.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
-import type { Claim } from './claims.api.ts';
-import { claimOf } from './claims.ts';
+import { type Claim, claimOf } from './claim.ts';
 import { beatClaim, type LeaseStateRow, lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
 
 /** A session that closes meanwhile doesn't lock the task before it has closed: what was read may change once. */

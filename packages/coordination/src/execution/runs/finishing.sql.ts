@@ -4,12 +4,12 @@ import type { TaskRow } from '../../work/tasks/task.ts';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 
 /** The task of a run, locked, with what never changes of the run. */
-export interface TaskOfRunRow extends TaskRow {
+export type TaskOfRunRow = TaskRow & {
   run_status: RunRow['status'];
   run_principal_id: string;
   run_claim_id: string;
   run_fencing_token: number;
-}
+};
 
 /**
  * Locks the task of a run. The task is as it is under the lock; the run's status is as of the statement's start, for a run

@@ -5,11 +5,11 @@ import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
-import { completeTask, requireCompletable } from '../../work/completion/completion.ts';
-import { type Task, taskOf } from '../../work/tasks/task.ts';
+import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
+import { taskOf } from '../../work/tasks/task.ts';
 import { noteFailed } from '../../leases/run-ending.ts';
 import { endRun, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
-import { type Run, runOf } from './run.ts';
+import { type Run, runOf, type SucceededRun } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
 import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
@@ -23,7 +23,7 @@ export async function succeedRun(
   context: Context,
   runId: string,
   request: { output?: JsonObject | null | undefined; completeTask: boolean },
-): Promise<{ run: Run; task: Task }> {
+): Promise<SucceededRun> {
   checkOutput(request.output);
   const task = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
   if (task.run_status !== 'running') fail('run_not_active', { runId, status: task.run_status });
@@ -37,7 +37,7 @@ export async function succeedRun(
     { taskId: run.task_id, attempt: run.attempt, taskCompleted: request.completeTask },
   );
   if (!request.completeTask) return { run: runOf(run), task: taskOf(task) };
-  return { run: runOf(run), task: await completeTask(context, task, { liveClaim }) };
+  return { run: runOf(run), task: await completeLockedTask(context, task, { liveClaim }) };
 }
 
 /** A run that ended while this waited for the task is refused as such, whatever its end did to the task. */

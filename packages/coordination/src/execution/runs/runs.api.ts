@@ -1,27 +1,14 @@
-import { FreeObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../context.ts';
-import { Task } from '../../work/tasks/task.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskCompleted } from '../../work/tasks/tasks.events.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
-import { Run } from './run.ts';
+import { Run, RunRequest, SucceededRun } from './run.ts';
 import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
-import { getRun, readRuns } from './runs.ts';
+import { getRun, listRuns } from './runs.ts';
 import { startRun } from './starting.ts';
 import { claimReleased, sessionClosed, runFailed } from '../../leases/leases.events.ts';
-
-const Budget = z.int().positive().nullish();
-
-export const RunRequest = z.strictObject({
-  claimId: Uuid,
-  fencingToken: z.int(),
-  input: FreeObject.nullish(),
-  metadata: FreeObject.default({}),
-  maxDurationSeconds: Budget,
-  maxActions: Budget,
-  agentRevisionId: Uuid.nullish(),
-});
 
 const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
@@ -66,9 +53,9 @@ export const runsApi = [
       status: z.string().optional(),
     },
     paging: true,
-    returns: { 200: z.strictObject({ items: z.array(Run), nextCursor: z.string().nullable() }) },
+    returns: { 200: pageOf(Run) },
     errors: ['invalid_status', 'invalid_cursor'],
-    handle: ({ query, page }, context) => readRuns(context, query, page),
+    handle: ({ query, page }, context) => listRuns(context, query, page),
   }),
   endpoint({
     id: 'getRun',
@@ -91,7 +78,7 @@ export const runsApi = [
     params,
     body: z.strictObject({ output: FreeObject.nullish(), completeTask: z.boolean().default(true) }),
     bodyOptional: true,
-    returns: { 200: z.strictObject({ run: Run, task: Task }) },
+    returns: { 200: SucceededRun },
     errors: [
       'payload_too_large',
       'payload_too_deep',

@@ -1,25 +1,33 @@
-import { cutPage, type Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Run, runOf } from './run.ts';
-import { findRun, listRuns, type RunFilter, runsNewestFirst } from './runs.sql.ts';
-import { runStatuses } from '../../leases/lease-rows.ts';
+import { type Run, runOf, runStatuses } from './run.ts';
+import { findRun, findRuns } from './runs.sql.ts';
+
+/** The query of `GET /runs`. */
+export interface RunQuery {
+  taskId?: string;
+  claimId?: string;
+  principalId?: string;
+  agentKey?: string;
+  status?: string;
+}
 
 /**
  * Agents of the registry come with it; until then every `agentKey` is unknown, which is an empty page.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
-export async function readRuns(
-  context: Context,
-  { status, agentKey, ...asked }: Omit<RunFilter, 'status'> & { status?: string; agentKey?: string },
+export async function listRuns(
+  { db, tenantId }: Context,
+  { taskId, claimId, principalId, agentKey, status }: RunQuery,
   page: Page,
-) {
-  const known = runStatuses.find((name) => name === status);
-  if (status !== undefined && known === undefined) fail('invalid_status', { known: runStatuses });
-  const statement = listRuns(context.tenantId, { ...asked, status: known }, page);
-  const found = agentKey === undefined ? await context.db.rows(statement) : [];
-  const { rows, nextCursor } = cutPage(found, page, runsNewestFirst, (row) => [row.started_at, row.id]);
-  return { items: rows.map(runOf), nextCursor };
+): Promise<ItemPage<Run>> {
+  if (status !== undefined && !runStatuses.some((known) => known === status))
+    fail('invalid_status', { known: runStatuses });
+  const filter = { task_id: taskId, claim_id: claimId, principal_id: principalId, status };
+  const query = findRuns(tenantId, filter, page);
+  return agentKey === undefined ? listPage(db, query, runOf) : { items: [], nextCursor: null };
 }
 
 /** @throws Refusal `not_found` */

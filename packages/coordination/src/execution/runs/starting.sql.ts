@@ -23,10 +23,7 @@ export interface RunStart {
 }
 
 /** The new run, and what its events said. */
-export interface StartedRunRow extends RunRow {
-  started_payload: unknown;
-  failed_payload: unknown;
-}
+export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload: unknown };
 
 /**
  * Starts a run under a live claim in one statement and one round trip, with its journal and outbox rows; returns no row

@@ -2,7 +2,6 @@ import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
-import type { z } from 'zod';
 import { passClaimGate } from '../../leases/gate.ts';
 import type { Context } from '../context.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
@@ -10,8 +9,7 @@ import { fail } from '../errors.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
-import { type Run, runOf } from './run.ts';
-import type { RunRequest } from './runs.api.ts';
+import { type Run, runOf, type RunRequest } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
 import { runFailed } from '../../leases/leases.events.ts';
@@ -29,11 +27,7 @@ const attemptsMax = 3;
  * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_mismatch`, `not_found`,
  * `task_not_runnable`, those of the claim gate, `run_already_active`
  */
-export async function startRun(
-  context: Context,
-  ref: TaskRef,
-  request: z.output<typeof RunRequest>,
-): Promise<Run> {
+export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
   if (!context.transactional) {
     const run = await tryStart(context, ref, request);
@@ -53,7 +47,7 @@ export async function startRun(
   throw new Error('a run was refused although nothing stood in its way');
 }
 
-function checkRequest(request: z.output<typeof RunRequest>): void {
+function checkRequest(request: RunRequest): void {
   for (const field of ['maxDurationSeconds', 'maxActions'] as const)
     if ((request[field] ?? 1) > budgetMax) fail('invalid_budget', { field, max: budgetMax });
   if (request.input != null) checkDocument(request.input, { field: 'input' });
@@ -63,7 +57,7 @@ function checkRequest(request: z.output<typeof RunRequest>): void {
     fail('agent_revision_mismatch', { agentRevisionId: request.agentRevisionId });
 }
 
-async function tryStart(context: Context, ref: TaskRef, request: z.output<typeof RunRequest>) {
+async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   try {
     const started = await context.db.row(runStart(context, ref, request));
     return started === undefined ? undefined : noteStarted(context, started);
@@ -74,7 +68,7 @@ async function tryStart(context: Context, ref: TaskRef, request: z.output<typeof
   }
 }
 
-function runStart(context: Context, ref: TaskRef, request: z.output<typeof RunRequest>) {
+function runStart(context: Context, ref: TaskRef, request: RunRequest) {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
   return insertRun({
     tenantId,

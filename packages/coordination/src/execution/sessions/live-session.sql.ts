@@ -1,12 +1,10 @@
 import { sql } from '@baton/kernel/sql';
+import type { SessionRow } from '../../leases/lease-rows.ts';
 
-export interface SessionStateRow {
-  id: string;
-  principal_id: string;
-  status: string;
+export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'> & {
   lease_over: boolean;
   delegation_over: boolean;
-}
+};
 
 /** Says what is wrong with a session and locks it (shared), so that it can't close under the command. */
 export function shareSession(tenantId: string, sessionId: string) {

@@ -1,53 +1,10 @@
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { endpoint } from '../context.ts';
+import { Session, SessionRequest } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
-import { closeSessionFor, getSession, heartbeatSession, openSession, readSessions } from './sessions.ts';
+import { closeSessionFor, getSession, heartbeatSession, openSession, listSessions } from './sessions.ts';
 import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
-
-/** A harness's lease on being there (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
-export const Session = z.strictObject({
-  id: Uuid,
-  tenantId: Uuid,
-  principalId: Uuid,
-  onBehalfOf: Uuid.nullable(),
-  onBehalfOfId: Uuid.nullable(),
-  delegationId: Uuid.nullable(),
-  status: z.enum(['active', 'stale', 'closed']),
-  clientName: z.string(),
-  clientVersion: z.string(),
-  controlLevel: z.enum(['human_operated', 'connected']),
-  harnessType: z.string().nullable(),
-  harnessVersion: z.string().nullable(),
-  protocolVersion: z.string().nullable(),
-  hostname: z.string().nullable(),
-  harnessCapabilities: z.array(z.string()).nullable(),
-  environment: FreeObject.nullable(),
-  metadata: FreeObject,
-  startedAt: Timestamp,
-  heartbeatAt: Timestamp,
-  expiresAt: Timestamp,
-  endedAt: Timestamp.nullable(),
-});
-export type Session = z.infer<typeof Session>;
-
-const Harness = z.strictObject({
-  type: z.string(),
-  version: z.string().max(100).default(''),
-  protocolVersion: z.string().default('1'),
-  capabilities: z.array(z.string()).max(100).default([]),
-  hostname: z.string().max(255).nullish(),
-  environment: FreeObject.default({}),
-});
-
-export const SessionRequest = z.strictObject({
-  clientName: z.string().min(1).max(200),
-  clientVersion: z.string().max(100).default(''),
-  metadata: FreeObject.default({}),
-  onBehalfOf: Uuid.nullish(),
-  ttlSeconds: z.int().nullish(),
-  harness: Harness.nullish(),
-});
 
 const params = { id: Uuid };
 
@@ -86,9 +43,9 @@ export const sessionsApi = [
     permission: 'sessions.manage',
     query: { status: z.string().optional() },
     paging: true,
-    returns: { 200: z.strictObject({ items: z.array(Session), nextCursor: z.string().nullable() }) },
+    returns: { 200: pageOf(Session) },
     errors: ['invalid_status', 'invalid_cursor'],
-    handle: ({ query, page }, context) => readSessions(context, query.status, page),
+    handle: ({ query, page }, context) => listSessions(context, query, page),
   }),
   endpoint({
     id: 'getSession',

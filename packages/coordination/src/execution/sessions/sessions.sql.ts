@@ -1,6 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { decodeCursor, type Page } from '@baton/kernel/paging';
-import { compiled, sql } from '@baton/kernel/sql';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 
@@ -54,25 +55,16 @@ export function findSession(tenantId: string, sessionId: string) {
 }
 
 const build = queryBuilder<{ sessions: SessionRow }>();
-export const sessionsNewestFirst = 'sessions';
 
-/** One page and one row more, newest first. */
-export function listSessions(tenantId: string, status: SessionRow['status'] | undefined, page: Page) {
-  let query = build
-    .selectFrom('sessions')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .orderBy('started_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1);
-  if (status !== undefined) query = query.where('status', '=', status);
-  if (page.cursor !== undefined) {
-    const [startedAt, id] = decodeCursor(sessionsNewestFirst, page.cursor, ['timestamp', 'uuid']);
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('started_at', 'id'), '<', tuple(startedAt as string, id as string)),
-    );
-  }
-  return compiled(query);
+const newestFirst: ListOrder<SessionRow> = {
+  cursor: 'sessions',
+  columns: { started_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findSessions(tenantId: string, filter: { status: string | undefined }, page: Page) {
+  const query = build.selectFrom('sessions').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
-import { cutPage, type Page } from '@baton/kernel/paging';
-import type { z } from 'zod';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import type { Context } from '../context.ts';
@@ -12,27 +12,17 @@ import { fail } from '../errors.ts';
 import { closeSession, expireSession } from '../../leases/session-ending.ts';
 import { lockSession } from './live-session.sql.ts';
 import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
-import type { Session, SessionRequest } from './sessions.api.ts';
+import { type Session, sessionOf, type SessionRequest, sessionStatuses } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
-import {
-  beatSession,
-  findLiveDelegation,
-  findSession,
-  insertSession,
-  listSessions,
-  sessionsNewestFirst,
-} from './sessions.sql.ts';
-import { type SessionRow, sessionStatuses } from '../../leases/lease-rows.ts';
+import { beatSession, findLiveDelegation, findSession, findSessions, insertSession } from './sessions.sql.ts';
+import type { SessionRow } from '../../leases/lease-rows.ts';
 
 /**
  * Opens a session for the caller (core, section 6.2).
  * @throws Refusal `unsupported_protocol_version`, `invalid_harness`, `invalid_ttl`, `payload_too_large`,
  * `payload_too_deep`, `not_found`, `delegation_required`
  */
-export async function openSession(
-  context: Context,
-  request: z.output<typeof SessionRequest>,
-): Promise<Session> {
+export async function openSession(context: Context, request: SessionRequest): Promise<Session> {
   const { caller, tenantId } = context;
   const { harness, onBehalfOf } = request;
   if (harness != null) checkHarness(harness);
@@ -82,12 +72,14 @@ async function requireDelegation(context: Context, onBehalfOf: string): Promise<
 }
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
-export async function readSessions(context: Context, status: string | undefined, page: Page) {
-  const known = sessionStatuses.find((name) => name === status);
-  if (status !== undefined && known === undefined) fail('invalid_status', { known: sessionStatuses });
-  const found = await context.db.rows(listSessions(context.tenantId, known, page));
-  const { rows, nextCursor } = cutPage(found, page, sessionsNewestFirst, (row) => [row.started_at, row.id]);
-  return { items: rows.map(sessionOf), nextCursor };
+export async function listSessions(
+  { db, tenantId }: Context,
+  { status }: { status?: string },
+  page: Page,
+): Promise<ItemPage<Session>> {
+  if (status !== undefined && !sessionStatuses.some((known) => known === status))
+    fail('invalid_status', { known: sessionStatuses });
+  return listPage(db, findSessions(tenantId, { status }, page), sessionOf);
 }
 
 /** @throws Refusal `not_found`, `permission_denied` for another's session without `sessions.manage` */
@@ -176,30 +168,4 @@ function sessionTtl(context: Context, asked: number | null | undefined): number 
   const { min, usual, max } = leaseBounds(context.settings, 'CP_SESSION');
   const ttlSeconds = asked ?? usual;
   return fitsSession(context, ttlSeconds) ? ttlSeconds : fail('invalid_ttl', { min, max });
-}
-
-export function sessionOf(row: SessionRow): Session {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    principalId: row.principal_id,
-    onBehalfOf: row.on_behalf_of_id,
-    onBehalfOfId: row.on_behalf_of_id,
-    delegationId: row.delegation_id,
-    status: row.status,
-    clientName: row.client_name,
-    clientVersion: row.client_version,
-    controlLevel: row.control_level,
-    harnessType: row.harness_type,
-    harnessVersion: row.harness_version,
-    protocolVersion: row.protocol_version,
-    hostname: row.hostname,
-    harnessCapabilities: row.harness_capabilities,
-    environment: row.environment,
-    metadata: row.metadata,
-    startedAt: row.started_at,
-    heartbeatAt: row.heartbeat_at,
-    expiresAt: row.expires_at,
-    endedAt: row.ended_at,
-  };
 }

@@ -1,9 +1,9 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { Tables } from '../../service/schema.ts';
 
-export interface DueRow {
-  id: string;
-  tenant_id: string;
-}
+export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id'>;
 
 /** Active sessions whose lease is over, the longest ago first; each is judged again when it is ended. */
 export function findDueSessions(rowsMax: number) {
@@ -25,14 +25,8 @@ export function findDueClaims(rowsMax: number) {
     order by expires_at limit ${rowsMax}`;
 }
 
-export interface ExpiredClaimRow {
-  id: string;
-  task_id: string;
-  session_id: string;
-  workspace_id: string | null;
-  task_status: string;
-  task_category: string;
-}
+export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &
+  Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
 /**
  * Ends those of the claims whose lease is over and frees their tasks. The lease is judged on the task's row under its

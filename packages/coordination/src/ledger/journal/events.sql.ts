@@ -1,31 +1,11 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 import type { JournalPosition } from './cursor.ts';
-
-export interface EventRow {
-  sequence: number;
-  id: string;
-  tenant_id: string;
-  position: number;
-  type: string;
-  schema_version: number;
-  entity_type: string;
-  entity_id: string;
-  workspace_id: string | null;
-  actor_id: string | null;
-  iam_actor_id: string | null;
-  session_id: string | null;
-  correlation_id: string | null;
-  causation_id: string | null;
-  request_id: string | null;
-  trace_run_id: string | null;
-  payload: Record<string, unknown>;
-  occurred_at: string;
-}
+import type { EventRow } from './event.ts';
 
 /** The bounds of one reading, and an event where there is one: the first row comes also without. */
-export type PageRow = {
-  floor_position: number;
-  floor_sequence: number;
+export type PageRow = Pick<RowOf<Tables['journal_floors']>, 'floor_position' | 'floor_sequence'> & {
   horizon: number;
   /** Whether something is committed that an open transaction still holds back; asked for by streams only. */
   is_held_back: boolean;

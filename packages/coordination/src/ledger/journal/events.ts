@@ -1,5 +1,4 @@
 import type { Page } from '@baton/kernel/paging';
-import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
@@ -11,13 +10,11 @@ import {
   parseLegacySequence,
 } from './cursor.ts';
 import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
-import type { EventPage, EventQuery, JournalEvent } from './events.api.ts';
-import { type EventFilter, type EventRow, readPageAfter, readPageBefore } from './reading.ts';
-
-type Query = z.output<z.ZodObject<typeof EventQuery>>;
+import { eventOf, type EventQuery, type JournalEventPage } from './event.ts';
+import { type EventFilter, readPageAfter, readPageBefore } from './reading.ts';
 
 /** One page of the tenant's journal (core, section 17.3). */
-export async function readEvents(context: Context, query: Query, page: Page): Promise<EventPage> {
+export async function listEvents(context: Context, query: EventQuery, page: Page): Promise<JournalEventPage> {
   refuseConflictingCursors(query, page.cursor);
   const after = cursorAfter(query, page.cursor);
   const before = query.before === undefined ? undefined : positionBefore(query.before);
@@ -46,7 +43,7 @@ async function readNewer(
   after: JournalCursor | undefined,
   given: string | undefined,
   request: Request,
-): Promise<EventPage> {
+): Promise<JournalEventPage> {
   const { rows, hasMore, next, floor } = await readPageAfter(db, after, request);
   const unmoved = given ?? encodeCursor(floor);
   return {
@@ -59,9 +56,9 @@ async function readNewer(
 async function readOlder(
   { db }: Context,
   before: JournalPosition | undefined,
-  { before: given, tail }: Query,
+  { before: given, tail }: EventQuery,
   request: Request,
-): Promise<EventPage> {
+): Promise<JournalEventPage> {
   const limit = Math.min(request.limit, tail ?? request.limit);
   const { rows, previous, newest, floor } = await readPageBefore(db, before, { ...request, limit });
   const items = rows.map(eventOf);
@@ -72,14 +69,14 @@ async function readOlder(
   return { items, nextCursor, hasMore: previous !== undefined, prevCursor };
 }
 
-function refuseConflictingCursors({ before, after, tail }: Query, cursor: string | undefined): void {
+function refuseConflictingCursors({ before, after, tail }: EventQuery, cursor: string | undefined): void {
   if (before === undefined) return;
   const others = Object.entries({ cursor, after, tail }).filter(([, value]) => value !== undefined);
   if (others.length > 0)
     fail('conflicting_cursors', { parameters: ['before', ...others.map(([name]) => name)] });
 }
 
-function cursorAfter({ after }: Query, cursor: string | undefined): JournalCursor | undefined {
+function cursorAfter({ after }: EventQuery, cursor: string | undefined): JournalCursor | undefined {
   if (cursor !== undefined) return parseCursor(cursor);
   return after === undefined ? undefined : parseLegacySequence(after);
 }
@@ -87,27 +84,4 @@ function cursorAfter({ after }: Query, cursor: string | undefined): JournalCurso
 function positionBefore(text: string): JournalPosition {
   const cursor = parseCursor(text);
   return isLegacy(cursor) ? fail('invalid_cursor') : cursor;
-}
-
-export function eventOf(row: EventRow): JournalEvent {
-  return {
-    sequence: row.sequence,
-    id: row.id,
-    tenantId: row.tenant_id,
-    type: row.type,
-    schemaVersion: row.schema_version,
-    entityType: row.entity_type,
-    entityId: row.entity_id,
-    workspaceId: row.workspace_id,
-    actorId: row.actor_id,
-    iamActorId: row.iam_actor_id,
-    sessionId: row.session_id,
-    correlationId: row.correlation_id,
-    causationId: row.causation_id,
-    requestId: row.request_id,
-    traceRunId: row.trace_run_id,
-    payload: row.payload,
-    occurredAt: row.occurred_at,
-    cursor: encodeCursor(row),
-  };
 }

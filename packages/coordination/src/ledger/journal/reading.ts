@@ -1,9 +1,9 @@
 import type { Db } from '@baton/kernel/db';
 import { fail } from '../errors.ts';
+import type { EventRow } from './event.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
 import {
   type EventFilter,
-  type EventRow,
   findNewest,
   findScanEndBackward,
   findScanEndForward,
@@ -15,7 +15,7 @@ import {
   readForward,
 } from './events.sql.ts';
 
-export type { EventFilter, EventRow } from './events.sql.ts';
+export type { EventFilter } from './events.sql.ts';
 
 export const everyEvent: EventFilter = { typePatterns: null, entityType: null, entityId: null };
 

@@ -1,5 +1,7 @@
 import { sql } from '@baton/kernel/sql';
-import type { EventRow } from '../journal/reading.ts';
+import type { RowOf } from '@baton/kernel/row';
+import type { Tables } from '../../service/schema.ts';
+import type { EventRow } from '../journal/event.ts';
 
 // Both are written so that no plan but a walk along the index is cheap, whatever the statistics of a table say that is
 // empty at one moment and full at the next: conditions that look rare (`is null`) and joins over an unknown limit led to
@@ -25,7 +27,7 @@ export function deleteDue(rowsMax: number, afterSequence: number) {
     select count(*) as handled, max(event_sequence) as newest from gone`;
 }
 
-export type DueEventRow = EventRow & { attempts: number };
+export type DueEventRow = EventRow & Pick<RowOf<Tables['outbox']>, 'attempts'>;
 
 /**
  * Takes what is due for `lockSeconds`, first what is to be tried again: no transaction stays open while it is delivered,

@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts';
-import type { JournalEvent } from '../journal/events.api.ts';
-import { eventOf } from '../journal/events.ts';
+import { eventOf, type JournalEvent } from '../journal/event.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import {
   type DeliveryFailure,

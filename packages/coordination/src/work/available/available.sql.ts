@@ -1,12 +1,16 @@
+import { type ListOrder, type PageQuery, startOf } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
-/** A place in the order of work: the most urgent first, then the oldest. */
-export interface WorkPosition {
-  priority: number;
-  createdAt: string;
-  id: string;
-}
+const mostUrgentFirst: ListOrder<TaskRow> = {
+  cursor: 'work',
+  columns: { priority: 'integer', created_at: 'timestamp', id: 'uuid' },
+  direction: 'asc',
+};
+
+/** Before the first task of all. */
+const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
  * Open tasks that wait for nothing and that no live claim holds. The index `tasks_available` has them in this order and
@@ -14,30 +18,34 @@ export interface WorkPosition {
  * a claim is live is asked in a scalar sub-select, which the planner can't turn into a look at all claims there ever
  * were.
  */
-export function readAvailableWork(tenantId: string, after: WorkPosition, rowsMax: number) {
-  return sql<TaskRow>`
+export function findAvailableWork(tenantId: string, page: Page): PageQuery<TaskRow> {
+  const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
+  const statement = sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
     where t.tenant_id = ${tenantId} and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0
-      and (t.priority, t.created_at, t.id) > (${after.priority}, ${after.createdAt}, ${after.id})
+      and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))
     order by t.priority, t.created_at, t.id
-    limit ${rowsMax}`;
+    limit ${page.limit + 1}`;
+  return { statement, order: mostUrgentFirst, page };
 }
 
 /** The same for one assignee, by `tasks_available_to`. */
-export function readAssignedWork(tenantId: string, assigneeId: string, after: WorkPosition, rowsMax: number) {
-  return sql<TaskRow>`
+export function findAssignedWork(tenantId: string, assigneeId: string, page: Page): PageQuery<TaskRow> {
+  const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
+  const statement = sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
     where t.tenant_id = ${tenantId} and t.assignee_id = ${assigneeId}
       and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0
-      and (t.priority, t.created_at, t.id) > (${after.priority}, ${after.createdAt}, ${after.id})
+      and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))
     order by t.priority, t.created_at, t.id
-    limit ${rowsMax}`;
+    limit ${page.limit + 1}`;
+  return { statement, order: mostUrgentFirst, page };
 }

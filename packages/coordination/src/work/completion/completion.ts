@@ -18,7 +18,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
  * Completes a task on demand (core, section 8.5). A run under the presented claim must be ended first; a run that an
  * older claim left behind is failed as superseded.
  */
-export async function completeTaskOnDemand(
+export async function completeTask(
   context: Context,
   ref: TaskRef,
   ifMatch: number,
@@ -33,7 +33,7 @@ export async function completeTaskOnDemand(
     if (run !== undefined) fail('run_in_progress', { taskId: task.id, runId: run.id });
   }
   await failRunningRun(context, task.id, 'superseded');
-  return completeTask(context, task, { liveClaim });
+  return completeLockedTask(context, task, { liveClaim });
 }
 
 /**
@@ -50,7 +50,7 @@ export function requireCompletable({ id, category }: TaskRow): void {
  * the task may be running any more.
  * @throws Refusal `invalid_transition` where the lifecycle has no edge to the completion status
  */
-export async function completeTask(
+export async function completeLockedTask(
   context: Context,
   task: TaskRow,
   { liveClaim }: { liveClaim?: ClaimRow | undefined },

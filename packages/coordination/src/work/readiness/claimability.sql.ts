@@ -1,22 +1,21 @@
 import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { TaskRow } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 
-export interface ClaimabilityRow {
-  id: string;
-  public_id: string;
-  status: string;
-  category: string;
+/** A task with its live claim; without one, every column of the claim is null. */
+export type ClaimabilityRow = Pick<TaskRow, 'id' | 'public_id' | 'status' | 'category'> & {
+  [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
+} & {
   claim_id: string | null;
-  holder_id: string | null;
-  expires_at: string | null;
   unmet: { taskId: string; publicId: string; status: string; systemStatusCategory: string }[];
-}
+};
 
 /**
  * What stands in the way of a claim. A claim protects its task only while its own lease, its session and that session's
  * lease are live, whatever a sweeper has noted so far.
  */
-export function readClaimability(tenantId: string, ref: TaskRef) {
+export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
     select t.id, t.public_id, t.status, t.category, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((

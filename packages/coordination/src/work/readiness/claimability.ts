@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
-import { type ClaimabilityRow, readClaimability } from './claimability.sql.ts';
+import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
+import type { TaskClaimability } from './task-readiness.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 
@@ -40,7 +41,7 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
 
 /** The same without the lock, for a claim that was refused already and only wants the reason. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
-  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
   const [first] = obstaclesOf(row);
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
@@ -48,8 +49,8 @@ export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Pro
 }
 
 /** Every obstacle to a claim, not only the first (core, section 8.10). @throws Refusal `not_found` */
-export async function explainClaimability(context: Context, ref: TaskRef) {
-  const row = (await context.db.row(readClaimability(context.tenantId, ref))) ?? fail('not_found');
+export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
+  const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
   const reasons = obstaclesOf(row).map(({ code, details }) => ({ code, ...details }));
   return { taskId: row.id, publicId: row.public_id, claimable: reasons.length === 0, reasons };
 }

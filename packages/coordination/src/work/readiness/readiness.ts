@@ -3,13 +3,14 @@ import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifec
 import { rulesOf } from '../task-types/type-rules.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTask } from '../tasks/tasks.ts';
+import type { TaskRequirements, TaskTransitions } from './task-readiness.ts';
 
 /**
  * Where a task can go from its status (core, section 8.10). Success is reached by `:complete`, which leads to the
  * completion status alone.
  * @throws Refusal `not_found`
  */
-export async function listMoves(context: Context, ref: TaskRef) {
+export async function listTaskTransitions(context: Context, ref: TaskRef): Promise<TaskTransitions> {
   const task = await getTask(context, ref);
   const { lifecycle } = await rulesOf(context, task.typeId);
   const { id: taskId, publicId, typeId, typeKey, typeVersion, status, systemStatusCategory } = task;
@@ -26,7 +27,7 @@ export async function listMoves(context: Context, ref: TaskRef) {
 }
 
 /** What an executor of the task must have; nothing can be required yet. @throws Refusal `not_found` */
-export async function readRequirements(context: Context, ref: TaskRef) {
+export async function getTaskRequirements(context: Context, ref: TaskRef): Promise<TaskRequirements> {
   await getTask(context, ref);
   return { roles: [], capabilities: [], skills: [] };
 }

@@ -1,21 +1,10 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
 import { taskRelationRemoved } from './task-relations.events.ts';
-import { addRelation, listRelations, relationTypes, removeRelation } from './task-relations.ts';
-
-/** How two tasks belong together (core, section 8.11). */
-export const TaskRelation = z.strictObject({
-  id: Uuid,
-  fromTaskId: Uuid,
-  toTaskId: Uuid,
-  type: z.enum(relationTypes),
-  createdByPrincipalId: Uuid,
-  createdAt: Timestamp,
-});
-export type TaskRelation = z.infer<typeof TaskRelation>;
+import { TaskRelation, TaskRelationRequest } from './task-relation.ts';
+import { createTaskRelation, deleteTaskRelation, listTaskRelations } from './task-relations.ts';
 
 const add = endpoint({
   id: 'createTaskRelation',
@@ -26,12 +15,12 @@ const add = endpoint({
     'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by, related_to: for people to know.',
   permission: 'tasks.write',
   params: { ref: TaskRef },
-  body: z.strictObject({ toTask: TaskRef, type: z.string() }),
+  body: TaskRelationRequest,
   returns: { 201: TaskRelation },
   errors: ['invalid_relation_type', 'not_found', 'invalid_relation', 'relation_exists', 'dependency_cycle'],
   emits: [taskRelationAdded],
   example: { toTask: 'TASK-000042', type: 'depends_on' },
-  handle: ({ params, body }, context) => addRelation(context, params.ref, body.toTask, body.type),
+  handle: ({ params, body }, context) => createTaskRelation(context, params.ref, body),
 });
 
 const list = endpoint({
@@ -41,10 +30,10 @@ const list = endpoint({
   summary: 'List the relations of a task in both directions, oldest first.',
   permission: 'tasks.read',
   params: { ref: TaskRef },
-  returns: { 200: z.strictObject({ items: z.array(TaskRelation), nextCursor: z.null() }) },
+  returns: { 200: pageOf(TaskRelation) },
   errors: ['not_found'],
   handle: async ({ params }, context) => ({
-    items: await listRelations(context, params.ref),
+    items: await listTaskRelations(context, params.ref),
     nextCursor: null,
   }),
 });
@@ -59,7 +48,7 @@ const remove = endpoint({
   returns: { 204: null },
   errors: ['not_found'],
   emits: [taskRelationRemoved],
-  handle: ({ params }, context) => removeRelation(context, params.ref, params.id),
+  handle: ({ params }, context) => deleteTaskRelation(context, params.ref, params.id),
 });
 
 export const taskRelationsApi = [add, list, remove];

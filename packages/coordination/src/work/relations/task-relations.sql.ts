@@ -1,14 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-
-export interface TaskRelationRow {
-  id: string;
-  tenant_id: string;
-  from_task_id: string;
-  to_task_id: string;
-  type: 'parent' | 'blocks' | 'depends_on' | 'spawned_by' | 'related_to';
-  created_by: string;
-  created_at: string;
-}
+import type { TaskRelationRow } from './task-relation.ts';
 
 /**
  * Lets one command of the tenant at a time add relations that could close a cycle, until its commit. An advisory lock:
@@ -77,7 +68,7 @@ export function insertRelation(relation: {
 }
 
 /** Both directions in one list, each read by its own index. */
-export function relationsOf(tenantId: string, taskId: string) {
+export function findRelations(tenantId: string, taskId: string) {
   return sql<TaskRelationRow>`
     select * from task_relations where from_task_id = ${taskId} and tenant_id = ${tenantId}
     union all

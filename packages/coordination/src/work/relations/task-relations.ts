@@ -6,31 +6,32 @@ import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
 import { getTask } from '../tasks/tasks.ts';
-import type { TaskRelation } from './task-relations.api.ts';
+import {
+  relationTypes,
+  type TaskRelation,
+  taskRelationOf,
+  type TaskRelationRequest,
+} from './task-relation.ts';
 import { taskRelationRemoved } from './task-relations.events.ts';
 import {
   deleteRelation,
   findRelation,
+  findRelations,
   insertRelation,
   isAncestor,
   isPrerequisite,
   lockRelationGraph,
-  relationsOf,
-  type TaskRelationRow,
 } from './task-relations.sql.ts';
-
-export const relationTypes = ['parent', 'blocks', 'depends_on', 'spawned_by', 'related_to'] as const;
 
 /**
  * Relates two tasks (core, section 8.11). Relations that could close a cycle are added one after another in a tenant, so
  * that each one sees those before it.
  * @throws Refusal `invalid_relation_type`, `not_found`, `invalid_relation`, `relation_exists`, `dependency_cycle`
  */
-export async function addRelation(
+export async function createTaskRelation(
   context: Context,
   fromRef: TaskRef,
-  toRef: TaskRef,
-  type: string,
+  { toTask: toRef, type }: TaskRelationRequest,
 ): Promise<TaskRelation> {
   if (!relationTypes.includes(type as TaskRelation['type']))
     fail('invalid_relation_type', { known: relationTypes });
@@ -55,7 +56,7 @@ export async function addRelation(
     { entityId: from.id, workspaceId: from.workspaceId },
     { relationId: row.id, toTaskId: to.id, type },
   );
-  return relationOf(row);
+  return taskRelationOf(row);
 }
 
 async function refuseExisting(context: Context, from: Task, to: Task, type: string): Promise<void> {
@@ -70,32 +71,25 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
 }
 
 /** The relations of a task in both directions, oldest first. @throws Refusal `not_found` */
-export async function listRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
+export async function listTaskRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
   const { id } = await getTask(context, ref);
-  return (await context.db.rows(relationsOf(context.tenantId, id))).map(relationOf);
+  return (await context.db.rows(findRelations(context.tenantId, id))).map(taskRelationOf);
 }
 
 /** Removes a relation that has the task at either end. @throws Refusal `not_found` */
-export async function removeRelation(context: Context, ref: TaskRef, relationId: string): Promise<undefined> {
+export async function deleteTaskRelation(
+  context: Context,
+  ref: TaskRef,
+  relationId: string,
+): Promise<undefined> {
   const task = await getTask(context, ref);
   const row = await context.db.row(deleteRelation(context.tenantId, task.id, relationId));
   if (row === undefined) return fail('not_found', { relationId });
-  const { id, fromTaskId, toTaskId, type } = relationOf(row);
+  const { id, fromTaskId, toTaskId, type } = taskRelationOf(row);
   emit(
     context,
     taskRelationRemoved,
     { entityId: task.id, workspaceId: task.workspaceId },
     { relationId: id, fromTaskId, toTaskId, type },
   );
-}
-
-function relationOf(row: TaskRelationRow): TaskRelation {
-  return {
-    id: row.id,
-    fromTaskId: row.from_task_id,
-    toTaskId: row.to_task_id,
-    type: row.type,
-    createdByPrincipalId: row.created_by,
-    createdAt: row.created_at,
-  };
 }

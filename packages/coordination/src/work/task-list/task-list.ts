@@ -1,9 +1,10 @@
-import { cutPage, type Page, type Position } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
-import { type Task, taskOf, type TaskRow } from '../tasks/task.ts';
-import { listTasks, type TaskOrder, taskOrderName } from './task-list.sql.ts';
+import { type Task, taskOf } from '../tasks/task.ts';
+import { findTasks, type TaskOrder } from './task-list.sql.ts';
 import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
 
 const statusLengthMax = 64;
@@ -30,11 +31,7 @@ export interface TaskQuery {
 }
 
 /** A page of tasks (core, section 8.3). */
-export async function findTasks(
-  context: Context,
-  query: TaskQuery,
-  page: Page,
-): Promise<{ items: Task[]; nextCursor: string | null }> {
+export async function listTasks(context: Context, query: TaskQuery, page: Page): Promise<ItemPage<Task>> {
   const { status, systemStatusCategory: category, typeKey, ownerId, assigneeId } = query;
   if (status !== undefined && status.length > statusLengthMax)
     fail('invalid_status', { maxLength: statusLengthMax });
@@ -49,9 +46,7 @@ export async function findTasks(
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
   const filter = { status, category, typeKey, priority, ownerId, assigneeId, ...dates, terms };
-  const rows = await context.db.rows(listTasks(context.tenantId, filter, order, page));
-  const { rows: shown, nextCursor } = cutPage(rows, page, taskOrderName(order), positionIn(order));
-  return { items: shown.map(taskOf), nextCursor };
+  return listPage(context.db, findTasks(context.tenantId, filter, order, page), taskOf);
 }
 
 function termsOf(search: string): string[] {
@@ -66,10 +61,4 @@ function orderOf(sort: string | undefined): TaskOrder {
   return sort === 'startDate' || sort === 'dueDate'
     ? sort
     : fail('invalid_sort', { allowed: ['startDate', 'dueDate'] });
-}
-
-function positionIn(order: TaskOrder): (row: TaskRow) => Position {
-  if (order === 'startDate') return ({ start_date: date, id }) => [date, id];
-  if (order === 'dueDate') return ({ due_date: date, id }) => [date, id];
-  return ({ created_at: createdAt, id }) => [createdAt, id];
 }

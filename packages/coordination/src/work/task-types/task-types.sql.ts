@@ -1,32 +1,10 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { decodeCursor, type Page } from '@baton/kernel/paging';
-import { compiled, sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
-import type { Lifecycle } from './lifecycle.ts';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { TaskTypeRow } from './task-type.ts';
 
-export interface TaskTypeRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  version: number;
-  display_name: string;
-  description: string;
-  field_schema: JsonObject;
-  lifecycle_schema: Lifecycle;
-  execution: JsonObject | null;
-  approval_schema: JsonObject;
-  context_schema: JsonObject;
-  completion_schema: JsonObject;
-  artifact_schema: JsonObject;
-  instructions: string;
-  acceptance: (JsonObject & { key: string })[];
-  status: 'active' | 'deprecated';
-  created_by: string;
-  created_at: string;
-  updated_at: string;
-}
-
-export function readTaskType(tenantId: string, id: string) {
+export function findTaskType(tenantId: string, id: string) {
   return sql<TaskTypeRow>`
     select * from task_types where id = ${id} and tenant_id = ${tenantId}`;
 }
@@ -45,28 +23,18 @@ export function findTaskTypeId(
 }
 
 const build = queryBuilder<{ task_types: TaskTypeRow }>();
-export const taskTypesNewestFirst = 'task_types';
 
-/** One page and one row more, newest first. */
-export function listTaskTypes(
+const newestFirst: ListOrder<TaskTypeRow> = {
+  cursor: 'task_types',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findTaskTypes(
   tenantId: string,
-  { key, status }: { key?: string | undefined; status?: TaskTypeRow['status'] | undefined },
+  filter: { key: string | undefined; status: string | undefined },
   page: Page,
 ) {
-  let query = build
-    .selectFrom('task_types')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1);
-  if (key !== undefined) query = query.where('key', '=', key);
-  if (status !== undefined) query = query.where('status', '=', status);
-  if (page.cursor !== undefined) {
-    const [createdAt, id] = decodeCursor(taskTypesNewestFirst, page.cursor, ['timestamp', 'uuid']);
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'id'), '<', tuple(createdAt as string, id as string)),
-    );
-  }
-  return compiled(query);
+  const query = build.selectFrom('task_types').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
 }

@@ -1,53 +1,23 @@
-import { cutPage, type Page } from '@baton/kernel/paging';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { TaskType } from './task-types.api.ts';
-import { listTaskTypes, readTaskType, type TaskTypeRow, taskTypesNewestFirst } from './task-types.sql.ts';
-
-export const taskTypeStatuses = ['active', 'deprecated'] as const;
+import { type TaskType, taskTypeOf, taskTypeStatuses } from './task-type.ts';
+import { findTaskType, findTaskTypes } from './task-types.sql.ts';
 
 /** A page of task types, all versions (core, section 7.2). @throws Refusal `invalid_status`, `invalid_cursor` */
-export async function findTaskTypes(
-  context: Context,
-  { key, status }: { key?: string | undefined; status?: string | undefined },
+export async function listTaskTypes(
+  { db, tenantId }: Context,
+  { key, status }: { key?: string; status?: string },
   page: Page,
-): Promise<{ items: TaskType[]; nextCursor: string | null }> {
-  const known = taskTypeStatuses.find((name) => name === status);
-  if (status !== undefined && known === undefined) fail('invalid_status', { allowed: taskTypeStatuses });
-  const rows = await context.db.rows(listTaskTypes(context.tenantId, { key, status: known }, page));
-  const { rows: shown, nextCursor } = cutPage(rows, page, taskTypesNewestFirst, (row) => [
-    row.created_at,
-    row.id,
-  ]);
-  return { items: shown.map(taskTypeOf), nextCursor };
+): Promise<ItemPage<TaskType>> {
+  if (status !== undefined && !taskTypeStatuses.some((known) => known === status))
+    fail('invalid_status', { allowed: taskTypeStatuses });
+  return listPage(db, findTaskTypes(tenantId, { key, status }, page), taskTypeOf);
 }
 
 /** @throws Refusal `not_found` */
-export async function getTaskType(context: Context, id: string): Promise<TaskType> {
-  const row = await context.db.row(readTaskType(context.tenantId, id));
+export async function getTaskType({ db, tenantId }: Context, id: string): Promise<TaskType> {
+  const row = await db.row(findTaskType(tenantId, id));
   return row === undefined ? fail('not_found') : taskTypeOf(row);
-}
-
-function taskTypeOf(row: TaskTypeRow): TaskType {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    key: row.key,
-    version: row.version,
-    displayName: row.display_name,
-    description: row.description,
-    fieldSchema: row.field_schema,
-    lifecycleSchema: row.lifecycle_schema,
-    execution: row.execution,
-    approvalSchema: row.approval_schema,
-    contextSchema: row.context_schema,
-    completionSchema: row.completion_schema,
-    artifactSchema: row.artifact_schema,
-    instructions: row.instructions,
-    acceptance: row.acceptance,
-    status: row.status,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 import { compileSchema } from './field-schema.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
-import { findTaskTypeId, readTaskType } from './task-types.sql.ts';
+import { findTaskTypeId, findTaskType } from './task-types.sql.ts';
 
 /** What a task type says about its tasks. It never changes, so it is parsed once per process. */
 export interface TypeRules {
@@ -26,7 +26,7 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
   const name = `${context.tenantId}/${typeId}`;
   const known = rulesByType.get(name);
   if (known !== undefined) return known;
-  const row = await context.db.row(readTaskType(context.tenantId, typeId));
+  const row = await context.db.row(findTaskType(context.tenantId, typeId));
   if (row === undefined) return fail('not_found', { taskTypeId: typeId });
   const rules: TypeRules = {
     id: row.id,

@@ -1,6 +1,5 @@
 import { eventText } from '../../service/documents.ts';
 import { canonicalJson } from '@baton/kernel/idempotency';
-import type { z } from 'zod';
 import { passClaimGate } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import type { Context } from '../context.ts';
@@ -13,9 +12,8 @@ import { readAcceptance } from '../acceptance/acceptance.ts';
 import { readCustomFields } from './custom-fields.ts';
 import { readEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import { resolveRequirements } from './requirements.ts';
-import { priorities, type Task, taskOf, type TaskRow } from './task.ts';
+import { priorities, type Task, type TaskChange, taskOf, type TaskRow } from './task.ts';
 import type { TaskRef } from './task-ref.ts';
-import type { TaskChange } from './tasks.api.ts';
 import { taskUpdated } from './tasks.events.ts';
 import {
   priorityIndex,
@@ -26,11 +24,10 @@ import {
   requireStatus,
   requireTitle,
 } from './task-fields.ts';
-import { type TaskValues, updateTask } from './tasks.sql.ts';
+import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
-type Change = z.output<typeof TaskChange>;
 type Changes = Record<string, string | number | true | null>;
 const nullable: readonly string[] = [
   'ownerId',
@@ -42,7 +39,7 @@ const nullable: readonly string[] = [
 ];
 
 /** @throws Refusal `invalid_field` for a null where a field can't be cleared */
-export function refuseNullFields(change: Change): void {
+export function refuseNullFields(change: TaskChange): void {
   const field = Object.entries(change).find(
     ([name, value]) => value === null && !nullable.includes(name),
   )?.[0];
@@ -53,11 +50,11 @@ export function refuseNullFields(change: Change): void {
  * Changes a task (core, section 8.4). Whoever holds the task's live claim must show it; values that are stored already
  * change nothing. A move to a cancelled status ends the run and the claim.
  */
-export async function changeTask(
+export async function updateTask(
   context: Context,
   ref: TaskRef,
   ifMatch: number,
-  change: Change,
+  change: TaskChange,
 ): Promise<Task> {
   const before = await lockTaskRow(context, ref);
   requireVersion(before, ifMatch);
@@ -82,7 +79,7 @@ export async function changeTask(
         { reason: 'task_cancelled', taskStatusMove: false },
       );
   }
-  const row = (await context.db.row(updateTask(context.tenantId, before.id, after))) as TaskRow;
+  const row = (await context.db.row(updateTaskValues(context.tenantId, before.id, after))) as TaskRow;
   const task = taskOf(row);
   emit(
     context,
@@ -103,7 +100,7 @@ export async function changeTask(
 }
 
 /** The task as the change would leave it; the checks are in the contract's order. */
-async function judge(context: Context, before: TaskRow, change: Change): Promise<TaskValues> {
+async function judge(context: Context, before: TaskRow, change: TaskChange): Promise<TaskValues> {
   const rules = await rulesOf(context, before.type_id);
   if (change.title != null) requireTitle(change.title);
   const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
@@ -155,7 +152,7 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
 function judgeProof(
   rules: TypeRules,
   before: TaskRow,
-  change: Change,
+  change: TaskChange,
 ): Pick<TaskValues, 'acceptance' | 'evidence'> {
   if (change.acceptance == null && change.evidence == null)
     return { acceptance: before.acceptance, evidence: before.evidence };

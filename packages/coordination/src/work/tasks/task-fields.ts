@@ -3,7 +3,7 @@ import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';
 import { priorities, type Priority } from './task.ts';
-import { findPrincipals } from './tasks.sql.ts';
+import { findPrincipalIds } from './tasks.sql.ts';
 
 /** @throws Refusal `invalid_title` for a blank one */
 export function requireTitle(title: string): void {
@@ -45,7 +45,9 @@ export async function requirePrincipals(
     fail('unknown_agent', { agentKey: assigneeId.slice('agent:'.length) });
   const asked = [...new Set([ownerId, assigneeId])].filter((id) => id != null);
   if (asked.length === 0) return { ownerId, assigneeId };
-  const found = new Set((await context.db.rows(findPrincipals(context.tenantId, asked))).map(({ id }) => id));
+  const found = new Set(
+    (await context.db.rows(findPrincipalIds(context.tenantId, asked))).map(({ id }) => id),
+  );
   if (ownerId != null && !found.has(ownerId)) fail('not_found', { ownerId });
   if (assigneeId != null && !found.has(assigneeId)) fail('not_found', { assigneeId });
   return { ownerId, assigneeId };

@@ -1,119 +1,128 @@
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, InstantInput, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { statusCategories, type StatusCategory } from '../task-types/lifecycle.ts';
-import { AcceptanceCheck } from '../acceptance/acceptance.ts';
-import { Evidence } from '../acceptance/evidence.ts';
+import type { Tables } from '../../service/schema.ts';
+import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
+import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';
+import { judgedLater } from '../acceptance/judged-document.ts';
+import { statusCategories } from '../task-types/lifecycle.ts';
 import { Origin } from './origin.ts';
+import { RequirementsInput } from './requirements.ts';
+import { TaskRef } from './task-ref.ts';
 
 /** The order in which work is handed out; a row holds the index. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof priorities)[number];
 
 /** A task (core, section 8.1). */
-export const Task = z.strictObject({
-  id: Uuid,
-  tenantId: Uuid,
-  publicId: z.string(),
-  workspaceId: Uuid.nullable(),
-  projectId: Uuid.nullable(),
-  typeId: Uuid,
-  typeKey: z.string(),
-  typeVersion: z.int(),
-  title: z.string(),
-  description: z.string(),
-  status: z.string(),
-  systemStatusCategory: z.enum(statusCategories),
-  priority: z.enum(priorities),
-  ownerId: Uuid.nullable(),
-  assigneeId: Uuid.nullable(),
-  customFields: FreeObject,
-  startDate: Timestamp.nullable(),
-  dueDate: Timestamp.nullable(),
-  goalId: Uuid.nullable(),
-  origin: Origin,
-  acceptance: z.array(AcceptanceCheck),
-  acceptanceChecks: z.int(),
-  evidence: z.array(Evidence),
-  version: z.int(),
-  claimEpoch: z.int(),
-  activeClaimId: Uuid.nullable(),
-  createdBy: Uuid,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  completedAt: Timestamp.nullable(),
-  verification: z.null(),
-});
+export const Task = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    publicId: z.string(),
+    workspaceId: Uuid.nullable(),
+    projectId: Uuid.nullable(),
+    typeId: Uuid,
+    typeKey: z.string(),
+    typeVersion: z.int(),
+    title: z.string(),
+    description: z.string(),
+    status: z.string(),
+    systemStatusCategory: z.enum(statusCategories),
+    priority: z.enum(priorities),
+    ownerId: Uuid.nullable(),
+    assigneeId: Uuid.nullable(),
+    customFields: FreeObject,
+    startDate: Timestamp.nullable(),
+    dueDate: Timestamp.nullable(),
+    goalId: Uuid.nullable(),
+    origin: Origin,
+    acceptance: z.array(AcceptanceCheck),
+    acceptanceChecks: z.int(),
+    evidence: z.array(Evidence),
+    version: z.int(),
+    claimEpoch: z.int(),
+    activeClaimId: Uuid.nullable(),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    completedAt: Timestamp.nullable(),
+    verification: z.null(),
+  })
+  .meta({ id: 'Task' });
 export type Task = z.infer<typeof Task>;
 
-/** A row of `tasks` with the key and version of its type. */
-export interface TaskRow {
-  id: string;
-  tenant_id: string;
-  public_number: number;
-  public_id: string;
-  workspace_id: string | null;
-  type_id: string;
-  type_key: string;
-  type_version: number;
-  title: string;
-  description: string;
-  status: string;
-  category: StatusCategory;
-  priority: number;
-  owner_id: string | null;
-  assignee_id: string | null;
-  custom_fields: JsonObject;
-  start_date: string | null;
-  due_date: string | null;
-  goal_id: string | null;
-  origin: Origin;
-  acceptance: AcceptanceCheck[];
-  evidence: Evidence[];
-  version: number;
-  claim_epoch: number;
-  active_claim_id: string | null;
-  lease_expires_at: string | null;
-  open_prerequisites: number;
-  created_by: string;
-  created_at: string;
-  updated_at: string;
-  completed_at: string | null;
-}
+export const TaskPage = pageOf(Task);
 
-/** A row as clients see it. */
-export function taskOf(row: TaskRow): Task {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    publicId: row.public_id,
-    workspaceId: row.workspace_id,
-    // Derived from the workspace tree, which no task can be in yet.
-    projectId: null,
-    typeId: row.type_id,
-    typeKey: row.type_key,
-    typeVersion: row.type_version,
-    title: row.title,
-    description: row.description,
-    status: row.status,
-    systemStatusCategory: row.category,
-    priority: priorities[row.priority] as Priority,
-    ownerId: row.owner_id,
-    assigneeId: row.assignee_id,
-    customFields: row.custom_fields,
-    startDate: row.start_date,
-    dueDate: row.due_date,
-    goalId: row.goal_id,
-    origin: row.origin,
-    acceptance: row.acceptance,
-    acceptanceChecks: row.acceptance.length,
-    evidence: row.evidence,
-    version: row.version,
-    claimEpoch: row.claim_epoch,
-    activeClaimId: row.active_claim_id,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    completedAt: row.completed_at,
-    verification: null,
-  };
-}
+const title = z.string().min(1).max(500);
+const status = z.string().min(1).max(64);
+/** A document of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+const customFields = z.unknown().meta({ type: 'object' });
+const assigneeId = z
+  .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
+  .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
+const acceptance = z.array(judgedLater(AcceptanceCheck)).max(acceptanceChecksMax);
+const evidence = z.array(judgedLater(Evidence)).max(evidenceItemsMax);
+
+export const NewTask = z
+  .strictObject({
+    title,
+    description: z.string().default(''),
+    priority: z.string().default('medium'),
+    status: status.nullish(),
+    typeId: Uuid.nullish(),
+    typeKey: z.string().min(1).max(63).nullish(),
+    typeVersion: z.int().min(1).max(2_147_483_647).nullish(),
+    ownerId: Uuid.nullish(),
+    assigneeId: assigneeId.nullish(),
+    workspaceId: Uuid.nullish(),
+    customFields: customFields.default({}),
+    startDate: InstantInput.nullish(),
+    dueDate: InstantInput.nullish(),
+    parentTask: TaskRef.nullish(),
+    requirements: RequirementsInput.nullish(),
+    goalId: Uuid.nullish(),
+    origin: judgedLater(Origin).nullish(),
+    acceptance: acceptance.default([]),
+    evidence: evidence.default([]),
+  })
+  .meta({ id: 'NewTask' });
+export type NewTask = z.output<typeof NewTask>;
+
+/** `origin`, the type and the category are not changed by this call, so they are unknown fields here. */
+export const TaskChange = z
+  .strictObject({
+    title: title.nullish(),
+    description: z.string().nullish(),
+    priority: z.string().nullish(),
+    status: status.nullish(),
+    ownerId: Uuid.nullish(),
+    assigneeId: assigneeId.nullish(),
+    workspaceId: Uuid.nullish(),
+    customFields: customFields.optional(),
+    startDate: InstantInput.nullish(),
+    dueDate: InstantInput.nullish(),
+    requirements: RequirementsInput.nullish(),
+    goalId: Uuid.nullish(),
+    acceptance: acceptance.nullish(),
+    evidence: evidence.nullish(),
+    claimId: Uuid.nullish(),
+    fencingToken: z.int().nullish(),
+  })
+  .meta({ id: 'TaskChange' });
+export type TaskChange = z.output<typeof TaskChange>;
+
+/** A row of `tasks` with the key and version of its type. */
+export type TaskRow = RowOf<
+  Tables['tasks'],
+  { custom_fields: JsonObject; origin: Origin; acceptance: AcceptanceCheck[]; evidence: Evidence[] }
+> & { type_key: string; type_version: number };
+
+export const taskOf = wireMapper<TaskRow>()(Task, {
+  // Derived from the workspace tree, which no task can be in yet.
+  projectId: () => null,
+  systemStatusCategory: ({ category }) => category,
+  priority: ({ priority }) => priorities[priority] as Priority,
+  acceptanceChecks: ({ acceptance: checks }) => checks.length,
+  verification: () => null,
+});

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type { TaskRow } from './task.ts';
 import type { TaskRef } from './task-ref.ts';
 
-export function readTask(tenantId: string, ref: TaskRef) {
+export function findTask(tenantId: string, ref: TaskRef) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
@@ -22,7 +22,7 @@ export function lockTask(tenantId: string, ref: TaskRef) {
 }
 
 /** Those of the ids that are principals of the tenant. */
-export function findPrincipals(tenantId: string, ids: readonly string[]) {
+export function findPrincipalIds(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
 }
 
@@ -88,7 +88,7 @@ export type TaskValues = Pick<
 >;
 
 /** Writes every column that a change may touch; the task is locked, so nothing of a rival is overwritten. */
-export function updateTask(tenantId: string, taskId: string, values: TaskValues) {
+export function updateTaskValues(tenantId: string, taskId: string, values: TaskValues) {
   return sql<TaskRow>`
     update tasks t
     set title = ${values.title}, description = ${values.description}, priority = ${values.priority},

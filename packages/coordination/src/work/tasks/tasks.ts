@@ -1,6 +1,5 @@
 import { eventText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
-import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
@@ -11,7 +10,7 @@ import { readCustomFields } from './custom-fields.ts';
 import { readEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import { defaultOrigin, readOrigin, summarizeOrigin } from './origin.ts';
 import { resolveRequirements } from './requirements.ts';
-import { type Task, taskOf, type TaskRow } from './task.ts';
+import { type NewTask, type Task, taskOf, type TaskRow } from './task.ts';
 import {
   priorityIndex,
   requireDatesInOrder,
@@ -22,13 +21,12 @@ import {
   requireTitle,
 } from './task-fields.ts';
 import type { TaskRef } from './task-ref.ts';
-import type { NewTask } from './tasks.api.ts';
 import { taskCreated, taskRelationAdded } from './tasks.events.ts';
-import { insertTask, lockTask, readTask } from './tasks.sql.ts';
+import { insertTask, lockTask, findTask } from './tasks.sql.ts';
 
 /** @throws Refusal `not_found` */
 export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
-  const row = await context.db.row(readTask(context.tenantId, ref));
+  const row = await context.db.row(findTask(context.tenantId, ref));
   return row === undefined ? fail('not_found') : taskOf(row);
 }
 
@@ -41,7 +39,7 @@ export async function lockTaskRow(context: Context, ref: TaskRef): Promise<TaskR
 }
 
 /** Makes a task (core, section 8.2); the checks are in the contract's order. */
-export async function createTask(context: Context, request: z.output<typeof NewTask>): Promise<Task> {
+export async function createTask(context: Context, request: NewTask): Promise<Task> {
   requireTitle(request.title);
   const priority = priorityIndex(request.priority);
   const rules = await resolveTaskType(context, request);

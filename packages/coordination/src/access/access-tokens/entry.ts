@@ -1,0 +1,13 @@
+import type { RowOf } from '@baton/kernel/row';
+import type { Tables } from '../../service/schema.ts';
+
+type BindingRow = RowOf<Tables['iam_bindings']>;
+type PrincipalRow = RowOf<Tables['principals']>;
+
+/** A binding with the state of its principal: all that admitting a token needs. */
+export type EntryRow = Pick<BindingRow, 'tenant_id' | 'principal_id' | 'iam_tenant_id' | 'permissions'> &
+  Pick<PrincipalRow, 'kind'> & {
+    binding_id: string;
+    binding_status: BindingRow['status'];
+    principal_status: PrincipalRow['status'];
+  };

@@ -1,0 +1,36 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import type { Tables } from '../../service/schema.ts';
+import { PermissionList } from '../granting.ts';
+
+/** Lets an agent act for a human; the permissions are recorded (core, section 4.1). */
+export const Delegation = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    humanPrincipalId: Uuid,
+    agentPrincipalId: Uuid,
+    permissions: z.array(z.string()),
+    startsAt: Timestamp,
+    expiresAt: Timestamp.nullable(),
+    revokedAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'Delegation' });
+export type Delegation = z.infer<typeof Delegation>;
+
+export const DelegationRequest = z
+  .strictObject({
+    humanPrincipalId: Uuid,
+    agentPrincipalId: Uuid,
+    permissions: PermissionList.default([]),
+    startsAt: InstantInput.nullish(),
+    expiresAt: InstantInput.nullish(),
+  })
+  .meta({ id: 'DelegationRequest' });
+export type DelegationRequest = z.output<typeof DelegationRequest>;
+
+export type DelegationRow = RowOf<Tables['delegations']>;
+
+export const delegationOf = wireMapper<DelegationRow>()(Delegation, {});

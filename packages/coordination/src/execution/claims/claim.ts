@@ -1,0 +1,38 @@
+import { wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+
+export const claimStatuses = ['active', 'released', 'stale'] as const;
+
+/** An exclusive, expiring lease on a task (core, section 9). `id` and `claimId` are one value. */
+export const Claim = z
+  .strictObject({
+    id: Uuid,
+    claimId: Uuid,
+    tenantId: Uuid,
+    taskId: Uuid,
+    sessionId: Uuid,
+    holderId: Uuid,
+    status: z.enum(claimStatuses),
+    fencingToken: z.int().positive(),
+    intent: z.string(),
+    acquiredAt: Timestamp,
+    heartbeatAt: Timestamp,
+    expiresAt: Timestamp,
+    releasedAt: Timestamp.nullable(),
+    releaseReason: z.string().nullable(),
+  })
+  .meta({ id: 'Claim' });
+export type Claim = z.infer<typeof Claim>;
+
+export const ClaimRequest = z
+  .strictObject({
+    sessionId: Uuid,
+    ttlSeconds: z.int().nullish(),
+    intent: z.string().max(500).default(''),
+  })
+  .meta({ id: 'ClaimRequest' });
+export type ClaimRequest = z.output<typeof ClaimRequest>;
+
+export const claimOf = wireMapper<ClaimRow>()(Claim, { claimId: ({ id }) => id });

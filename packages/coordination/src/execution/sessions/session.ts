@@ -1,0 +1,59 @@
+import { wireMapper } from '@baton/kernel/row';
+import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import type { SessionRow } from '../../leases/lease-rows.ts';
+
+export const sessionStatuses = ['active', 'stale', 'closed'] as const;
+
+/** The lease that says a harness is there (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
+export const Session = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    principalId: Uuid,
+    onBehalfOf: Uuid.nullable(),
+    onBehalfOfId: Uuid.nullable(),
+    delegationId: Uuid.nullable(),
+    status: z.enum(sessionStatuses),
+    clientName: z.string(),
+    clientVersion: z.string(),
+    controlLevel: z.enum(['human_operated', 'connected']),
+    harnessType: z.string().nullable(),
+    harnessVersion: z.string().nullable(),
+    protocolVersion: z.string().nullable(),
+    hostname: z.string().nullable(),
+    harnessCapabilities: z.array(z.string()).nullable(),
+    environment: FreeObject.nullable(),
+    metadata: FreeObject,
+    startedAt: Timestamp,
+    heartbeatAt: Timestamp,
+    expiresAt: Timestamp,
+    endedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof Session>;
+
+const Harness = z.strictObject({
+  type: z.string(),
+  version: z.string().max(100).default(''),
+  protocolVersion: z.string().default('1'),
+  capabilities: z.array(z.string()).max(100).default([]),
+  hostname: z.string().max(255).nullish(),
+  environment: FreeObject.default({}),
+});
+
+export const SessionRequest = z
+  .strictObject({
+    clientName: z.string().min(1).max(200),
+    clientVersion: z.string().max(100).default(''),
+    metadata: FreeObject.default({}),
+    onBehalfOf: Uuid.nullish(),
+    ttlSeconds: z.int().nullish(),
+    harness: Harness.nullish(),
+  })
+  .meta({ id: 'SessionRequest' });
+export type SessionRequest = z.output<typeof SessionRequest>;
+
+export const sessionOf = wireMapper<SessionRow>()(Session, {
+  onBehalfOf: ({ on_behalf_of_id: onBehalfOf }) => onBehalfOf,
+});

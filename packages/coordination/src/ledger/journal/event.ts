@@ -1,0 +1,67 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import type { Tables } from '../../service/schema.ts';
+import { encodeCursor } from './cursor.ts';
+
+/** An event of the journal (core, section 17.1; the specification's event shape). */
+export const JournalEvent = z
+  .strictObject({
+    sequence: z.int().positive().meta({ description: 'Order inside of a transaction; not a cursor.' }),
+    id: Uuid.meta({ description: 'Delivery is at least once: tell repeats by this id.' }),
+    tenantId: Uuid,
+    type: z.string(),
+    schemaVersion: z.int().positive(),
+    entityType: z.string(),
+    entityId: Uuid,
+    workspaceId: Uuid.nullable(),
+    actorId: Uuid.nullable(),
+    iamActorId: Uuid.nullable(),
+    sessionId: Uuid.nullable(),
+    correlationId: z.string().nullable(),
+    causationId: z.string().nullable(),
+    requestId: z.string().nullable(),
+    traceRunId: z.string().nullable(),
+    payload: z.record(z.string(), z.unknown()),
+    occurredAt: Timestamp,
+    cursor: z.string().meta({ description: 'The place of this event; opaque.' }),
+  })
+  .meta({ id: 'JournalEvent' });
+export type JournalEvent = z.infer<typeof JournalEvent>;
+
+/** A page of the journal. Other than those of lists, its next cursor is never null: the journal goes on. */
+export const JournalEventPage = z
+  .strictObject({
+    items: z.array(JournalEvent),
+    nextCursor: z.string().meta({ description: 'Where the next page begins; never null.' }),
+    hasMore: z.boolean(),
+    prevCursor: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: 'For `before`, where older events were asked for; null at the beginning.' }),
+  })
+  .meta({ id: 'JournalEventPage' });
+export type JournalEventPage = z.infer<typeof JournalEventPage>;
+
+/** The query of `GET /events`, besides `limit` and `cursor`. */
+export const EventQuery = {
+  after: z.string().optional().meta({ description: 'Older consumers: a sequence. `cursor` goes before it.' }),
+  before: z.string().optional().meta({ description: 'The page that ends just before this cursor.' }),
+  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Of the items of the page only.' }),
+  tail: queryInteger(1, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({ description: 'The newest events, this many at most.' }),
+  entityType: z.string().optional(),
+  entityId: Uuid.optional(),
+  types: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .meta({ description: 'Prefixes of event types, 20 at most, repeated or separated by commas.' }),
+  workspaceId: Uuid.optional(),
+};
+export type EventQuery = z.output<z.ZodObject<typeof EventQuery>>;
+
+export type EventRow = RowOf<Tables['events'], { payload: Record<string, unknown> }>;
+
+export const eventOf = wireMapper<EventRow>()(JournalEvent, { cursor: encodeCursor });

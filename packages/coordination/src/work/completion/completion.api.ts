@@ -1,0 +1,43 @@
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { endpoint } from '../context.ts';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { runFailed } from '../../leases/leases.events.ts';
+import { TaskRef } from '../tasks/task-ref.ts';
+import { Task } from '../tasks/task.ts';
+import { taskCompleted } from '../tasks/tasks.events.ts';
+import { completeTask } from './completion.ts';
+
+export const completionApi = [
+  endpoint({
+    id: 'completeTask',
+    method: 'POST',
+    path: '/tasks/{ref}:complete',
+    summary: 'Complete a task.',
+    permission: 'tasks.write',
+    params: { ref: TaskRef },
+    body: z.strictObject({ claimId: Uuid.nullish(), fencingToken: z.int().nullish() }),
+    bodyOptional: true,
+    returns: { 200: Task },
+    errors: [
+      'not_found',
+      'version_conflict',
+      'task_already_completed',
+      'task_cancelled',
+      'stale_claim',
+      'task_claimed',
+      'claim_holder_mismatch',
+      'run_in_progress',
+      'invalid_transition',
+    ],
+    emits: [runFailed, ...claimGateEvents, taskCompleted],
+    ifMatch: 'task',
+    etag: 'task',
+    example: {},
+    handle: ({ params, body, ifMatch }, context) =>
+      completeTask(context, params.ref, ifMatch, {
+        claimId: body.claimId ?? undefined,
+        fencingToken: body.fencingToken ?? undefined,
+      }),
+  }),
+];
