@@ -1,4 +1,4 @@
-import { takeLease } from '@baton/coordination/execution/claims/claims.sql';
+import { insertClaim } from '@baton/coordination/execution/claims/claims.sql';
 import { createPool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { BenchError } from '../bench-error.ts';
@@ -68,7 +68,7 @@ export async function overBareDriver(
       const { principalId, iamPrincipalId, sessionId } = fixture.claimants[connection] as Claimant;
       const requestId = `req_${connection}`;
       const lease = await pool.row(
-        takeLease({
+        insertClaim({
           tenantId: fixture.tenantId,
           principalId,
           iamPrincipalId,

@@ -10,7 +10,7 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
   );
 
 /** Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. */
-export function readGate(tenantId: string, taskId: string) {
+export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`
     select c.*, t.claim_epoch, c.delegation_over
     from tasks t

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { fail } from './errors.ts';
 import { endUndelegatedSession } from './session-ending.ts';
-import { type GateRow, readGate } from './gate.sql.ts';
+import { type GateRow, findGate } from './gate.sql.ts';
 import { sessionClosed, claimReleased } from './leases.events.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
@@ -28,7 +28,7 @@ export async function passClaimGate(
   { claimId, fencingToken }: PresentedClaim,
   options: { claimRequired: boolean },
 ): Promise<ClaimRow | undefined> {
-  const gate = (await context.db.row(readGate(context.tenantId, taskId))) as GateRow;
+  const gate = (await context.db.row(findGate(context.tenantId, taskId))) as GateRow;
   if (gate.id === null) {
     if (claimId === undefined && !options.claimRequired) return undefined;
     return fail('stale_claim', { claimId: claimId ?? null });

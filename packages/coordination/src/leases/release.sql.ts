@@ -7,12 +7,12 @@ import type { ClaimRow } from './lease-rows.ts';
 export type ReleasedClaimRow = ClaimRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
-export function activeClaimsOfSession(tenantId: string, sessionId: string) {
+export function findActiveClaimsOfSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     select id from claims where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
-export function activeClaimsOfHolder(tenantId: string, holderId: string) {
+export function findActiveClaimsOfHolder(tenantId: string, holderId: string) {
   return sql<{ id: string }>`
     select id from claims where holder_id = ${holderId} and tenant_id = ${tenantId} and status = 'active'`;
 }
@@ -22,7 +22,7 @@ export function activeClaimsOfHolder(tenantId: string, holderId: string) {
  * while this waited is left as it is.
  * @param taskMoves whether the task goes back to the type's release status, if it still stands in the claim status
  */
-export function releaseById(release: {
+export function updateClaimsToReleased(release: {
   tenantId: string;
   claimIds: readonly string[];
   reason: string;

@@ -1,7 +1,11 @@
 import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
-import { activeClaimsOfHolder, activeClaimsOfSession, releaseById } from './release.sql.ts';
+import {
+  findActiveClaimsOfHolder,
+  findActiveClaimsOfSession,
+  updateClaimsToReleased,
+} from './release.sql.ts';
 import { claimReleased } from './leases.events.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
@@ -26,7 +30,7 @@ export async function releaseClaims(
   if (claimIds.length === 0) return [];
   const { reason, taskStatusMove } = options;
   const released = await context.db.rows(
-    releaseById({ tenantId: context.tenantId, claimIds, reason, taskMoves: taskStatusMove }),
+    updateClaimsToReleased({ tenantId: context.tenantId, claimIds, reason, taskMoves: taskStatusMove }),
   );
   for (const claim of released) {
     const task = { taskStatus: claim.task_status, taskSystemStatusCategory: claim.task_category };
@@ -44,8 +48,8 @@ async function idsOf({ db, tenantId }: Context, which: WhichClaims): Promise<rea
   if ('claimIds' in which) return which.claimIds;
   const rows = await db.rows(
     'sessionId' in which
-      ? activeClaimsOfSession(tenantId, which.sessionId)
-      : activeClaimsOfHolder(tenantId, which.holderId),
+      ? findActiveClaimsOfSession(tenantId, which.sessionId)
+      : findActiveClaimsOfHolder(tenantId, which.holderId),
   );
   return rows.map(({ id }) => id);
 }

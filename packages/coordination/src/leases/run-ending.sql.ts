@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { EndedRunRow } from './lease-rows.ts';
 
 /** Fails the running run of a task, if it has one. */
-export function failRunOfTask(tenantId: string, taskId: string, reason: string) {
+export function updateRunOfTaskToFailed(tenantId: string, taskId: string, reason: string) {
   return sql<EndedRunRow>`
     update runs r
     set status = 'failed', failure_reason = ${reason}, finished_at = now(), version = r.version + 1, updated_at = now()

@@ -1,7 +1,7 @@
 import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
-import { failRunOfTask, failRunsOfClaims as failRuns } from './run-ending.sql.ts';
+import { updateRunOfTaskToFailed, failRunsOfClaims as failRuns } from './run-ending.sql.ts';
 import { runFailed } from './leases.events.ts';
 import type { EndedRunRow } from './lease-rows.ts';
 
@@ -10,7 +10,7 @@ import type { EndedRunRow } from './lease-rows.ts';
  * @param reason `superseded` for a zombie that a newer attempt or a completion meets, `task_cancelled`
  */
 export async function failRunningRun(context: Context, taskId: string, reason: string): Promise<void> {
-  const run = await context.db.row(failRunOfTask(context.tenantId, taskId, reason));
+  const run = await context.db.row(updateRunOfTaskToFailed(context.tenantId, taskId, reason));
   if (run !== undefined) noteFailed(context, run, reason);
 }
 

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { SessionRow } from './lease-rows.ts';
 
 /** Locks the session and closes it; no row when it is closed already. A stale one keeps the moment it ended. */
-export function markClosed(tenantId: string, sessionId: string) {
+export function updateSessionToClosed(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'closed', ended_at = coalesce(ended_at, now())
     where id = ${sessionId} and tenant_id = ${tenantId} and status <> 'closed'
@@ -10,7 +10,7 @@ export function markClosed(tenantId: string, sessionId: string) {
 }
 
 /** Locks the session and notes that its lease is over; no row when it isn't, or when somebody noted it before. */
-export function markStale(tenantId: string, sessionId: string) {
+export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = now()
     where id = ${sessionId} and tenant_id = ${tenantId} and status = 'active' and expires_at <= now()

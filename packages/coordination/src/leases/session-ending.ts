@@ -1,7 +1,7 @@
 import { releaseClaims } from './release.ts';
 import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
-import { markClosed, markStale, tryLockSession } from './session-ending.sql.ts';
+import { updateSessionToClosed, updateSessionToStale, tryLockSession } from './session-ending.sql.ts';
 import { sessionClosed, sessionExpired } from './leases.events.ts';
 import type { SessionRow } from './lease-rows.ts';
 
@@ -18,12 +18,12 @@ export interface EndedSession {
  * claims too
  * @returns undefined when it was closed before; then nothing is written
  */
-export async function closeSession(
+export async function endSession(
   context: Context,
   sessionId: string,
   reason?: string,
 ): Promise<EndedSession | undefined> {
-  const session = await context.db.row(markClosed(context.tenantId, sessionId));
+  const session = await context.db.row(updateSessionToClosed(context.tenantId, sessionId));
   if (session === undefined) return undefined;
   const released = await releaseClaims(
     context,
@@ -40,7 +40,7 @@ export async function closeSession(
  * @returns undefined when it isn't over, or was noted before
  */
 export async function expireSession(context: Context, sessionId: string): Promise<EndedSession | undefined> {
-  const session = await context.db.row(markStale(context.tenantId, sessionId));
+  const session = await context.db.row(updateSessionToStale(context.tenantId, sessionId));
   if (session === undefined) return undefined;
   const released = await releaseClaims(
     context,
@@ -58,5 +58,5 @@ export async function expireSession(context: Context, sessionId: string): Promis
  */
 export async function endUndelegatedSession(context: Context, sessionId: string): Promise<void> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));
-  if (locked !== undefined) await closeSession(context, sessionId, 'delegation_ended');
+  if (locked !== undefined) await endSession(context, sessionId, 'delegation_ended');
 }

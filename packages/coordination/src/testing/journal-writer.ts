@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import type { EventDraft } from '../ledger/event-draft.ts';
-import { appendEvents } from '../ledger/journal/journal.sql.ts';
+import { insertEvents } from '../ledger/journal/journal.sql.ts';
 
 /** Journal rows as the service writes them, without a change of state behind them. */
 export async function writeEvents(
@@ -27,7 +27,7 @@ export async function writeEvents(
     payload: {},
     ...draft,
   }));
-  await db.run(appendEvents(tenantId, whole));
+  await db.run(insertEvents(tenantId, whole));
   return whole.map(({ id }) => id);
 }
 

@@ -5,7 +5,7 @@ import type { EntryRow } from './entry.ts';
  * Reads an entry and records its use: once per cache period, because only a real load comes here. Nobody waits at the
  * door for a command that changes the binding: its use goes unrecorded then.
  */
-export function loadEntry(issuer: string, iamPrincipalId: string) {
+export function findEntry(issuer: string, iamPrincipalId: string) {
   return sql<EntryRow>`
     with used as (
       update iam_bindings set last_used_at = now()

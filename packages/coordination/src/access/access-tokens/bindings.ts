@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/db';
-import { loadEntry } from './bindings.sql.ts';
+import { findEntry } from './bindings.sql.ts';
 import type { EntryRow } from './entry.ts';
 
 /** The bindings in use, read again after `ttlMs`; absence is remembered too, so that a stranger costs no query. */
@@ -54,7 +54,7 @@ export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: n
   function load(name: string, issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined> {
     const running = underWay.get(name);
     if (running !== undefined) return running;
-    const loading: Promise<EntryRow | undefined> = db.row(loadEntry(issuer, iamPrincipalId)).then(
+    const loading: Promise<EntryRow | undefined> = db.row(findEntry(issuer, iamPrincipalId)).then(
       (entry) => {
         if (underWay.get(name) === loading) {
           underWay.delete(name);

@@ -13,7 +13,7 @@ export interface NewKey {
   lifeSeconds: number | null;
 }
 
-export function insertKey(key: NewKey) {
+export function insertApiKey(key: NewKey) {
   return sql<ApiKeyRow>`
     insert into api_keys (id, tenant_id, principal_id, key_prefix, key_hash, permissions, expires_at)
     values (${key.id}, ${key.tenantId}, ${key.principalId}, ${key.prefix}, ${key.hash}, ${key.permissions},
@@ -22,19 +22,19 @@ export function insertKey(key: NewKey) {
 }
 
 /** Returns no row for a key that is revoked already. */
-export function revokeLiveKey(tenantId: string, keyId: string) {
+export function updateApiKeyToRevoked(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`
     update api_keys set revoked_at = now()
     where id = ${keyId} and tenant_id = ${tenantId} and revoked_at is null
     returning *`;
 }
 
-export function keyById(tenantId: string, keyId: string) {
+export function findApiKey(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`select * from api_keys where id = ${keyId} and tenant_id = ${tenantId}`;
 }
 
 /** Keys of a principal that would enter while it is active. */
-export function liveKeysOf(tenantId: string, principalId: string) {
+export function findLiveApiKeys(tenantId: string, principalId: string) {
   return sql<{ permissions: string[] }>`
     select permissions from api_keys
     where principal_id = ${principalId} and tenant_id = ${tenantId} and revoked_at is null

@@ -7,7 +7,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
 import { type ApiKey, apiKeyOf, type ApiKeyRequest, type IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
-import { insertKey, keyById, liveKeysOf, revokeLiveKey } from './api-keys.sql.ts';
+import { insertApiKey, findApiKey, findLiveApiKeys, updateApiKeyToRevoked } from './api-keys.sql.ts';
 
 /**
  * Gives a principal a key of its own (core, section 4.2).
@@ -43,7 +43,7 @@ export async function insertNewKey(
   const { key, prefix, hash } = newKey(grant.kind);
   const { principalId, permissions, expiresAt = null, lifeSeconds = null } = grant;
   const values = { id: newId(), tenantId, principalId, prefix, hash, permissions, expiresAt, lifeSeconds };
-  const row = await db.row(insertKey(values));
+  const row = await db.row(insertApiKey(values));
   if (row === undefined) throw new Error('a new key was not stored');
   return { ...apiKeyOf(row), key };
 }
@@ -54,15 +54,15 @@ export async function insertNewKey(
  */
 export async function revokeApiKey(context: Context, keyId: string): Promise<ApiKey> {
   const { db, tenantId } = context;
-  const revoked = await db.row(revokeLiveKey(tenantId, keyId));
+  const revoked = await db.row(updateApiKeyToRevoked(tenantId, keyId));
   if (revoked === undefined)
-    return apiKeyOf((await db.row(keyById(tenantId, keyId))) ?? fail('not_found', { keyId }));
+    return apiKeyOf((await db.row(findApiKey(tenantId, keyId))) ?? fail('not_found', { keyId }));
   emit(context, apiKeyRevoked, { entityId: keyId }, { keyPrefix: revoked.key_prefix });
   return apiKeyOf(revoked);
 }
 
 /** What the principal's keys allow that are neither revoked nor over, one set of permissions for each. */
 export async function livePermissionsOfKeys(context: Context, principalId: string): Promise<string[][]> {
-  const keys = await context.db.rows(liveKeysOf(context.tenantId, principalId));
+  const keys = await context.db.rows(findLiveApiKeys(context.tenantId, principalId));
   return keys.map(({ permissions }) => permissions);
 }

@@ -7,14 +7,14 @@ export function findGrantee(principalId: string) {
     select id, tenant_id, kind, status from principals where id = ${principalId}`;
 }
 
-export function tenantsWithEmergencyKeys() {
+export function findTenantsWithEmergencyKeys() {
   return sql<{ tenant_id: string }>`
     select distinct tenant_id from api_keys
     where key_prefix like 'bg%' and revoked_at is null and (expires_at is null or expires_at > now())
     order by tenant_id`;
 }
 
-export function revokeLiveEmergencyKeys(tenantId: string) {
+export function updateEmergencyKeysToRevoked(tenantId: string) {
   return sql<ApiKeyRow>`
     update api_keys set revoked_at = now()
     where tenant_id = ${tenantId} and key_prefix like 'bg%' and revoked_at is null

@@ -3,7 +3,11 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
 import { insertNewKey } from './api-keys.ts';
 import { apiKeyRevoked, breakGlassIssued } from './api-keys.events.ts';
-import { findGrantee, revokeLiveEmergencyKeys, tenantsWithEmergencyKeys } from './break-glass.sql.ts';
+import {
+  findGrantee,
+  updateEmergencyKeysToRevoked,
+  findTenantsWithEmergencyKeys,
+} from './break-glass.sql.ts';
 
 /** The operator's own way in, when identity is out of reach (core, section 4.4). Never by HTTP. */
 export interface BreakGlassRequest {
@@ -82,9 +86,9 @@ export async function revokeEmergencyKeys(
   issuedBy: string,
 ): Promise<number> {
   let revoked = 0;
-  for (const { tenant_id: tenantId } of await pool.rows(tenantsWithEmergencyKeys())) {
+  for (const { tenant_id: tenantId } of await pool.rows(findTenantsWithEmergencyKeys())) {
     revoked += await command('break-glass', tenantId, async (context) => {
-      const keys = await context.db.rows(revokeLiveEmergencyKeys(tenantId));
+      const keys = await context.db.rows(updateEmergencyKeysToRevoked(tenantId));
       for (const { id, key_prefix: keyPrefix } of keys) {
         const payload = { keyPrefix, breakGlass: true, issuedBy } as const;
         emit({ ...context, requestId: `break-glass:${id}` }, apiKeyRevoked, { entityId: id }, payload);

@@ -28,7 +28,7 @@ export function findKey(prefix: string, lastUsedRefreshSeconds: number) {
 }
 
 /** Records a use, unless a rival did; whoever revokes the key meanwhile is not waited for. */
-export function recordUse(tenantId: string, keyId: string, lastUsedRefreshSeconds: number) {
+export function updateLastUse(tenantId: string, keyId: string, lastUsedRefreshSeconds: number) {
   return sql`
     update api_keys set last_used_at = now()
     where id = (

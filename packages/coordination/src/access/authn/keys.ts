@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import type { Settings } from '../settings.ts';
 import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
-import { findKey, type KeyEntryRow, recordUse } from './keys.sql.ts';
+import { findKey, type KeyEntryRow, updateLastUse } from './keys.sql.ts';
 
 /** Why a key isn't admitted: for the log, never for the answer. */
 export class KeyRefused extends Error {}
@@ -32,6 +32,6 @@ export async function admitKey(db: Db, settings: Settings, key: string): Promise
   if (isEmergency && (entry.life_seconds === null || entry.life_seconds > lifeSecondsMax))
     throw new KeyRefused('break_glass_life');
   if (entry.use_is_due && entry.principal_status === 'active')
-    await db.run(recordUse(entry.tenant_id, entry.id, refreshSeconds));
+    await db.run(updateLastUse(entry.tenant_id, entry.id, refreshSeconds));
   return entry;
 }

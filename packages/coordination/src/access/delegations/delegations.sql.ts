@@ -15,7 +15,7 @@ export interface NewDelegation {
 }
 
 /** The instant at which the command runs, as the store has it. */
-export function readNow() {
+export function findNow() {
   return sql<{ now: string }>`select now()::timestamptz(3) as now`;
 }
 
@@ -27,12 +27,12 @@ export function insertDelegation(delegation: NewDelegation) {
     returning *`;
 }
 
-export function delegationById(tenantId: string, delegationId: string) {
+export function findDelegation(tenantId: string, delegationId: string) {
   return sql<DelegationRow>`select * from delegations where id = ${delegationId} and tenant_id = ${tenantId}`;
 }
 
 /** Returns no row for a delegation that is revoked already. */
-export function revokeLiveDelegation(tenantId: string, delegationId: string) {
+export function updateDelegationToRevoked(tenantId: string, delegationId: string) {
   return sql<DelegationRow>`
     update delegations set revoked_at = now()
     where id = ${delegationId} and tenant_id = ${tenantId} and revoked_at is null
@@ -40,7 +40,7 @@ export function revokeLiveDelegation(tenantId: string, delegationId: string) {
 }
 
 /** Revokes what a principal gave and what it was given, in the order in which it was made. */
-export function revokeDelegationsOf(tenantId: string, principalId: string) {
+export function updateDelegationsToRevoked(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     with revoked as (
       update delegations set revoked_at = now()

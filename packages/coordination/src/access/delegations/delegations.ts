@@ -9,12 +9,12 @@ import { fail } from '../errors.ts';
 import { type Delegation, delegationOf, type DelegationRequest } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import {
-  delegationById,
+  findDelegation,
   findDelegations,
   insertDelegation,
-  readNow,
-  revokeDelegationsOf,
-  revokeLiveDelegation,
+  findNow,
+  updateDelegationsToRevoked,
+  updateDelegationToRevoked,
 } from './delegations.sql.ts';
 
 /**
@@ -48,7 +48,7 @@ export async function createDelegation(context: Context, request: DelegationRequ
 
 /** Both instants have the same form, so they compare as texts. */
 async function periodOf({ db }: Context, request: DelegationRequest) {
-  const startsAt = request.startsAt ?? ((await db.row(readNow())) as { now: string }).now;
+  const startsAt = request.startsAt ?? ((await db.row(findNow())) as { now: string }).now;
   const expiresAt = request.expiresAt ?? null;
   if (expiresAt !== null && expiresAt <= startsAt) fail('invalid_delegation', { field: 'expiresAt' });
   return { startsAt, expiresAt };
@@ -65,10 +65,10 @@ export async function listDelegations({ db, tenantId }: Context, page: Page): Pr
  */
 export async function revokeDelegation(context: Context, delegationId: string): Promise<Delegation> {
   const { db, tenantId } = context;
-  const revoked = await db.row(revokeLiveDelegation(tenantId, delegationId));
+  const revoked = await db.row(updateDelegationToRevoked(tenantId, delegationId));
   if (revoked === undefined)
     return delegationOf(
-      (await db.row(delegationById(tenantId, delegationId))) ?? fail('not_found', { delegationId }),
+      (await db.row(findDelegation(tenantId, delegationId))) ?? fail('not_found', { delegationId }),
     );
   emit(context, delegationRevoked, { entityId: delegationId }, {});
   return delegationOf(revoked);
@@ -80,7 +80,7 @@ export async function revokeAllDelegationsOf(
   principalId: string,
   reason: string,
 ): Promise<number> {
-  const revoked = await context.db.rows(revokeDelegationsOf(context.tenantId, principalId));
+  const revoked = await context.db.rows(updateDelegationsToRevoked(context.tenantId, principalId));
   for (const { id } of revoked) emit(context, delegationRevoked, { entityId: id }, { reason });
   return revoked.length;
 }

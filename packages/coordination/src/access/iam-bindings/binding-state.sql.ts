@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { IamBindingRow } from './iam-binding.ts';
 
 /** The operator names a binding of any tenant. */
-export function tenantOfBinding(bindingId: string) {
+export function findTenantOfBinding(bindingId: string) {
   return sql<{ tenant_id: string }>`select tenant_id from iam_bindings where id = ${bindingId}`;
 }
 

@@ -1,6 +1,6 @@
 import { emit } from '../../ledger/journal/journal.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
-import { lockBinding, tenantOfBinding, updateBindingStatus } from './binding-state.sql.ts';
+import { lockBinding, findTenantOfBinding, updateBindingStatus } from './binding-state.sql.ts';
 import type { IamBinding } from './iam-binding.ts';
 import { iamBindingUpdated } from './iam-bindings.events.ts';
 import { boundIdentityOf, forgetIdentity } from './iam-bindings.ts';
@@ -18,7 +18,7 @@ export async function setBindingState(
   bindingId: string,
   state: 'active' | 'disabled',
 ): Promise<boolean> {
-  const found = uuidForm.test(bindingId) ? await pool.row(tenantOfBinding(bindingId)) : undefined;
+  const found = uuidForm.test(bindingId) ? await pool.row(findTenantOfBinding(bindingId)) : undefined;
   if (found === undefined) throw new CommandRefused('not_found', 'there is no such binding.');
   return command('binding', found.tenant_id, async (context) => {
     const binding = await context.db.row(lockBinding(context.tenantId, bindingId));

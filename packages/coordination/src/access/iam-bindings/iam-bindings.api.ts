@@ -3,7 +3,7 @@ import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { IamBinding, IamBindingRequest } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
-import { bindIdentity, readBindings, revokeBinding } from './iam-bindings.ts';
+import { createIamBinding, listIamBindings, revokeIamBinding } from './iam-bindings.ts';
 
 const params = { id: Uuid };
 
@@ -18,7 +18,7 @@ export const iamBindingsApi = [
     returns: { 200: pageOf(IamBinding) },
     errors: ['not_found'],
     handle: async (input, context) => ({
-      items: await readBindings(context, input.params.id),
+      items: await listIamBindings(context, input.params.id),
       nextCursor: null,
     }),
   }),
@@ -50,7 +50,7 @@ export const iamBindingsApi = [
       permissions: ['tasks.read', 'tasks.claim', 'sessions.open'],
     },
     async handle(input, context) {
-      const { binding, isNew } = await bindIdentity(context, input.params.id, input.body);
+      const { binding, isNew } = await createIamBinding(context, input.params.id, input.body);
       return reply(isNew ? 201 : 200, binding);
     },
   }),
@@ -65,6 +65,6 @@ export const iamBindingsApi = [
     returns: { 200: IamBinding },
     errors: ['not_found'],
     emits: [iamBindingRevoked],
-    handle: (input, context) => revokeBinding(context, input.params.id),
+    handle: (input, context) => revokeIamBinding(context, input.params.id),
   }),
 ];

@@ -19,7 +19,7 @@ export function insertBinding(binding: Binding) {
 }
 
 /** Locks the tenant's binding of an identity; no row when it is bound elsewhere or nowhere. */
-export function lockBindingOf(tenantId: string, { issuer, iamPrincipalId }: Identity) {
+export function lockBindingOfIdentity(tenantId: string, { issuer, iamPrincipalId }: Identity) {
   return sql<IamBindingRow>`
     select * from iam_bindings
     where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId} and tenant_id = ${tenantId}
@@ -27,7 +27,7 @@ export function lockBindingOf(tenantId: string, { issuer, iamPrincipalId }: Iden
 }
 
 /** Points a binding to a principal, with these permissions, and admits it again if it was closed. */
-export function repointBinding(binding: Binding) {
+export function updateBinding(binding: Binding) {
   return sql<IamBindingRow>`
     update iam_bindings
     set principal_id = ${binding.principalId}, iam_tenant_id = ${binding.iamTenantId},
@@ -37,14 +37,14 @@ export function repointBinding(binding: Binding) {
 }
 
 /** Newest first, revoked ones too. */
-export function bindingsOf(tenantId: string, principalId: string) {
+export function findBindings(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     select * from iam_bindings where principal_id = ${principalId} and tenant_id = ${tenantId}
     order by created_at desc, id desc`;
 }
 
 /** Those that still enter, oldest first, locked: one that is re-pointed meanwhile is left out. */
-export function lockUnrevokedBindingsOf(tenantId: string, principalId: string) {
+export function lockUnrevokedBindings(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     select id from iam_bindings
     where principal_id = ${principalId} and tenant_id = ${tenantId} and status <> 'revoked'
@@ -52,18 +52,18 @@ export function lockUnrevokedBindingsOf(tenantId: string, principalId: string) {
     for update`;
 }
 
-export function bindingById(tenantId: string, bindingId: string) {
+export function findBinding(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
 }
 
 /** Returns no row for a binding that is revoked already. */
-export function revokeLiveBinding(tenantId: string, bindingId: string) {
+export function updateBindingToRevoked(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`
     update iam_bindings set status = 'revoked', revoked_at = now(), updated_at = now()
     where id = ${bindingId} and tenant_id = ${tenantId} and status <> 'revoked'
     returning *`;
 }
 
-export function principalExists(tenantId: string, principalId: string) {
+export function findPrincipalId(tenantId: string, principalId: string) {
   return sql<{ id: string }>`select id from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }

@@ -14,14 +14,14 @@ import {
 } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import {
-  bindingById,
-  bindingsOf,
+  findBinding,
+  findBindings,
   insertBinding,
-  lockBindingOf,
-  lockUnrevokedBindingsOf,
-  principalExists,
-  repointBinding,
-  revokeLiveBinding,
+  lockBindingOfIdentity,
+  lockUnrevokedBindings,
+  findPrincipalId,
+  updateBinding,
+  updateBindingToRevoked,
 } from './iam-bindings.sql.ts';
 
 /** A binding as it was written, and whether the identity was bound for the first time. */
@@ -38,7 +38,7 @@ type Grant = Identity & { principalId: string; permissions: readonly Permission[
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
  * `permission_escalation`, `permissions_not_allowed_for_kind`, `iam_identity_bound_elsewhere`
  */
-export async function bindIdentity(
+export async function createIamBinding(
   context: Context,
   principalId: string,
   { permissions: names, ...identity }: IamBindingRequest,
@@ -52,12 +52,12 @@ export async function bindIdentity(
   refuseForKind(principal.kind, permissions);
 
   const grant: Grant = { ...identity, principalId, permissions };
-  const known = await context.db.row(lockBindingOf(context.tenantId, identity));
+  const known = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
   // Somebody bound it in between: in this tenant, or it was another tenant's all along.
-  const rival = await context.db.row(lockBindingOf(context.tenantId, identity));
+  const rival = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (rival?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, rival, grant), isNew: false };
 }
@@ -67,7 +67,7 @@ async function repoint(context: Context, known: IamBindingRow, grant: Grant): Pr
   const moves = known.principal_id !== grant.principalId;
   if (moves) refuseEscalation(context.caller.permissions, ['admin']);
   const { db, tenantId } = context;
-  const row = await db.row(repointBinding({ ...grant, id: known.id, tenantId }));
+  const row = await db.row(updateBinding({ ...grant, id: known.id, tenantId }));
   if (row === undefined) throw new Error('a locked binding is gone');
   const previous = moves ? { previousPrincipalId: known.principal_id } : {};
   emit(context, iamBindingUpdated, { entityId: row.id }, { ...boundIdentityOf(row), ...previous });
@@ -92,9 +92,9 @@ export async function bindNewIdentity(
 }
 
 /** @throws Refusal `not_found` */
-export async function readBindings({ db, tenantId }: Context, principalId: string): Promise<IamBinding[]> {
-  const rows = await db.rows(bindingsOf(tenantId, principalId));
-  if (rows.length === 0 && (await db.row(principalExists(tenantId, principalId))) === undefined)
+export async function listIamBindings({ db, tenantId }: Context, principalId: string): Promise<IamBinding[]> {
+  const rows = await db.rows(findBindings(tenantId, principalId));
+  if (rows.length === 0 && (await db.row(findPrincipalId(tenantId, principalId))) === undefined)
     fail('not_found', { principalId });
   return rows.map(iamBindingOf);
 }
@@ -103,11 +103,11 @@ export async function readBindings({ db, tenantId }: Context, principalId: strin
  * Closes the login of an identity; repeated, it changes nothing.
  * @throws Refusal `not_found`
  */
-export async function revokeBinding(context: Context, bindingId: string): Promise<IamBinding> {
+export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
   const { db, tenantId } = context;
-  const revoked = await db.row(revokeLiveBinding(tenantId, bindingId));
+  const revoked = await db.row(updateBindingToRevoked(tenantId, bindingId));
   if (revoked === undefined)
-    return iamBindingOf((await db.row(bindingById(tenantId, bindingId))) ?? fail('not_found', { bindingId }));
+    return iamBindingOf((await db.row(findBinding(tenantId, bindingId))) ?? fail('not_found', { bindingId }));
   const { principal_id: principalId, issuer, iam_principal_id: iamPrincipalId } = revoked;
   emit(context, iamBindingRevoked, { entityId: bindingId }, { principalId, issuer, iamPrincipalId });
   forgetIdentity(context, revoked);
@@ -115,15 +115,15 @@ export async function revokeBinding(context: Context, bindingId: string): Promis
 }
 
 /** Revokes every binding of a principal that isn't yet; returns how many. */
-export async function revokeBindingsOf(context: Context, principalId: string): Promise<number> {
-  const live = await context.db.rows(lockUnrevokedBindingsOf(context.tenantId, principalId));
-  for (const { id } of live) await revokeBinding(context, id);
+export async function revokeIamBindingsOf(context: Context, principalId: string): Promise<number> {
+  const live = await context.db.rows(lockUnrevokedBindings(context.tenantId, principalId));
+  for (const { id } of live) await revokeIamBinding(context, id);
   return live.length;
 }
 
 /** Every binding of a principal, for whoever judges them all. */
-export async function bindingRowsOf({ db, tenantId }: Context, principalId: string) {
-  return db.rows(bindingsOf(tenantId, principalId));
+export async function getBindingRows({ db, tenantId }: Context, principalId: string) {
+  return db.rows(findBindings(tenantId, principalId));
 }
 
 /** After the commit no process remembers what the identity was allowed before. */

@@ -4,19 +4,19 @@ import { releaseClaims } from '../../leases/release.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { refuseEscalation } from '../granting.ts';
-import { bindingRowsOf, forgetIdentity, revokeBindingsOf } from '../iam-bindings/iam-bindings.ts';
+import { getBindingRows, forgetIdentity, revokeIamBindingsOf } from '../iam-bindings/iam-bindings.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { failRunsOfClaims } from '../../leases/run-ending.ts';
 import { fail } from '../errors.ts';
-import { closeSession } from '../../leases/session-ending.ts';
+import { endSession } from '../../leases/session-ending.ts';
 import { type EnabledPrincipal, type Principal, principalOf, type PrincipalRow } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {
-  activeClaimsOf,
-  lockAlone,
-  lockOpenSessionsOf,
-  principalById,
-  updateStatus,
+  findActiveClaims,
+  lockPrincipalExclusively,
+  lockOpenSessions,
+  findPrincipal,
+  updatePrincipalStatus,
 } from './principals.sql.ts';
 
 const reasonOfEffects = 'principal_disabled';
@@ -34,13 +34,13 @@ export async function disablePrincipal(
   const { db, tenantId } = context;
   // The caller's own row is locked for this command already, and is never the one to be disabled: asking for more of
   // it would only wait for the caller's other commands.
-  const lock = principalId === context.caller.principalId ? principalById : lockAlone;
+  const lock = principalId === context.caller.principalId ? findPrincipal : lockPrincipalExclusively;
   const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
   if (before.status === 'disabled') return principalOf(before);
   await requireMayDisable(context, before);
 
-  const row = (await db.row(updateStatus(tenantId, principalId, 'disabled'))) as PrincipalRow;
-  const revokedBindings = await revokeBindingsOf(context, principalId);
+  const row = (await db.row(updatePrincipalStatus(tenantId, principalId, 'disabled'))) as PrincipalRow;
+  const revokedBindings = await revokeIamBindingsOf(context, principalId);
   const revokedDelegations = await revokeAllDelegationsOf(context, principalId, reasonOfEffects);
   const ended = await endWorkOf(context, principalId);
   emit(
@@ -67,7 +67,7 @@ export async function disablePrincipal(
 export async function requireMayDisable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
   if (kind === 'service') fail('principal_kind_not_disableable', { kind });
   if (id === context.caller.principalId) fail('cannot_disable_self');
-  const bindings = await bindingRowsOf(context, id);
+  const bindings = await getBindingRows(context, id);
   const live = [
     ...bindings.filter(({ status }) => status === 'active').map(({ permissions }) => permissions),
     ...(await livePermissionsOfKeys(context, id)),
@@ -79,11 +79,11 @@ export async function requireMayDisable(context: Context, { id, kind }: Principa
 /** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
 async function endWorkOf(context: Context, principalId: string) {
   const { db, tenantId } = context;
-  const sessionIds = (await db.rows(lockOpenSessionsOf(tenantId, principalId))).map(({ id }) => id);
-  const claimIds = (await db.rows(activeClaimsOf(tenantId, principalId, sessionIds))).map(({ id }) => id);
+  const sessionIds = (await db.rows(lockOpenSessions(tenantId, principalId))).map(({ id }) => id);
+  const claimIds = (await db.rows(findActiveClaims(tenantId, principalId, sessionIds))).map(({ id }) => id);
   let releasedClaims = 0;
   for (const sessionId of sessionIds)
-    releasedClaims += (await closeSession(context, sessionId, reasonOfEffects))?.releasedClaims ?? 0;
+    releasedClaims += (await endSession(context, sessionId, reasonOfEffects))?.releasedClaims ?? 0;
   const release = { reason: reasonOfEffects, taskStatusMove: true };
   releasedClaims += (await releaseClaims(context, { holderId: principalId }, release)).length;
   const failedRuns = await failRunsOfClaims(context, claimIds, reasonOfEffects);
@@ -100,14 +100,14 @@ export async function enablePrincipal(
   reason: string | undefined,
 ): Promise<EnabledPrincipal> {
   const { db, tenantId } = context;
-  const lock = principalId === context.caller.principalId ? principalById : lockAlone;
+  const lock = principalId === context.caller.principalId ? findPrincipal : lockPrincipalExclusively;
   const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
   const liveApiKeys = (await livePermissionsOfKeys(context, principalId)).length;
   if (before.status === 'active') return { ...principalOf(before), liveApiKeys };
   await requireMayEnable(context, before);
 
-  const row = (await db.row(updateStatus(tenantId, principalId, 'active'))) as PrincipalRow;
-  for (const binding of await bindingRowsOf(context, principalId)) forgetIdentity(context, binding);
+  const row = (await db.row(updatePrincipalStatus(tenantId, principalId, 'active'))) as PrincipalRow;
+  for (const binding of await getBindingRows(context, principalId)) forgetIdentity(context, binding);
   const { kind, status: previousStatus } = before;
   const why = reason === undefined ? null : eventText(reason);
   emit(
@@ -125,7 +125,7 @@ export async function enablePrincipal(
  */
 export async function requireMayEnable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
   if (kind === 'service') fail('principal_kind_not_enableable', { kind });
-  const bindings = await bindingRowsOf(context, id);
+  const bindings = await getBindingRows(context, id);
   const given = [
     ...bindings.filter(({ status }) => status !== 'revoked').map(({ permissions }) => permissions),
     ...(await livePermissionsOfKeys(context, id)),

@@ -12,7 +12,7 @@ import {
   principalUpdated,
 } from './principals.events.ts';
 import {
-  changePrincipal,
+  updatePrincipal,
   createPrincipal,
   getPrincipal,
   listPrincipals,
@@ -95,7 +95,7 @@ export const principalsApi = [
     emits: [principalUpdated],
     example: { displayName: 'Ada', profile: { jobTitle: 'Engineer', email: 'ada@example.com' } },
     precheck: ({ body }) => refuseNullFields(body),
-    handle: (input, context) => changePrincipal(context, input.params.id, input.ifMatch, input.body),
+    handle: (input, context) => updatePrincipal(context, input.params.id, input.ifMatch, input.body),
   }),
   endpoint({
     id: 'disablePrincipal',

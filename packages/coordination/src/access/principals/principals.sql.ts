@@ -17,19 +17,19 @@ export function insertPrincipal(principal: NewPrincipal) {
     returning *`;
 }
 
-export function principalById(tenantId: string, principalId: string) {
+export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
 /** Locks a principal against other changes of its record; commands of the principal go on. */
-export function lockForChange(tenantId: string, principalId: string) {
+export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}
     for no key update`;
 }
 
 /** Locks a principal against everything: waits for its commands under way, and later ones see what was done. */
-export function lockAlone(tenantId: string, principalId: string) {
+export function lockPrincipalExclusively(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}
     for update`;
@@ -37,7 +37,7 @@ export function lockAlone(tenantId: string, principalId: string) {
 
 export type PrincipalValues = Pick<Principal, 'displayName' | 'profile' | 'metadata'>;
 
-export function updatePrincipal(tenantId: string, principalId: string, values: PrincipalValues) {
+export function updatePrincipalValues(tenantId: string, principalId: string, values: PrincipalValues) {
   return sql<PrincipalRow>`
     update principals
     set display_name = ${values.displayName}, profile = ${JSON.stringify(values.profile)},
@@ -46,7 +46,7 @@ export function updatePrincipal(tenantId: string, principalId: string, values: P
     returning *`;
 }
 
-export function updateStatus(tenantId: string, principalId: string, status: PrincipalRow['status']) {
+export function updatePrincipalStatus(tenantId: string, principalId: string, status: PrincipalRow['status']) {
   return sql<PrincipalRow>`
     update principals set status = ${status}, version = version + 1, updated_at = now()
     where id = ${principalId} and tenant_id = ${tenantId}
@@ -54,7 +54,7 @@ export function updateStatus(tenantId: string, principalId: string, status: Prin
 }
 
 /** Locks the open sessions of a principal and those opened on its behalf, so that nothing is claimed in them. */
-export function lockOpenSessionsOf(tenantId: string, principalId: string) {
+export function lockOpenSessions(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     select id from sessions
     where tenant_id = ${tenantId} and status <> 'closed'
@@ -64,7 +64,7 @@ export function lockOpenSessionsOf(tenantId: string, principalId: string) {
 }
 
 /** The active claims that a principal holds, and those made in the sessions named. */
-export function activeClaimsOf(tenantId: string, principalId: string, sessionIds: readonly string[]) {
+export function findActiveClaims(tenantId: string, principalId: string, sessionIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from claims
     where tenant_id = ${tenantId} and status = 'active'

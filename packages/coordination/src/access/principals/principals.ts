@@ -20,10 +20,10 @@ import { principalCreated, principalUpdated } from './principals.events.ts';
 import {
   findPrincipals,
   insertPrincipal,
-  lockForChange,
-  principalById,
+  lockPrincipalForChange,
+  findPrincipal,
   type PrincipalValues,
-  updatePrincipal,
+  updatePrincipalValues,
 } from './principals.sql.ts';
 
 /**
@@ -57,15 +57,12 @@ export async function listPrincipals(
 
 /** @throws Refusal `not_found` */
 export async function getPrincipal(context: Context, principalId: string): Promise<Principal> {
-  return principalOf(await findPrincipalRow(context, principalId));
+  return principalOf(await getPrincipalRow(context, principalId));
 }
 
 /** @throws Refusal `not_found` */
-export async function findPrincipalRow(
-  { db, tenantId }: Context,
-  principalId: string,
-): Promise<PrincipalRow> {
-  return (await db.row(principalById(tenantId, principalId))) ?? fail('not_found', { principalId });
+export async function getPrincipalRow({ db, tenantId }: Context, principalId: string): Promise<PrincipalRow> {
+  return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('not_found', { principalId });
 }
 
 /** @throws Refusal `invalid_field` for a null: none of the fields can be cleared */
@@ -79,14 +76,15 @@ export function refuseNullFields(change: PrincipalChange): void {
  * @throws Refusal `not_found`, `version_conflict`, `empty_update`, `invalid_display_name`, `payload_too_large`,
  * `payload_too_deep`, `secret_material_rejected`
  */
-export async function changePrincipal(
+export async function updatePrincipal(
   context: Context,
   principalId: string,
   ifMatch: number,
   change: PrincipalChange,
 ): Promise<Principal> {
   const { db, tenantId } = context;
-  const before = (await db.row(lockForChange(tenantId, principalId))) ?? fail('not_found', { principalId });
+  const before =
+    (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? fail('not_found', { principalId });
   requireVersion(before, ifMatch);
   if (Object.keys(change).length === 0) fail('empty_update');
   const current = principalOf(before);
@@ -100,7 +98,7 @@ export async function changePrincipal(
   const names = ['displayName', 'profile', 'metadata'] as const;
   const changes = names.filter((name) => !isDeepStrictEqual(after[name], current[name]));
   if (changes.length === 0) return current;
-  const row = await db.row(updatePrincipal(tenantId, principalId, after));
+  const row = await db.row(updatePrincipalValues(tenantId, principalId, after));
   if (row === undefined) throw new Error('a locked principal is gone');
   const payload = { principalId, version: row.version, changes };
   emit(context, principalUpdated, { entityId: principalId }, payload);

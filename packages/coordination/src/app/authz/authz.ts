@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { type ErrorCode, errors } from '../errors.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
-import { findPrincipalRow } from '../../access/principals/principals.ts';
+import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
@@ -81,7 +81,7 @@ async function judgeRun(context: Context, runId: string): Promise<void> {
 
 async function judgePrincipal(context: Context, action: string, principalId: string): Promise<void> {
   requireAny(context, ['principals.write']);
-  const principal = await findPrincipalRow(context, principalId);
+  const principal = await getPrincipalRow(context, principalId);
   const isThere = principal.status === (action === 'disable' ? 'disabled' : 'active');
   if (isThere) return;
   await (action === 'disable' ? requireMayDisable : requireMayEnable)(context, principal);

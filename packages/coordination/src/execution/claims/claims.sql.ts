@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
-export interface LeaseRequest {
+export interface NewClaim {
   tenantId: string;
   principalId: string;
   iamPrincipalId: string | null;
@@ -22,7 +22,7 @@ export interface LeaseRequest {
 }
 
 /** The new claim, and what its events said. */
-export type LeaseRow = ClaimRow & {
+export type InsertedClaimRow = ClaimRow & {
   reaped_claim_id: string | null;
   claimed_payload: unknown;
   expired_payload: unknown;
@@ -37,8 +37,8 @@ export type LeaseRow = ClaimRow & {
  * statement's start, and that is enough: a session that was dead stays dead. The caller and the own session are locked
  * against a disable or a close under way. `claims_one_active` stands behind it all as the second guard.
  */
-export function takeLease(request: LeaseRequest) {
-  return sql<LeaseRow>`
+export function insertClaim(request: NewClaim) {
+  return sql<InsertedClaimRow>`
     with caller as materialized (
       select id from principals
       where id = ${request.principalId} and tenant_id = ${request.tenantId} and status = 'active'

@@ -13,8 +13,8 @@ import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readines
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { type Claim, claimOf, type ClaimRequest, claimStatuses } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
-import { findClaim, findClaims, type LeaseRow, takeLease } from './claims.sql.ts';
-import { lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
+import { findClaim, findClaims, type InsertedClaimRow, insertClaim } from './claims.sql.ts';
+import { lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 
@@ -38,7 +38,7 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
   }
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     if (ttlSeconds !== undefined) {
-      const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
+      const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds)));
       if (lease !== undefined) return granted(context, lease);
     }
     await requireLiveSession(context, request.sessionId);
@@ -56,7 +56,7 @@ export async function reclaimTask(context: Context, claimId: string, request: Cl
   const claim = await getClaim(context, claimId);
   await requireLiveSession(context, request.sessionId);
   await context.db.row(lockTaskOfClaim(context.tenantId, claimId));
-  const state = await context.db.row(readLeaseState(context.tenantId, claimId));
+  const state = await context.db.row(findLeaseState(context.tenantId, claimId));
   if (state !== undefined && state.status === 'active' && !state.lease_over && !state.session_over)
     fail('claim_not_expired', { claimId, expiresAt: state.expires_at });
   return claimTask(context, { id: claim.taskId, number: null }, request);
@@ -105,7 +105,7 @@ async function tryLease(
   ttlSeconds: number,
 ): Promise<Claim | undefined> {
   try {
-    const lease = await context.db.row(takeLease(leaseRequest(context, ref, request, ttlSeconds)));
+    const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds)));
     return lease === undefined ? undefined : granted(context, lease);
   } catch (error) {
     if (violatedConstraint(error) === 'claims_one_active') return undefined;
@@ -144,7 +144,7 @@ function leaseRequest(context: Context, ref: TaskRef, request: ClaimRequest, ttl
   };
 }
 
-function granted(context: Context, lease: LeaseRow): Claim {
+function granted(context: Context, lease: InsertedClaimRow): Claim {
   context.wroteEvents = true;
   noteEvent(context, taskClaimed, lease.claimed_payload);
   if (lease.reaped_claim_id !== null) {

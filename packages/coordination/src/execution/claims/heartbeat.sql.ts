@@ -8,7 +8,7 @@ import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
  * waited for one of them has `active_claim_id` and the lease judged again on the new row. A session that closes in the
  * same instant either got the task first, or comes after and releases the claim.
  */
-export function beatClaim(beat: {
+export function updateClaimLease(beat: {
   tenantId: string;
   claimId: string;
   callerId: string;
@@ -51,7 +51,7 @@ export function lockTaskOfClaim(tenantId: string, claimId: string) {
 }
 
 /** Everything that decides whether a claim is live. */
-export function readLeaseState(tenantId: string, claimId: string) {
+export function findLeaseState(tenantId: string, claimId: string) {
   return sql<LeaseStateRow>`
     select c.holder_id, c.status, c.expires_at, c.session_id, s.status as session_status,
       c.expires_at <= now() as lease_over,

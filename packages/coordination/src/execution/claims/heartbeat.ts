@@ -5,7 +5,7 @@ import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import { type Claim, claimOf } from './claim.ts';
-import { beatClaim, type LeaseStateRow, lockTaskOfClaim, readLeaseState } from './heartbeat.sql.ts';
+import { updateClaimLease, type LeaseStateRow, lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
 
 /** A session that closes meanwhile doesn't lock the task before it has closed: what was read may change once. */
 const attemptsMax = 3;
@@ -27,7 +27,7 @@ export async function heartbeatClaim(
   const fits = ttlSeconds === null || (ttlSeconds >= min && ttlSeconds <= max);
   const mayManage = holds(caller.permissions, 'claims.manage');
   const beat = () =>
-    db.row(beatClaim({ tenantId, claimId, callerId: caller.principalId, mayManage, ttlSeconds }));
+    db.row(updateClaimLease({ tenantId, claimId, callerId: caller.principalId, mayManage, ttlSeconds }));
 
   if (!context.transactional) {
     const row = fits ? await beat() : undefined;
@@ -45,7 +45,7 @@ export async function heartbeatClaim(
 }
 
 async function refuseDeadLease(context: Context, claimId: string, mayManage: boolean): Promise<void> {
-  const state: LeaseStateRow | undefined = await context.db.row(readLeaseState(context.tenantId, claimId));
+  const state: LeaseStateRow | undefined = await context.db.row(findLeaseState(context.tenantId, claimId));
   if (state === undefined) return fail('not_found');
   const { session_id: sessionId } = state;
   if (state.holder_id !== context.caller.principalId && !mayManage)

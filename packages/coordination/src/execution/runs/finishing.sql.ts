@@ -25,7 +25,7 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
 }
 
 /** Ends a running run; no row when it isn't running. */
-export function endRun(end: {
+export function updateRunToEnded(end: {
   tenantId: string;
   runId: string;
   status: 'succeeded' | 'failed' | 'cancelled';

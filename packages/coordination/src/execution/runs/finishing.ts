@@ -8,7 +8,7 @@ import { fail } from '../errors.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
 import { taskOf } from '../../work/tasks/task.ts';
 import { noteFailed } from '../../leases/run-ending.ts';
-import { endRun, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
+import { updateRunToEnded, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
 import { type Run, runOf, type SucceededRun } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
@@ -113,7 +113,7 @@ async function end(
   }: { failureReason?: string | null; output?: JsonObject | null | undefined },
 ): Promise<EndedRunRow> {
   const run = await context.db.row(
-    endRun({ tenantId: context.tenantId, runId, status, failureReason, output }),
+    updateRunToEnded({ tenantId: context.tenantId, runId, status, failureReason, output }),
   );
   if (run !== undefined) return run;
   await requireRunning(context, runId);

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { RunRow } from '../../leases/lease-rows.ts';
 
-export interface RunStart {
+export interface NewRun {
   tenantId: string;
   principalId: string;
   iamPrincipalId: string | null;
@@ -34,7 +34,7 @@ export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload:
  * statement's start: when another one began or ended during the wait, the unique indexes on the running run and on the
  * attempt refuse this one, and it is tried again under the lock.
  */
-export function insertRun(start: RunStart) {
+export function insertRun(start: NewRun) {
   return sql<StartedRunRow>`
     with caller as materialized (
       select id from principals

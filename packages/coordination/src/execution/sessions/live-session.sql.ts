@@ -7,7 +7,7 @@ export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'>
 };
 
 /** Says what is wrong with a session and locks it (shared), so that it can't close under the command. */
-export function shareSession(tenantId: string, sessionId: string) {
+export function lockSessionShared(tenantId: string, sessionId: string) {
   return sql<SessionStateRow>`
     select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
       s.delegation_id is not null and not exists (
@@ -34,7 +34,7 @@ export function lockSession(tenantId: string, sessionId: string) {
  * The same without a lock, for a refusal that writes nothing, together with the state of the caller. Without such a
  * session every column of it is null.
  */
-export function readSessionState(tenantId: string, sessionId: string, callerId: string) {
+export function findSessionState(tenantId: string, sessionId: string, callerId: string) {
   return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`
     select caller.status = 'active' as caller_active, s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
       s.delegation_id is not null and not exists (

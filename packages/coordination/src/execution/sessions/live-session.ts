@@ -1,8 +1,8 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { closeSession } from '../../leases/session-ending.ts';
-import { readSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
+import { endSession } from '../../leases/session-ending.ts';
+import { findSessionState, type SessionStateRow, lockSessionShared } from './live-session.sql.ts';
 
 /**
  * Locks a session (shared) and refuses one under which the caller can't claim, in the order of core section 9. One whose
@@ -10,11 +10,11 @@ import { readSessionState, type SessionStateRow, shareSession } from './live-ses
  * @throws Refusal `not_found`, `session_owner_mismatch`, `session_not_active`, `session_expired`
  */
 export async function requireLiveSession(context: Context, sessionId: string): Promise<void> {
-  const session = (await context.db.row(shareSession(context.tenantId, sessionId))) ?? fail('not_found');
+  const session = (await context.db.row(lockSessionShared(context.tenantId, sessionId))) ?? fail('not_found');
   refuseDead(context, session);
   if (session.delegation_over) {
     // Two claims that share the session and both get here deadlock; the loser is repeated and finds it closed.
-    await closeSession(context, sessionId, 'delegation_ended');
+    await endSession(context, sessionId, 'delegation_ended');
     fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
   }
 }
@@ -25,7 +25,7 @@ export async function requireLiveSession(context: Context, sessionId: string): P
  */
 export async function explainDeadSession(context: Context, sessionId: string): Promise<void> {
   const { tenantId, caller, db } = context;
-  const state = await db.row(readSessionState(tenantId, sessionId, caller.principalId));
+  const state = await db.row(findSessionState(tenantId, sessionId, caller.principalId));
   if (!state?.caller_active) throw new NeedsTransaction();
   if (state.id === null) return fail('not_found');
   refuseDead(context, state);

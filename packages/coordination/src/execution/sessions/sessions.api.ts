@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { endpoint } from '../context.ts';
 import { Session, SessionRequest } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
-import { closeSessionFor, getSession, heartbeatSession, openSession, listSessions } from './sessions.ts';
+import { closeSession, getSession, heartbeatSession, openSession, listSessions } from './sessions.ts';
 import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
 
 const params = { id: Uuid };
@@ -90,6 +90,6 @@ export const sessionsApi = [
     errors: ['not_found', 'permission_denied'],
     emits: [claimReleased, sessionClosed],
     example: {},
-    handle: (input, context) => closeSessionFor(context, input.params.id),
+    handle: (input, context) => closeSession(context, input.params.id),
   }),
 ];

@@ -71,7 +71,7 @@ export function findSessions(tenantId: string, filter: { status: string | undefi
  * Moves a live session's lease; no row when anything stands in the way. A close under way either has the session locked,
  * so that this waits and then finds it closed, or comes after.
  */
-export function beatSession(beat: {
+export function updateSessionLease(beat: {
   tenantId: string;
   sessionId: string;
   callerId: string;

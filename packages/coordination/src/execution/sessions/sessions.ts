@@ -9,12 +9,18 @@ import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
-import { closeSession, expireSession } from '../../leases/session-ending.ts';
+import { endSession, expireSession } from '../../leases/session-ending.ts';
 import { lockSession } from './live-session.sql.ts';
 import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
 import { type Session, sessionOf, type SessionRequest, sessionStatuses } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
-import { beatSession, findLiveDelegation, findSession, findSessions, insertSession } from './sessions.sql.ts';
+import {
+  updateSessionLease,
+  findLiveDelegation,
+  findSession,
+  findSessions,
+  insertSession,
+} from './sessions.sql.ts';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 
 /**
@@ -103,7 +109,7 @@ export async function heartbeatSession(
   const ttlSeconds = ttlAsked ?? null;
   const beat = () =>
     context.db.row(
-      beatSession({
+      updateSessionLease({
         tenantId: context.tenantId,
         sessionId,
         callerId: context.caller.principalId,
@@ -135,7 +141,7 @@ async function refuseDeadSession(context: Context, sessionId: string): Promise<v
     fail('session_expired', { sessionId }, { commits: true });
   }
   if (state.delegation_over) {
-    await closeSession(context, sessionId, 'delegation_ended');
+    await endSession(context, sessionId, 'delegation_ended');
     fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
   }
 }
@@ -144,9 +150,9 @@ async function refuseDeadSession(context: Context, sessionId: string): Promise<v
  * Closes a session for its owner or a manager.
  * @throws Refusal `not_found`, `permission_denied`
  */
-export async function closeSessionFor(context: Context, sessionId: string): Promise<Session> {
+export async function closeSession(context: Context, sessionId: string): Promise<Session> {
   await getSession(context, sessionId);
-  const ended = await closeSession(context, sessionId);
+  const ended = await endSession(context, sessionId);
   return ended === undefined ? getSession(context, sessionId) : sessionOf(ended.session);
 }
 

@@ -33,7 +33,7 @@ export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &
  * lock, where a heartbeat or a take-over may have moved it since. A task that somebody has is left to them or to the next
  * batch: several sweepers share the work, and none waits.
  */
-export function expireClaims(tenantId: string, claimIds: readonly string[]) {
+export function updateClaimsToStale(tenantId: string, claimIds: readonly string[]) {
   return sql<ExpiredClaimRow>`
     with due as materialized (
       select t.id, c.id as claim_id

@@ -2,7 +2,13 @@ import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { expireSession } from '../../leases/session-ending.ts';
 import type { Job, JobTools } from '../../service/job.ts';
-import { type DueRow, expireClaims, findDueClaims, findDueSessions, tryLockSession } from './sweeper.sql.ts';
+import {
+  type DueRow,
+  updateClaimsToStale,
+  findDueClaims,
+  findDueSessions,
+  tryLockSession,
+} from './sweeper.sql.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 
 /**
@@ -41,7 +47,7 @@ export function expireDueClaims({ pool, command }: JobTools<Context>): Job {
       return forEach([...due], ([tenantId, claims]) =>
         command(name, tenantId, async (context) => {
           const claimIds = claims.map(({ id }) => id);
-          const expired = await context.db.rows(expireClaims(tenantId, claimIds));
+          const expired = await context.db.rows(updateClaimsToStale(tenantId, claimIds));
           for (const claim of expired)
             emit(
               context,

@@ -4,7 +4,7 @@ import type { Statement } from '@baton/kernel/sql';
 const statement = <Row>(text: string, values: readonly unknown[] = []): Statement<Row> => ({ text, values });
 
 /** Which cluster this is: its system identifier, and the timeline that a promotion or a point-in-time restore changes. */
-export const readCluster = statement<{ cluster: string }>(`
+export const findCluster = statement<{ cluster: string }>(`
   select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as cluster
   from pg_control_system()`);
 
@@ -24,7 +24,7 @@ const epochState = `
     where newest.position >= position_offset + pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as is_behind
   from journal_epoch`;
 
-export const readEpoch = (cluster: string | null) => statement<EpochRow>(epochState, [cluster]);
+export const findEpoch = (cluster: string | null) => statement<EpochRow>(epochState, [cluster]);
 
 /** The same under the lock that rival raisers wait for. */
 export const lockEpoch = (cluster: string | null) =>
@@ -36,11 +36,11 @@ export const lockEpoch = (cluster: string | null) =>
  */
 export const lockJournal = statement<never>('lock table events in exclusive mode');
 
-export const noteCluster = (cluster: string | null) =>
+export const updateCluster = (cluster: string | null) =>
   statement<never>('update journal_epoch set cluster = $1', [cluster]);
 
 /** @param gap how far above everything that is known the new positions begin */
-export function raiseOffset(cluster: string | null, gap: number) {
+export function updateOffset(cluster: string | null, gap: number) {
   return statement<{ position_offset: number }>(
     `update journal_epoch set cluster = coalesce($1, cluster), position_offset = $2 + greatest(position_offset, (
        select max(newest.position) from tenants t

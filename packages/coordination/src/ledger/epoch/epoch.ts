@@ -6,10 +6,10 @@ import {
   type EpochRow,
   lockEpoch,
   lockJournal,
-  noteCluster,
-  raiseOffset,
-  readCluster,
-  readEpoch,
+  updateCluster,
+  updateOffset,
+  findCluster,
+  findEpoch,
   rollback,
 } from './epoch.sql.ts';
 
@@ -35,10 +35,10 @@ export async function enterEpoch(db: Db, log: Logger): Promise<void> {
   try {
     const locked = (await db.row(lockEpoch(cluster))) as EpochRow;
     // The first start: there is no cursor that could be overtaken.
-    if (locked.cluster === null && !locked.is_behind) await db.run(noteCluster(cluster));
+    if (locked.cluster === null && !locked.is_behind) await db.run(updateCluster(cluster));
     else if (!isEntered(locked, cluster)) {
       await db.run(lockJournal);
-      const raised = await db.row(raiseOffset(cluster, epochGap));
+      const raised = await db.row(updateOffset(cluster, epochGap));
       log.warn(
         { from: locked.cluster, to: cluster, positionOffset: raised?.position_offset },
         'the database runs in another cluster than before: journal positions continue above the old ones',
@@ -58,7 +58,7 @@ function isEntered(epoch: EpochRow, cluster: string | null): boolean {
 /** Null where the database doesn't tell: then only positions that run backwards are noticed. */
 async function clusterOf(db: Db): Promise<string | null> {
   try {
-    return (await db.row(readCluster))?.cluster ?? null;
+    return (await db.row(findCluster))?.cluster ?? null;
   } catch (error) {
     const state = sqlState(error) ?? '';
     if (['42501', '0A000', '55000', '42883'].includes(state)) return null;
@@ -69,7 +69,7 @@ async function clusterOf(db: Db): Promise<string | null> {
 /** Undefined on a database without the schema. */
 async function epochOf(db: Db, cluster: string | null): Promise<EpochRow | undefined> {
   try {
-    return await db.row(readEpoch(cluster));
+    return await db.row(findEpoch(cluster));
   } catch (error) {
     if (sqlState(error) === undefinedTable) return undefined;
     throw error;

@@ -34,7 +34,7 @@ export interface Reading {
 // all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip.
 
 /** Events behind a place, oldest first, by the index (tenant, position, sequence). */
-export function readForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
+export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
     select f.floor_position, f.floor_sequence, b.horizon,
@@ -57,7 +57,7 @@ export function readForward({ tenantId, from, afterSequence, filter, ...bounds }
 }
 
 /** Events before a place, newest first. */
-export function readBackward({ tenantId, from, filter, ...bounds }: Reading) {
+export function findEventsBackward({ tenantId, from, filter, ...bounds }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
     select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
@@ -77,7 +77,7 @@ export function readBackward({ tenantId, from, filter, ...bounds }: Reading) {
 }
 
 /** The same for one entity, by the index of its stream: nothing is passed over. */
-export function readEntityForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
+export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
     select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
@@ -94,7 +94,7 @@ export function readEntityForward({ tenantId, from, afterSequence, filter, rowsM
     order by e.position, e.sequence`;
 }
 
-export function readEntityBackward({ tenantId, from, filter, rowsMax }: Reading) {
+export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
     select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { EventDraft } from '../event-draft.ts';
 
 /** Journal rows and their outbox rows in one statement, in the order given. */
-export function appendEvents(tenantId: string, drafts: readonly EventDraft[]) {
+export function insertEvents(tenantId: string, drafts: readonly EventDraft[]) {
   return sql`
     with drafts as (
       select d.* from jsonb_to_recordset(${JSON.stringify(drafts.map((draft, n) => ({ ...draft, n })))}::jsonb) as d (

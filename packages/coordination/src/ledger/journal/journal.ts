@@ -3,7 +3,7 @@ import { newId } from '@baton/kernel/ids';
 import { observer } from '@baton/kernel/observer';
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
-import { appendEvents } from './journal.sql.ts';
+import { insertEvents } from './journal.sql.ts';
 
 export interface EventAbout {
   entityId: string;
@@ -55,6 +55,6 @@ export function noteEvent(context: Context, event: EventDeclaration, payload: un
 export async function flushEvents(context: Context): Promise<void> {
   const drafts = context.drafts.splice(0);
   if (drafts.length === 0) return;
-  await context.db.run(appendEvents(context.tenantId, drafts));
+  await context.db.run(insertEvents(context.tenantId, drafts));
   context.wroteEvents = true;
 }

@@ -9,10 +9,10 @@ import {
   findScanEndForward,
   type PageRow,
   type Reading,
-  readBackward,
-  readEntityBackward,
-  readEntityForward,
-  readForward,
+  findEventsBackward,
+  findEntityEventsBackward,
+  findEntityEventsForward,
+  findEventsForward,
 } from './events.sql.ts';
 
 export type { EventFilter } from './events.sql.ts';
@@ -75,7 +75,7 @@ export async function readPageAfter(
   });
   const { bound, rows } = await read(
     db,
-    filter.entityId === null ? readForward(reading) : readEntityForward(reading),
+    filter.entityId === null ? findEventsForward(reading) : findEntityEventsForward(reading),
   );
   const floor = floorOf(bound);
   refuseBelowFloor(after, floor);
@@ -103,7 +103,7 @@ export async function readPageBefore(
   const reading = readingOf(request, { from: before ?? beyond, afterSequence: 0, asksHeldBack: false });
   const { bound, rows } = await read(
     db,
-    filter.entityId === null ? readBackward(reading) : readEntityBackward(reading),
+    filter.entityId === null ? findEventsBackward(reading) : findEntityEventsBackward(reading),
   );
   const floor = floorOf(bound);
   refuseBelowFloor(before, floor);
@@ -129,7 +129,7 @@ function readingOf(
   return { tenantId, filter, rowsMax: limit + 1, scanMax, ...place };
 }
 
-async function read(db: Db, statement: ReturnType<typeof readForward>) {
+async function read(db: Db, statement: ReturnType<typeof findEventsForward>) {
   const found = await db.rows(statement);
   const [bound] = found;
   if (bound === undefined) throw new Error('the tenant has no journal floor');

@@ -33,7 +33,7 @@ export type DueEventRow = EventRow & Pick<RowOf<Tables['outbox']>, 'attempts'>;
  * Takes what is due for `lockSeconds`, first what is to be tried again: no transaction stays open while it is delivered,
  * and what a worker that died had taken becomes due again.
  */
-export function takeDue(rowsMax: number, afterSequence: number, lockSeconds: number) {
+export function lockDue(rowsMax: number, afterSequence: number, lockSeconds: number) {
   return sql<DueEventRow>`
     with again as materialized (
       select event_sequence from outbox
@@ -64,7 +64,7 @@ export interface DeliveryFailure {
 }
 
 /** @returns a row for each event that is set aside for good */
-export function noteFailures(
+export function updateFailedDeliveries(
   failures: readonly DeliveryFailure[],
   retry: { attemptsMax: number; baseSeconds: number; maxSeconds: number },
 ) {

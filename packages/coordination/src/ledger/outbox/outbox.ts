@@ -6,8 +6,8 @@ import {
   type DueEventRow,
   deleteDelivered,
   deleteDue,
-  noteFailures,
-  takeDue,
+  updateFailedDeliveries,
+  lockDue,
 } from './outbox.sql.ts';
 
 /** Takes one event further. It may come again: whoever receives it tells repeats by its id. */
@@ -35,7 +35,7 @@ export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: 
   }
 
   async function send(sink: OutboxSink, afterSequence: number): Promise<Looked> {
-    const rows = await pool.rows(takeDue(batchMax, afterSequence, settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS));
+    const rows = await pool.rows(lockDue(batchMax, afterSequence, settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS));
     const outcomes = await Promise.all(rows.map((row) => deliver(sink, row)));
     const delivered = outcomes.filter(({ error }) => error === undefined);
     const failures = outcomes.flatMap(({ sequence, error }) =>
@@ -49,7 +49,7 @@ export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: 
 
   async function setBack(failures: DeliveryFailure[]): Promise<void> {
     const dead = await pool.rows(
-      noteFailures(failures, {
+      updateFailedDeliveries(failures, {
         attemptsMax: settings.CP_OUTBOX_MAX_ATTEMPTS,
         baseSeconds: settings.CP_OUTBOX_BACKOFF_BASE_SECONDS,
         maxSeconds: settings.CP_OUTBOX_BACKOFF_MAX_SECONDS,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
-import { readAcceptance } from './acceptance.ts';
-import { readEvidence } from './evidence.ts';
-import { readOrigin, summarizeOrigin } from '../tasks/origin.ts';
+import { parseAcceptance } from './acceptance.ts';
+import { parseEvidence } from './evidence.ts';
+import { parseOrigin, summarizeOrigin } from '../tasks/origin.ts';
 
 const id = newId();
 const secret = `the token: ${'abcd1234'.repeat(4)}`;
@@ -21,7 +21,7 @@ function codeOf(read: () => unknown): string {
 
 describe('acceptance checks', () => {
   const check = (more: object) => () =>
-    readAcceptance([{ key: 'a', kind: 'human', description: 'd', ...more }], ['t']);
+    parseAcceptance([{ key: 'a', kind: 'human', description: 'd', ...more }], ['t']);
   const rows: [string, object, string][] = [
     ['the least', {}, 'accepted'],
     ['a spec of null is no spec', { kind: 'deterministic', spec: null }, 'accepted'],
@@ -71,7 +71,7 @@ describe('acceptance checks', () => {
   test('something that is no object: invalid_acceptance', () => {
     for (const item of [null, 'text', 1, []])
       assert.equal(
-        codeOf(() => readAcceptance([item], [])),
+        codeOf(() => parseAcceptance([item], [])),
         'invalid_acceptance',
       );
   });
@@ -135,7 +135,7 @@ describe('evidence', () => {
   for (const [name, items, code] of rows)
     test(`${name}: ${code}`, () =>
       assert.equal(
-        codeOf(() => readEvidence(items)),
+        codeOf(() => parseEvidence(items)),
         code,
       ));
 });
@@ -168,14 +168,14 @@ describe('origins', () => {
   for (const [name, origin, code] of rows)
     test(`${name}: ${code}`, () =>
       assert.equal(
-        codeOf(() => readOrigin(origin)),
+        codeOf(() => parseOrigin(origin)),
         code,
       ));
 
   test('a summary counts the evidence and leaves out addresses', () => {
-    const origin = readOrigin({ kind: 'external', ref: 'HTTPS://tracker.example/1', evidence: [fact] });
+    const origin = parseOrigin({ kind: 'external', ref: 'HTTPS://tracker.example/1', evidence: [fact] });
     assert.deepEqual(summarizeOrigin(origin), { kind: 'external', evidence: 1 });
-    assert.deepEqual(summarizeOrigin(readOrigin({ kind: 'process', ref: 'p-1' })), {
+    assert.deepEqual(summarizeOrigin(parseOrigin({ kind: 'process', ref: 'p-1' })), {
       kind: 'process',
       ref: 'p-1',
       evidence: 0,

@@ -2,7 +2,7 @@ import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service
 import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { fail } from '../errors.ts';
-import { readDocument, withoutNulls } from './judged-document.ts';
+import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const acceptanceChecksMax = 50;
 const specBytesMax = 16_384;
@@ -60,10 +60,10 @@ const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
  * @throws Refusal `invalid_acceptance`, `invalid_acceptance_spec`, `duplicate_check_key`, `payload_too_large`,
  * `payload_too_deep`, `secret_material_rejected`
  */
-export function readAcceptance(sent: readonly unknown[], typeKeys: readonly string[]): AcceptanceCheck[] {
+export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly string[]): AcceptanceCheck[] {
   const checks = sent.map((item, index) => {
     const field = `acceptance[${index}]`;
-    const check = withoutNulls(readDocument(AcceptanceCheck, item, field, 'invalid_acceptance'));
+    const check = withoutNulls(parseDocument(AcceptanceCheck, item, field, 'invalid_acceptance'));
     if (check.key.startsWith('output.'))
       fail('invalid_acceptance', { field: `${field}.key`, message: 'output. is reserved' });
     if (typeKeys.includes(check.key))

@@ -3,7 +3,7 @@ import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
-import { readDocument, withoutNulls } from './judged-document.ts';
+import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const evidenceItemsMax = 200;
 
@@ -28,10 +28,10 @@ export type Evidence = z.infer<typeof Evidence>;
  * @param field the list's name in the body
  * @throws Refusal `invalid_evidence`, `secret_material_rejected`, `duplicate_evidence`
  */
-export function readEvidence(sent: readonly unknown[], field = 'evidence'): Evidence[] {
+export function parseEvidence(sent: readonly unknown[], field = 'evidence'): Evidence[] {
   const items = sent.map((item, index) => {
     const at = `${field}[${index}]`;
-    const evidence = withoutNulls(readDocument(Evidence, item, at, 'invalid_evidence'));
+    const evidence = withoutNulls(parseDocument(Evidence, item, at, 'invalid_evidence'));
     if (evidence.note) refuseSecretText(evidence.note, `${at}.note`);
     if (evidence.kind !== 'external') return evidence;
     const externalRef = withoutNulls(evidence.externalRef);

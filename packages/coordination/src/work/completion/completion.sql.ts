@@ -6,7 +6,7 @@ export function findRunningRun(tenantId: string, claimId: string) {
     select id from runs where claim_id = ${claimId} and tenant_id = ${tenantId} and status = 'running'`;
 }
 
-export function markCompleted(tenantId: string, taskId: string, status: string, category: string) {
+export function updateTaskToCompleted(tenantId: string, taskId: string, status: string, category: string) {
   return sql<TaskRow>`
     update tasks t
     set status = ${status}, category = ${category}, version = t.version + 1, updated_at = now(), completed_at = now()

@@ -6,7 +6,7 @@ import { failRunningRun } from '../../leases/run-ending.ts';
 import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf } from '../task-types/type-rules.ts';
-import { findRunningRun, markCompleted } from './completion.sql.ts';
+import { findRunningRun, updateTaskToCompleted } from './completion.sql.ts';
 import { type Task, taskOf, type TaskRow } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
@@ -66,7 +66,9 @@ export async function completeLockedTask(
       { reason: 'completed', taskStatusMove: false },
     );
   const { category } = findStatus(lifecycle, to) as LifecycleStatus;
-  const row = (await context.db.row(markCompleted(context.tenantId, task.id, to, category))) as TaskRow;
+  const row = (await context.db.row(
+    updateTaskToCompleted(context.tenantId, task.id, to, category),
+  )) as TaskRow;
   emit(
     context,
     taskCompleted,

@@ -9,7 +9,7 @@ import type { TypeRules } from '../task-types/type-rules.ts';
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
  * `secret_material_rejected`
  */
-export function readCustomFields(sent: unknown, { validateFields }: TypeRules): JsonObject {
+export function parseCustomFields(sent: unknown, { validateFields }: TypeRules): JsonObject {
   checkDocument(sent, { field: 'customFields' });
   const errors = validateFields === undefined ? [] : faultsOf(validateFields, sent);
   if (errors.length > 0) fail('custom_fields_invalid', { errors });

@@ -1,8 +1,8 @@
 import { refuseSecretText } from '../../service/documents.ts';
 import { z } from 'zod';
 import { fail } from '../errors.ts';
-import { Evidence, readEvidence } from '../acceptance/evidence.ts';
-import { readDocument, withoutNulls } from '../acceptance/judged-document.ts';
+import { Evidence, parseEvidence } from '../acceptance/evidence.ts';
+import { parseDocument, withoutNulls } from '../acceptance/parsed-document.ts';
 
 const kinds = ['human', 'harness', 'rule', 'parent', 'process', 'external'] as const;
 const ruleIdForm = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;
@@ -25,8 +25,8 @@ export const OriginSummary = z.strictObject({
 });
 
 /** @throws Refusal `invalid_origin`, `duplicate_evidence`, `secret_material_rejected` */
-export function readOrigin(sent: unknown): Origin {
-  const origin = withoutNulls(readDocument(Origin, sent, 'origin', 'invalid_origin'));
+export function parseOrigin(sent: unknown): Origin {
+  const origin = withoutNulls(parseDocument(Origin, sent, 'origin', 'invalid_origin'));
   const refuse = (field: string, message: string) =>
     fail('invalid_origin', { field: `origin.${field}`, message });
   if (['parent', 'process', 'external'].includes(origin.kind) && origin.ref == null)
@@ -37,7 +37,7 @@ export function readOrigin(sent: unknown): Origin {
     refuse('evidence', 'is required for the kind rule');
   if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'names no check');
   if (origin.ref) refuseSecretText(origin.ref, 'origin.ref');
-  return { ...origin, evidence: readEvidence(origin.evidence, 'origin.evidence') };
+  return { ...origin, evidence: parseEvidence(origin.evidence, 'origin.evidence') };
 }
 
 /** The origin of a task that names none. */

@@ -8,9 +8,9 @@ import { failRunningRun } from '../../leases/run-ending.ts';
 import { fail } from '../errors.ts';
 import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';
-import { readAcceptance } from '../acceptance/acceptance.ts';
-import { readCustomFields } from './custom-fields.ts';
-import { readEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
+import { parseAcceptance } from '../acceptance/acceptance.ts';
+import { parseCustomFields } from './custom-fields.ts';
+import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import { resolveRequirements } from './requirements.ts';
 import { priorities, type Task, type TaskChange, taskOf, type TaskRow } from './task.ts';
 import type { TaskRef } from './task-ref.ts';
@@ -64,7 +64,7 @@ export async function updateTask(
     { claimId: change.claimId ?? undefined, fencingToken: change.fencingToken ?? undefined },
     { claimRequired: false },
   );
-  const after = await judge(context, before, change);
+  const after = await valuesAfter(context, before, change);
   const { claimId: _, fencingToken: __, ...fields } = change;
   if (Object.keys(fields).length === 0) fail('empty_update');
   const changes = differences(before, after);
@@ -100,7 +100,7 @@ export async function updateTask(
 }
 
 /** The task as the change would leave it; the checks are in the contract's order. */
-async function judge(context: Context, before: TaskRow, change: TaskChange): Promise<TaskValues> {
+async function valuesAfter(context: Context, before: TaskRow, change: TaskChange): Promise<TaskValues> {
   const rules = await rulesOf(context, before.type_id);
   if (change.title != null) requireTitle(change.title);
   const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
@@ -108,12 +108,12 @@ async function judge(context: Context, before: TaskRow, change: TaskChange): Pro
   const principals = await requirePrincipals(context, change);
   requireNoWorkspace(change.workspaceId);
   const customFields =
-    change.customFields === undefined ? before.custom_fields : readCustomFields(change.customFields, rules);
+    change.customFields === undefined ? before.custom_fields : parseCustomFields(change.customFields, rules);
   const startDate = change.startDate === undefined ? before.start_date : change.startDate;
   const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
   requireNoGoal(change.goalId);
-  const proof = judgeProof(rules, before, change);
+  const proof = proofAfter(rules, before, change);
   if (change.requirements != null) resolveRequirements(change.requirements);
   return {
     title: change.title ?? before.title,
@@ -149,7 +149,7 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
 }
 
 /** Whatever of the two is kept must fit what is changed: evidence names checks that exist. */
-function judgeProof(
+function proofAfter(
   rules: TypeRules,
   before: TaskRow,
   change: TaskChange,
@@ -157,8 +157,8 @@ function judgeProof(
   if (change.acceptance == null && change.evidence == null)
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
-    change.acceptance == null ? before.acceptance : readAcceptance(change.acceptance, rules.acceptanceKeys);
-  const evidence = change.evidence == null ? before.evidence : readEvidence(change.evidence);
+    change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
+  const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   requireEvidenceTargets(evidence);
   return { acceptance, evidence };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
 import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';
-import { judgedLater } from '../acceptance/judged-document.ts';
+import { parsedLater } from '../acceptance/parsed-document.ts';
 import { statusCategories } from '../task-types/lifecycle.ts';
 import { Origin } from './origin.ts';
 import { RequirementsInput } from './requirements.ts';
@@ -61,8 +61,8 @@ const customFields = z.unknown().meta({ type: 'object' });
 const assigneeId = z
   .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
   .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
-const acceptance = z.array(judgedLater(AcceptanceCheck)).max(acceptanceChecksMax);
-const evidence = z.array(judgedLater(Evidence)).max(evidenceItemsMax);
+const acceptance = z.array(parsedLater(AcceptanceCheck)).max(acceptanceChecksMax);
+const evidence = z.array(parsedLater(Evidence)).max(evidenceItemsMax);
 
 export const NewTask = z
   .strictObject({
@@ -82,7 +82,7 @@ export const NewTask = z
     parentTask: TaskRef.nullish(),
     requirements: RequirementsInput.nullish(),
     goalId: Uuid.nullish(),
-    origin: judgedLater(Origin).nullish(),
+    origin: parsedLater(Origin).nullish(),
     acceptance: acceptance.default([]),
     evidence: evidence.default([]),
   })

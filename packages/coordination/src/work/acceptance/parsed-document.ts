@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 /**
  * A part of a body that the command judges, with codes of its own (422), and that the docs describe all the same.
  */
-export function judgedLater(schema: z.ZodType) {
+export function parsedLater(schema: z.ZodType) {
   const { $schema: _, ...form } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return z.unknown().meta(form);
 }
@@ -15,7 +15,7 @@ export function judgedLater(schema: z.ZodType) {
  * @param field where it stands in the body, for the details
  * @throws Refusal `code` with the field that is wrong
  */
-export function readDocument<Schema extends z.ZodType>(
+export function parseDocument<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   field: string,
