@@ -4,11 +4,11 @@ import { fail } from './errors.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
 
-/** Permissions named in a request; whether they exist is judged later, and answered with 422. */
+/** Permissions named in a request; `parsePermissions` refuses unknown ones with 422. */
 export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
 
 /**
- * Reads permissions named in a request: each once, in alphabetical order.
+ * Parses permissions named in a request: each once, in alphabetical order.
  * @throws Refusal `invalid_permissions` that names the unknown ones
  */
 export function parsePermissions(names: readonly string[]): Permission[] {
@@ -18,7 +18,7 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 }
 
 /**
- * Nobody grants what they lack: judged by what the caller's credential leaves them now.
+ * Nobody grants what they lack themselves with the credential of this request.
  * @throws Refusal `permission_escalation` that names what is missing
  */
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {
@@ -27,7 +27,7 @@ export function refuseEscalation(held: ReadonlySet<string>, granted: readonly st
 }
 
 /**
- * Keeps `admin` and `approvals.decide` from agents and services.
+ * Refuses `admin` and `approvals.decide` for agents and services.
  * @throws Refusal `permissions_not_allowed_for_kind`
  */
 export function refuseForKind(kind: 'human' | 'agent' | 'service', granted: readonly Permission[]): void {

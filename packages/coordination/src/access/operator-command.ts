@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 /** What a command of the operator works with: the store, without any credential. */
 export type OperatorTools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log' | 'command'>;
 
-/** Why a command of the operator was not done: a stable code, and a sentence for the person. */
+/** Refuses a command of the operator: a stable code, and a sentence for people. */
 export class CommandRefused extends Error {
   readonly code: string;
 

@@ -13,8 +13,8 @@ import type { ClaimRow } from './lease-rows.ts';
 export type WhichClaims = { claimIds: readonly string[] } | { sessionId: string } | { holderId: string };
 
 /**
- * Releases active claims, frees their tasks, and writes `claim.released` for each. Claims that ended before are passed
- * over. For a session's or a holder's claims the caller has locked that session or principal, so that none is made
+ * Releases active claims, frees their tasks, and writes `claim.released` for each. Claims that ended before are
+ * skipped. For a session's or a holder's claims the caller has locked that session or principal, so that none is made
  * meanwhile.
  * @param options.taskStatusMove whether the tasks go back to their release status (core, section 7.3) and get their next
  * version with it. False where the caller writes the task itself, as completion does: then the event leaves the status

@@ -7,7 +7,7 @@ import type { EndedRunRow } from './lease-rows.ts';
 
 /**
  * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.
- * @param reason `superseded` for a zombie that a newer attempt or a completion meets, `task_cancelled`
+ * @param reason `superseded` for a run that an older claim left running, or `task_cancelled`
  */
 export async function failRunningRun(context: Context, taskId: string, reason: string): Promise<void> {
   const run = await context.db.row(updateRunOfTaskToFailed(context.tenantId, taskId, reason));

@@ -1,4 +1,4 @@
-/** A journal row on its way, in the names of its columns (coordination-core section 17.1). */
+/** A journal row before it is written, by the names of its columns (coordination-core section 17.1). */
 export interface EventDraft {
   id: string;
   type: string;

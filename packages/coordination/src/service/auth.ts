@@ -1,2 +1,2 @@
-/** How a caller enters: `bootstrap` by the bootstrap secret, `none` without any credential. Absent: a bearer credential. */
+/** How a caller authenticates: `bootstrap` by the bootstrap secret, `none` without any credential. Absent: a bearer credential. */
 export type Auth = 'bootstrap' | 'none';

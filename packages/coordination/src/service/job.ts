@@ -1,13 +1,13 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Context } from './context.ts';
 
-/** Work that nobody asks for by a request (core, section 19). Several workers may run the same job at once. */
+/** Background work (core, section 19). Several workers may run the same job at the same time. */
 export interface Job {
   /** Names it in the log and in the correlation id of its events. */
   readonly name: string;
-  /** Handled by one run at most; a run that reaches it is followed by the next at once. */
+  /** The most items that one run handles; after a full batch the next run starts at once. */
   readonly batchMax: number;
-  /** Does one batch. @returns how many items were handled */
+  /** Handles one batch. @returns how many items were handled */
   run(): Promise<number>;
 }
 

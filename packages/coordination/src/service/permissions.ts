@@ -62,12 +62,15 @@ export const permissionNames = Object.keys(permissions) as Permission[];
 /** Never given to agents and services: a machine neither decides approvals nor administers. */
 export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
 
-/** A set that answers for `admin` too, which covers every other permission. */
+/** Whether a permission is held; `admin` covers every other one. */
 export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held.has(wanted) || held.has('admin');
 }
 
-/** Which of the known scopes a token carries decides what remains of a binding's permissions. */
+/**
+ * Narrows the permissions of a binding to what the scopes of a token allow.
+ * @returns undefined when the token has no scope of this service
+ */
 export function narrowByScopes(
   held: readonly string[],
   scopes: ReadonlySet<string>,

@@ -12,7 +12,7 @@ import { createCoordination } from '../app/app.ts';
 import { foundTenant } from '../app/bootstrap/founding.ts';
 import { endpoints } from '../app/endpoints.ts';
 import { type Permission, permissionNames } from '../service/permissions.ts';
-import { findForeignEvents } from './event-catalog.ts';
+import { findUndeclaredEvents } from './event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
 
 export interface Answer {
@@ -42,24 +42,26 @@ export interface ActorOptions {
   tenantId?: string;
 }
 
+export type SendRequest = (
+  method: string,
+  path: string,
+  init?: { token?: string; body?: unknown; headers?: Record<string, string> },
+) => Promise<Answer>;
+
 export interface TestCoordination {
   readonly url: string;
   readonly tenantId: string;
-  /** A second tenant, which no endpoint could have made. */
+  /** A second tenant, which no endpoint could have created. */
   readonly otherTenantId: string;
   readonly admin: Actor;
   readonly otherAdmin: Actor;
   readonly issuer: TestIssuer;
-  /** The store itself, for what no endpoint can set up or show. */
+  /** The database itself, for what no endpoint can set up or show. */
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
   actor(options?: ActorOptions): Promise<Actor>;
-  request(
-    method: string,
-    path: string,
-    init?: { token?: string; body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>;
+  readonly request: SendRequest;
   /** Another process of the same service on the same store. */
   another(env?: Record<string, string>): Promise<{ url: string; close(): Promise<void> }>;
   close(): Promise<void>;
@@ -98,30 +100,57 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   const found = (slug: string) =>
     foundTenant(pool, { tenantSlug: slug, tenantName: slug, adminDisplayName: `Administrator of ${slug}` });
   const [first, second] = [await found('first'), await found('second')];
+  const request: SendRequest = (method, path, init) => sendRequest(`${url}${path}`, method, init);
+  const actors = createActors(pool, issuer, request);
 
-  async function request(
-    method: string,
-    path: string,
-    init: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
-  ) {
-    const headers: Record<string, string> = { ...init.headers };
-    if (init.token !== undefined) headers['authorization'] = `Bearer ${init.token}`;
-    if (init.body !== undefined) headers['content-type'] ??= 'application/json';
-    const body =
-      typeof init.body === 'string' || init.body === undefined ? init.body : JSON.stringify(init.body);
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    });
-    const text = await response.text();
-    keepMessage(headers, body);
-    keepMessage({}, text);
-    const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
-    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
-  }
+  return {
+    url,
+    tenantId: first.tenantId,
+    otherTenantId: second.tenantId,
+    admin: await actors.bind(first.adminPrincipalId, { kind: 'human', tenantId: first.tenantId }),
+    otherAdmin: await actors.bind(second.adminPrincipalId, { kind: 'human', tenantId: second.tenantId }),
+    issuer,
+    pool,
+    databaseUrl: database.url,
+    env,
+    request,
+    actor: (options = {}) => actors.create({ tenantId: first.tenantId, ...options }),
+    another: (more = {}) => listen({ ...env, ...more }, closers),
+    async close() {
+      for (const close of closers.reverse()) await close();
+      const undeclared = await findUndeclaredEvents(pool);
+      await pool.close();
+      await issuer.close();
+      await database.drop();
+      if (undeclared.length > 0)
+        throw new Error(`Written and declared events differ:\n${undeclared.join('\n')}`);
+    },
+  };
+}
 
-  async function enter(principalId: string, tenantId: string, options: ActorOptions): Promise<Actor> {
+async function sendRequest(
+  url: string,
+  method: string,
+  { token, body: content, headers: given }: Parameters<SendRequest>[2] = {},
+): Promise<Answer> {
+  const headers: Record<string, string> = { ...given };
+  if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+  if (content !== undefined) headers['content-type'] ??= 'application/json';
+  const body = typeof content === 'string' || content === undefined ? content : JSON.stringify(content);
+  const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+  const text = await response.text();
+  keepMessage(headers, body);
+  keepMessage({}, text);
+  const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
+  return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+}
+
+type ActorInTenant = ActorOptions & { tenantId: string };
+
+/** Makes principals that call the service with tokens of the test issuer. */
+function createActors(pool: Pool, issuer: TestIssuer, request: SendRequest) {
+  async function bind(principalId: string, options: ActorInTenant): Promise<Actor> {
+    const { tenantId } = options;
     const iamPrincipalId = newId();
     const permissions =
       options.permissions ??
@@ -131,11 +160,8 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     await pool.run(sql`
       insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
       values (${newId()}, ${tenantId}, ${principalId}, ${issuer.issuer}, ${tenantId}, ${iamPrincipalId}, ${permissions})`);
-    const token = await issuer.sign({
-      sub: iamPrincipalId,
-      tenant_id: tenantId,
-      scope: options.scopes ?? allScopes,
-    });
+    const scope = options.scopes ?? allScopes;
+    const token = await issuer.sign({ sub: iamPrincipalId, tenant_id: tenantId, scope });
     const call =
       (method: string) =>
       (path: string, body?: unknown, headers: Record<string, string> = {}) =>
@@ -153,39 +179,19 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   }
 
   return {
-    url,
-    tenantId: first.tenantId,
-    otherTenantId: second.tenantId,
-    admin: await enter(first.adminPrincipalId, first.tenantId, { kind: 'human' }),
-    otherAdmin: await enter(second.adminPrincipalId, second.tenantId, { kind: 'human' }),
-    issuer,
-    pool,
-    databaseUrl: database.url,
-    env,
-    request,
-    async actor(options = {}) {
-      const tenantId = options.tenantId ?? first.tenantId;
-      const kind = options.kind ?? 'agent';
+    bind,
+    async create({ kind = 'agent', ...options }: ActorInTenant): Promise<Actor> {
       const principalId = newId();
       await pool.run(sql`
         insert into principals (id, tenant_id, kind, display_name)
-        values (${principalId}, ${tenantId}, ${kind}, ${`${kind} ${principalId.slice(-6)}`})`);
-      return enter(principalId, tenantId, { ...options, kind });
-    },
-    another: (more = {}) => listen({ ...env, ...more }, closers),
-    async close() {
-      for (const close of closers.reverse()) await close();
-      const foreign = await findForeignEvents(pool);
-      await pool.close();
-      await issuer.close();
-      await database.drop();
-      if (foreign.length > 0) throw new Error(`Written and declared events differ:\n${foreign.join('\n')}`);
+        values (${principalId}, ${options.tenantId}, ${kind}, ${`${kind} ${principalId.slice(-6)}`})`);
+      return bind(principalId, { ...options, kind });
     },
   };
 }
 
-/** The leak test gets every line; of them only failures are told to whoever runs the test. */
-function tell(line: string): void {
+/** The leak test gets every line; only errors are printed. */
+function printErrors(line: string): void {
   if (line.startsWith('{"level":"error"')) process.stdout.write(line);
 }
 
@@ -193,7 +199,7 @@ function tell(line: string): void {
 export async function listen(
   env: Record<string, string>,
   closers: (() => Promise<void>)[],
-  log = createLog({ name: 'coordination', level: 'debug', destination: { write: tell } }),
+  log = createLog({ name: 'coordination', level: 'debug', destination: { write: printErrors } }),
 ) {
   const service = await createCoordination({ env, log });
   const server = createServer((req, res) => service.handler(req, res));

@@ -2,7 +2,9 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Db } from '@baton/kernel/db';
 import type { EventDeclaration } from '@baton/kernel/service';
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../service/schema.ts';
 
 const source = join(import.meta.dirname, '..');
 
@@ -17,21 +19,16 @@ function isEvent(value: unknown): value is EventDeclaration {
   return typeof value === 'object' && value !== null && 'type' in value && 'payload' in value;
 }
 
-interface StoredRow {
-  type: string;
-  schema_version: number;
-  entity_type: string;
-  payload: unknown;
-}
+type StoredRow = Pick<RowOf<Tables['events']>, 'type' | 'schema_version' | 'entity_type' | 'payload'>;
 
-/** How many stored events a test file has checked against their declarations, the newest of each type. */
+/** How many stored events of each type are compared with their declaration, the newest first. */
 const perTypeMax = 50;
 
 /**
- * What stands in a store's journal and is not declared so: an unknown type, another version or entity, another payload.
- * Statements write their events themselves, in SQL that no compiler compares with the declaration.
+ * Events in the journal that differ from their declaration: an unknown type, another version or entity, another payload.
+ * Some statements write their events themselves, in SQL that no compiler compares with the declaration.
  */
-export async function findForeignEvents(db: Db): Promise<string[]> {
+export async function findUndeclaredEvents(db: Db): Promise<string[]> {
   const declared = new Map((await readEventCatalog()).map((event) => [event.type, event]));
   const stored = await db.rows<StoredRow>(sql`
     select type, schema_version, entity_type, payload from (

@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/sql';
 import type { EntryRow } from './entry.ts';
 
 /**
- * Reads an entry and records its use: once per cache period, because only a real load comes here. Nobody waits at the
- * door for a command that changes the binding: its use goes unrecorded then.
+ * Reads an entry and records its use: once per cache period, because cached entries don't come here. It
+ * doesn't wait for a command that changes the binding; then the use isn't recorded.
  */
 export function findEntry(issuer: string, iamPrincipalId: string) {
   return sql<EntryRow>`

@@ -2,13 +2,13 @@ import type { Db } from '@baton/kernel/db';
 import { findEntry } from './bindings.sql.ts';
 import type { EntryRow } from './entry.ts';
 
-/** The bindings in use, read again after `ttlMs`; absence is remembered too, so that a stranger costs no query. */
+/** A cache of bindings, read again after `ttlMs`. Absence is cached too, so that an unknown identity costs no query. */
 export interface Bindings {
-  /** @throws the store's failure when the entry can't be read and what is known is older than `staleAfterMs` */
+  /** @throws the database's failure when the entry can't be read and the cached one is older than `staleAfterMs` */
   find(issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined>;
-  /** Drops what is known of an identity: its binding or its principal changed. */
+  /** Drops an identity: its binding or its principal changed. */
   forget(issuer: string, iamPrincipalId: string): void;
-  /** The same for every identity: changes may have been missed. */
+  /** Drops all: notifications of changes may have been lost. */
   forgetAll(): void;
 }
 
@@ -33,7 +33,7 @@ export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: n
       try {
         return await load(name, issuer, iamPrincipalId);
       } catch (error) {
-        // Unless it was forgotten meanwhile: then what was known is known to be wrong.
+        // Unless it was dropped meanwhile: then the cached entry is known to be wrong.
         if (found !== undefined && known.get(name) === found && ageMs < options.staleAfterMs)
           return found.entry;
         throw error;

@@ -11,7 +11,7 @@ export interface JwksOptions {
   log: Logger;
 }
 
-/** The key source is out of reach and what is known is too old. */
+/** The key document can't be fetched, and the cached keys are too old. */
 export class KeysUnavailableError extends Error {}
 
 export interface SigningKey {
@@ -27,7 +27,7 @@ export interface Jwks {
    * @throws KeysUnavailableError
    */
   find(keyId: string): Promise<SigningKey | undefined>;
-  /** Whether this very key is still the one in use under that id. */
+  /** Whether this key is still the one published under that id. */
   holds(keyId: string, key: SigningKey): boolean;
 }
 
@@ -51,8 +51,8 @@ export function createJwks(options: JwksOptions): Jwks {
   let triedAt = Number.NEGATIVE_INFINITY;
   let unscheduledAt = Number.NEGATIVE_INFINITY;
   let underWay: Promise<void> | undefined;
-  /** What the log was told of an outage, so that it is told once. */
-  let told: 'nothing' | 'late' | 'out' = 'nothing';
+  /** What was logged of an outage, so that each state is logged once. */
+  let logged: 'nothing' | 'late' | 'out' = 'nothing';
 
   const sinceMs = (instant: number) => performance.now() - instant;
 
@@ -68,22 +68,22 @@ export function createJwks(options: JwksOptions): Jwks {
     try {
       keys = readKeys(await fetchDocument(options), log);
       fetchedAt = performance.now();
-      if (told !== 'nothing') log.info('signing keys are fetched again');
-      told = 'nothing';
+      if (logged !== 'nothing') log.info('signing keys are fetched again');
+      logged = 'nothing';
     } catch (error) {
-      tellOutage(error);
+      logOutage(error);
     }
   }
 
-  function tellOutage(error: unknown): void {
+  function logOutage(error: unknown): void {
     const ageMs = sinceMs(fetchedAt);
     const about = { err: error, ...(Number.isFinite(ageMs) && { ageSeconds: Math.round(ageMs / 1000) }) };
     const state = ageMs > staleAfterMs ? 'out' : 'late';
-    if (state === 'out' && told !== 'out')
-      log.error(about, 'signing keys cannot be had: requests with a token are answered 503');
-    else if (told === 'nothing') log.warn(about, 'signing keys not fetched; those known are used');
+    if (state === 'out' && logged !== 'out')
+      log.error(about, 'signing keys are unavailable: requests with a token are answered 503');
+    else if (logged === 'nothing') log.warn(about, 'signing keys were not fetched; cached ones are used');
     else return;
-    told = state;
+    logged = state;
   }
 
   async function refreshWhenDue(): Promise<void> {
@@ -133,7 +133,7 @@ async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<st
   return text;
 }
 
-/** Keys of another type or use are passed over: consumers ignore what they don't know. */
+/** Keys of another type or use are skipped, as the standard asks of consumers. */
 function readKeys(text: string, log: Logger): Map<string, SigningKey> {
   const document: unknown = JSON.parse(text);
   const published = (document as { keys?: unknown } | null)?.keys;
@@ -150,13 +150,13 @@ function signingKeyOf({ kty, kid, use, alg, n, e }: JWK, log: Logger): SigningKe
   if (kty !== 'RSA' || typeof kid !== 'string' || (use ?? 'sig') !== 'sig') return undefined;
   if (alg !== undefined && !tokenAlgorithms.includes(alg)) return undefined;
   try {
-    // The public part by name: a document that publishes more gives us no more.
+    // Only the public members, by name, even if the document publishes more.
     const key = createPublicKey({ key: { kty, n: n as string, e: e as string }, format: 'jwk' });
     const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
     if (bits >= modulusBitsMin) return { key, algorithm: alg };
-    log.warn({ bits }, 'a signing key is too short and was passed over');
+    log.warn({ bits }, 'a signing key is too short and was skipped');
   } catch (error) {
-    log.warn({ err: error }, 'a signing key cannot be read and was passed over');
+    log.warn({ err: error }, 'a signing key cannot be read and was skipped');
   }
   return undefined;
 }

@@ -21,7 +21,7 @@ export interface Tokens {
   verify(token: string): Promise<TokenClaims>;
 }
 
-/** Below what Node takes as a whole header, so that this is the bound that is met. */
+/** Below Node's bound on all headers together, so that this one applies first. */
 const tokenLengthMax = 12_288;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
@@ -48,7 +48,7 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // A key that identity withdrew takes its tokens along.
+      // A token whose key was withdrawn is verified again, and refused.
       if (known !== undefined && known.untilMs > Date.now() && jwks.holds(known.keyId, known.key))
         return known.claims;
       const { keyId, algorithm } = headerOf(token);

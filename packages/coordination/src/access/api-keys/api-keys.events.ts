@@ -8,7 +8,7 @@ export const apiKeyCreated = defineEvent(
   z.strictObject({ principalId: Uuid, keyPrefix: z.string(), permissions: z.array(z.string()) }),
 );
 
-/** The last two are of the command that revokes every emergency key. */
+/** `breakGlass` and `issuedBy` come from the command that revokes every emergency key. */
 export const apiKeyRevoked = defineEvent(
   'api_key.revoked',
   'api_key',

@@ -33,7 +33,7 @@ export function findApiKey(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`select * from api_keys where id = ${keyId} and tenant_id = ${tenantId}`;
 }
 
-/** Keys of a principal that would enter while it is active. */
+/** API keys of a principal that are admitted while it is active. */
 export function findLiveApiKeys(tenantId: string, principalId: string) {
   return sql<{ permissions: string[] }>`
     select permissions from api_keys

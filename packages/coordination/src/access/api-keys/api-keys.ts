@@ -10,7 +10,7 @@ import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { insertApiKey, findApiKey, findLiveApiKeys, updateApiKeyToRevoked } from './api-keys.sql.ts';
 
 /**
- * Gives a principal a key of its own (core, section 4.2).
+ * Creates an API key for a principal (core, section 4.2).
  * @throws Refusal `invalid_permissions`, `permission_escalation`, `not_found`, `permissions_not_allowed_for_kind`,
  * 422 `principal_not_active`
  */
@@ -29,7 +29,7 @@ export async function createApiKey(
   return key;
 }
 
-/** Stores a new key; what may be granted was checked before. The key is in the answer and nowhere else. */
+/** Stores a new API key; the caller checks what may be granted. The key is in the answer and nowhere else. */
 export async function insertNewKey(
   { db, tenantId }: Pick<Context, 'db' | 'tenantId'>,
   grant: {
@@ -61,7 +61,7 @@ export async function revokeApiKey(context: Context, keyId: string): Promise<Api
   return apiKeyOf(revoked);
 }
 
-/** What the principal's keys allow that are neither revoked nor over, one set of permissions for each. */
+/** The permissions of each API key of a principal that is neither revoked nor expired. */
 export async function livePermissionsOfKeys(context: Context, principalId: string): Promise<string[][]> {
   const keys = await context.db.rows(findLiveApiKeys(context.tenantId, principalId));
   return keys.map(({ permissions }) => permissions);

@@ -8,7 +8,7 @@ const usage = `baton coordination break-glass issue --principal ID --reason TEXT
 const ttlSecondsDefault = '3600';
 
 /**
- * `baton coordination break-glass …`: an administrator's way in while identity is out of reach.
+ * `baton coordination break-glass …`: emergency API keys for an administrator while identity is unavailable.
  * @param args what follows `break-glass`
  * @returns what to print; for `issue` the key is in it, and nowhere else
  * @throws CommandRefused

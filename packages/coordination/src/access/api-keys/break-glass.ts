@@ -9,7 +9,7 @@ import {
   findTenantsWithEmergencyKeys,
 } from './break-glass.sql.ts';
 
-/** The operator's own way in, when identity is out of reach (core, section 4.4). Never by HTTP. */
+/** What the operator asks for while identity is unavailable (core, section 4.4). Never by HTTP. */
 export interface BreakGlassRequest {
   principalId: string;
   ttlSeconds: number;

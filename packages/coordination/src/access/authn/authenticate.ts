@@ -14,18 +14,18 @@ import { admitKey, KeyRefused } from './keys.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 
-/** Finds out who asks (coordination-core, section 1.3). */
+/** Authenticates callers (coordination-core, section 1.3). */
 export interface Authenticator {
   /**
-   * @throws Refusal 401 `invalid_credentials` with one face for every reason, 403 `principal_not_active`,
+   * @throws Refusal 401 `invalid_credentials` with the same answer for every reason, 403 `principal_not_active`,
    * 403 `scope_not_granted`, 403 `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
    */
   authenticate(head: Pick<RequestHead, 'headers'>, endpoint: Operation): Promise<Caller>;
-  /** The same from the credential alone and without the rate, for open streams that check again. */
+  /** Authenticates by the credential alone and without the rate limit: for open streams that check again. */
   enter(credential: string): Promise<Caller>;
-  /** Drops what is known of an identity: its binding or its principal changed. */
+  /** Drops an identity from the cache: its binding or its principal changed. */
   forget(issuer: string, iamPrincipalId: string): void;
-  /** The same for every identity: changes may have been missed. */
+  /** Empties the cache: notifications of changes may have been lost. */
   forgetAll(): void;
 }
 
@@ -40,7 +40,7 @@ export function createAuthenticator(db: Db, settings: Settings, log: Logger): Au
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
 
   async function enter(credential: string): Promise<Caller> {
-    // The kind is decided by shape, never by trial.
+    // The form alone decides which kind of credential it is.
     if (credential.startsWith('cp_')) return enterWithKey(db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
     return refuse('unknown_form');
@@ -102,7 +102,7 @@ async function enterWithToken(
 
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
 
-/** The entry and the claims come out of their caches as the same objects, so a busy caller is made once. */
+/** Entry and claims come from caches as identical objects, so the caller of a busy token is made once. */
 function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
   const ofEntry = callers.get(entry) ?? new WeakMap<TokenClaims, Caller>();
   callers.set(entry, ofEntry);
@@ -136,7 +136,7 @@ async function enterWithKey(db: Db, settings: Settings, key: string): Promise<Ca
   };
 }
 
-/** One face for every reason; the reason is for the log. */
+/** The answer is the same for every reason; only the log names it. */
 function refuse(reason: string): never {
   fail('invalid_credentials', {}, { reason, headers: { 'www-authenticate': 'Bearer' } });
 }
@@ -145,7 +145,7 @@ function bearerOf(header: string | undefined): string | undefined {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
 }
 
-/** Compares without telling by time how much was right, nor how long the secret is. */
+/** Compares in constant time, whatever the lengths. */
 function equalSecrets(left: string, right: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));

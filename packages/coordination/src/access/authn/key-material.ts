@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { observer } from '@baton/kernel/observer';
 
 /**
- * Keys of our own: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits. Only the
+ * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits. Only the
  * SHA-256 of the whole key is kept, which is what identity's import of legacy credentials takes. The prefix of an
  * emergency key begins with `bg`, which no hex prefix can.
  */
 export interface KeyMaterial {
-  /** Shown once, in the answer that makes it. */
+  /** Shown once, in the answer to its creation. */
   readonly key: string;
   readonly prefix: string;
   readonly hash: string;

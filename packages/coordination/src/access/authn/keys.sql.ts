@@ -27,7 +27,7 @@ export function findKey(prefix: string, lastUsedRefreshSeconds: number) {
     where k.key_prefix = ${prefix}`;
 }
 
-/** Records a use, unless a rival did; whoever revokes the key meanwhile is not waited for. */
+/** Records a use, unless another request just did; it doesn't wait for a command that revokes the key. */
 export function updateLastUse(tenantId: string, keyId: string, lastUsedRefreshSeconds: number) {
   return sql`
     update api_keys set last_used_at = now()

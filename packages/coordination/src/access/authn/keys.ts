@@ -10,8 +10,8 @@ export class KeyRefused extends Error {}
 const noHash = '0'.repeat(64);
 
 /**
- * Admits a key of our own (core, section 1.3). It is read each time, so a revoked one is shut out everywhere at once.
- * @returns the key with its principal, whose state is still to be judged
+ * Admits an API key (core, section 1.3). It is read each time, so a revoked one is refused everywhere at once.
+ * @returns the key with its principal, whose status the caller checks
  * @throws KeyRefused
  */
 export async function admitKey(db: Db, settings: Settings, key: string): Promise<KeyEntryRow> {
@@ -23,7 +23,7 @@ export async function admitKey(db: Db, settings: Settings, key: string): Promise
 
   const refreshSeconds = settings.CP_API_KEY_LAST_USED_REFRESH_SECONDS;
   const entry = await db.row(findKey(prefix, refreshSeconds));
-  // An unknown prefix costs what a wrong secret costs.
+  // An unknown prefix takes as long as a wrong secret.
   const matches = timingSafeEqual(Buffer.from(hashOfKey(key)), Buffer.from(entry?.key_hash ?? noHash));
   if (entry === undefined || !matches) throw new KeyRefused('key_unknown');
   if (entry.is_revoked) throw new KeyRefused('key_revoked');

@@ -3,13 +3,13 @@ import { fail } from '../errors.ts';
 
 const principalsMax = 10_000;
 
-/** One bucket of requests per principal in this process; it fills at the rate, and holds the burst. */
+/** A token bucket per principal in this process: it fills at the rate and holds the burst. */
 export interface RateLimit {
   /** @throws Refusal 429 `rate_limited` with Retry-After */
   take(principalId: string): void;
 }
 
-/** Off, as it is by default, it costs nothing. */
+/** Switched off, as it is by default, it costs nothing. */
 export function createRateLimit(settings: Settings): RateLimit {
   const { CP_RATE_LIMIT_PER_PRINCIPAL_RPS: rate, CP_RATE_LIMIT_PER_PRINCIPAL_BURST: burst } = settings;
   if (rate === 0) return { take: () => undefined };
@@ -21,7 +21,7 @@ export function createRateLimit(settings: Settings): RateLimit {
       const bucket = buckets.get(principalId) ?? { left: full, atMs: nowMs };
       bucket.left = Math.min(full, bucket.left + ((nowMs - bucket.atMs) / 1000) * rate);
       bucket.atMs = nowMs;
-      // Moved to the end, so that whoever was away longest is forgotten first.
+      // Moved to the end, so that the principal that was idle longest is dropped first.
       buckets.delete(principalId);
       if (buckets.size >= principalsMax) buckets.delete(buckets.keys().next().value as string);
       buckets.set(principalId, bucket);

@@ -14,7 +14,7 @@ export interface NewDelegation {
   expiresAt: string | null;
 }
 
-/** The instant at which the command runs, as the store has it. */
+/** The time of the command by the clock of the database. */
 export function findNow() {
   return sql<{ now: string }>`select now()::timestamptz(3) as now`;
 }
@@ -39,7 +39,7 @@ export function updateDelegationToRevoked(tenantId: string, delegationId: string
     returning *`;
 }
 
-/** Revokes what a principal gave and what it was given, in the order in which it was made. */
+/** Revokes the delegations from and to a principal; the rows come in the order of their creation. */
 export function updateDelegationsToRevoked(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     with revoked as (

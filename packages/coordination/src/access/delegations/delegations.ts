@@ -74,7 +74,7 @@ export async function revokeDelegation(context: Context, delegationId: string): 
   return delegationOf(revoked);
 }
 
-/** Revokes every delegation from or to a principal, for one reason; returns how many. */
+/** Revokes every delegation from or to a principal. @returns how many */
 export async function revokeAllDelegationsOf(
   context: Context,
   principalId: string,

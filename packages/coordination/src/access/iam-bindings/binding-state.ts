@@ -8,8 +8,8 @@ import { boundIdentityOf, forgetIdentity } from './iam-bindings.ts';
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Closes a login for a while, or opens it again: the operator's own state of a binding, which the API can't set (core,
- * section 24). A revoked binding is opened by binding the identity again.
+ * Disables or enables the login of an identity: a status that only the operator sets, not the API (core, section 24). A
+ * revoked binding is admitted again by binding the identity again.
  * @returns whether anything changed
  * @throws CommandRefused `not_found`, `binding_revoked`
  */

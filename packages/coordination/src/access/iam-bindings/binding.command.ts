@@ -5,7 +5,7 @@ const usage = `baton coordination binding disable ID
        baton coordination binding enable ID`;
 
 /**
- * `baton coordination binding …`: closes or opens a login without touching what it was granted.
+ * `baton coordination binding …`: disables or enables a login without touching its permissions.
  * @param args what follows `binding`
  * @returns what to print
  * @throws CommandRefused

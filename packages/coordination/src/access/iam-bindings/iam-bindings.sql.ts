@@ -8,7 +8,7 @@ export interface Binding extends Identity {
   permissions: readonly string[];
 }
 
-/** Returns no row when the identity is bound already, here or in another tenant; waits for a rival that binds it. */
+/** Returns no row when the identity is bound already, here or in another tenant; waits for a transaction that binds it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
@@ -43,7 +43,7 @@ export function findBindings(tenantId: string, principalId: string) {
     order by created_at desc, id desc`;
 }
 
-/** Those that still enter, oldest first, locked: one that is re-pointed meanwhile is left out. */
+/** Those not revoked, oldest first, locked; one that is re-pointed meanwhile is left out. */
 export function lockUnrevokedBindings(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     select id from iam_bindings

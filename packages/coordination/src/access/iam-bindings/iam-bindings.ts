@@ -56,13 +56,13 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // Somebody bound it in between: in this tenant, or it was another tenant's all along.
+  // It was bound meanwhile in this tenant, or it is bound in another one.
   const rival = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (rival?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, rival, grant), isNew: false };
 }
 
-/** Taking an identity from another principal is an administrator's right: it may enter as somebody else then. */
+/** Moving an identity from another principal needs `admin`: from then on it acts as somebody else. */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;
   if (moves) refuseEscalation(context.caller.permissions, ['admin']);
@@ -76,7 +76,7 @@ async function repoint(context: Context, known: IamBindingRow, grant: Grant): Pr
 }
 
 /**
- * Binds an identity that no tenant has bound; what may be granted was checked before.
+ * Binds an identity that no tenant has bound; the caller checks what may be granted.
  * @returns undefined when it is bound already
  */
 export async function bindNewIdentity(
@@ -114,19 +114,19 @@ export async function revokeIamBinding(context: Context, bindingId: string): Pro
   return iamBindingOf(revoked);
 }
 
-/** Revokes every binding of a principal that isn't yet; returns how many. */
+/** Revokes every live binding of a principal. @returns how many */
 export async function revokeIamBindingsOf(context: Context, principalId: string): Promise<number> {
   const live = await context.db.rows(lockUnrevokedBindings(context.tenantId, principalId));
   for (const { id } of live) await revokeIamBinding(context, id);
   return live.length;
 }
 
-/** Every binding of a principal, for whoever judges them all. */
+/** Every binding of a principal, newest first, revoked ones too. */
 export async function getBindingRows({ db, tenantId }: Context, principalId: string) {
   return db.rows(findBindings(tenantId, principalId));
 }
 
-/** After the commit no process remembers what the identity was allowed before. */
+/** After the commit every process drops the identity from its cache. */
 export function forgetIdentity(
   context: Context,
   { issuer, iam_principal_id: iamPrincipalId }: Pick<IamBindingRow, 'issuer' | 'iam_principal_id'>,
@@ -134,7 +134,7 @@ export function forgetIdentity(
   context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
 }
 
-/** What the events of a binding say about it. */
+/** The payload that the events of a binding share. */
 export function boundIdentityOf(row: IamBindingRow) {
   return {
     principalId: row.principal_id,

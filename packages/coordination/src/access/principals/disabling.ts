@@ -23,7 +23,7 @@ const reasonOfEffects = 'principal_disabled';
 
 /**
  * Disables a principal and ends everything it has, in the order of core section 4.3; repeated, it changes nothing.
- * Its keys stay, but don't enter.
+ * Its API keys stay, but aren't admitted.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
  */
 export async function disablePrincipal(
@@ -61,7 +61,7 @@ export async function disablePrincipal(
 }
 
 /**
- * What stands against a disable, also for whoever only asks (`POST /authz:check`).
+ * Refuses a disable that the caller may not do; `POST /authz:check` asks this too.
  * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
  */
 export async function requireMayDisable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
@@ -72,7 +72,7 @@ export async function requireMayDisable(context: Context, { id, kind }: Principa
     ...bindings.filter(({ status }) => status === 'active').map(({ permissions }) => permissions),
     ...(await livePermissionsOfKeys(context, id)),
   ];
-  // Only an administrator stops an administrator.
+  // Only an administrator disables an administrator.
   refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
 }
 
@@ -91,7 +91,7 @@ async function endWorkOf(context: Context, principalId: string) {
 }
 
 /**
- * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live keys enter.
+ * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live API keys are admitted.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`
  */
 export async function enablePrincipal(
@@ -120,7 +120,7 @@ export async function enablePrincipal(
 }
 
 /**
- * What stands against an enable: nobody gives back more than they hold themselves.
+ * Refuses an enable that the caller may not do: nobody gives back more than they hold.
  * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`
  */
 export async function requireMayEnable(context: Context, { id, kind }: PrincipalRow): Promise<void> {

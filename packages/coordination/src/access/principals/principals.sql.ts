@@ -21,14 +21,14 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
-/** Locks a principal against other changes of its record; commands of the principal go on. */
+/** Locks a principal against other changes of its record; its own commands go on. */
 export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}
     for no key update`;
 }
 
-/** Locks a principal against everything: waits for its commands under way, and later ones see what was done. */
+/** Locks a principal exclusively: waits for its commands under way; later ones see the change. */
 export function lockPrincipalExclusively(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}

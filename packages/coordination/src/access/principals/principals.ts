@@ -27,7 +27,7 @@ import {
 } from './principals.sql.ts';
 
 /**
- * Makes a principal (core, section 4.2). It can do nothing until an identity is bound to it or it has a key.
+ * Creates a principal (core, section 4.2). It can do nothing until it has an identity binding or an API key.
  * @throws Refusal `invalid_kind`, `invalid_status`, `invalid_display_name`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */

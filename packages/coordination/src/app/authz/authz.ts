@@ -8,7 +8,7 @@ import { getRun } from '../../execution/runs/runs.ts';
 import { fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
 
-/** Which words belong to which resources (organisation, section 21.4). */
+/** The actions of each type of resource (organisation, section 21.4). */
 export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly ActionCheck['action'][]>> = {
   approval: ['approve', 'reject'],
   process_instance: ['suspend', 'resume', 'cancel'],
@@ -18,7 +18,7 @@ export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly Ac
   principal: ['enable', 'disable'],
 };
 
-/** What the actions of resources ask for that have no verbs here yet. */
+/** The permission for the actions of resources that have no endpoints yet. */
 const permissionOf: Readonly<Record<Exclude<ActionCheck['resourceType'], 'run' | 'principal'>, Permission>> =
   {
     approval: 'approvals.decide',
@@ -32,7 +32,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Says for each action whether the caller's rights would let it do that, without doing it. Whether the object's state
  * would is not asked, except for principals.
- * @throws Refusal `unknown_action` for a word that the type doesn't have, `invalid_check` for an id of another form
+ * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form
  */
 export async function checkActions(
   context: Context,
@@ -54,7 +54,7 @@ function refuseMalformed({ action, resourceType, resourceId }: ActionCheck, inde
 
 async function reasonAgainst(context: Context, check: ActionCheck) {
   try {
-    await judge(context, check);
+    await requireMayDo(context, check);
     return null;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -63,15 +63,19 @@ async function reasonAgainst(context: Context, check: ActionCheck) {
 }
 
 /** Refuses as the action itself would. */
-async function judge(context: Context, { action, resourceType, resourceId }: ActionCheck): Promise<void> {
-  if (resourceType === 'run') return judgeRun(context, resourceId.toLowerCase());
-  if (resourceType === 'principal') return judgePrincipal(context, action, resourceId.toLowerCase());
-  // The other types of resources come with their parts: none of their objects exists yet, but who may not ask isn't told.
+async function requireMayDo(
+  context: Context,
+  { action, resourceType, resourceId }: ActionCheck,
+): Promise<void> {
+  if (resourceType === 'run') return requireMayCancelRun(context, resourceId.toLowerCase());
+  if (resourceType === 'principal')
+    return requireMayChangePrincipal(context, action, resourceId.toLowerCase());
+  // No object of the other types exists yet; a caller without the permission isn't told so.
   requireAny(context, [permissionOf[resourceType]]);
   fail('not_found');
 }
 
-async function judgeRun(context: Context, runId: string): Promise<void> {
+async function requireMayCancelRun(context: Context, runId: string): Promise<void> {
   requireAny(context, ['tasks.claim', 'claims.manage']);
   const { principalId } = await getRun(context, runId);
   const isOwn =
@@ -79,11 +83,15 @@ async function judgeRun(context: Context, runId: string): Promise<void> {
   if (!isOwn) requireAny(context, ['claims.manage']);
 }
 
-async function judgePrincipal(context: Context, action: string, principalId: string): Promise<void> {
+async function requireMayChangePrincipal(
+  context: Context,
+  action: string,
+  principalId: string,
+): Promise<void> {
   requireAny(context, ['principals.write']);
   const principal = await getPrincipalRow(context, principalId);
-  const isThere = principal.status === (action === 'disable' ? 'disabled' : 'active');
-  if (isThere) return;
+  const isDone = principal.status === (action === 'disable' ? 'disabled' : 'active');
+  if (isDone) return;
   await (action === 'disable' ? requireMayDisable : requireMayEnable)(context, principal);
 }
 

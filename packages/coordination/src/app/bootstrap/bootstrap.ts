@@ -11,7 +11,7 @@ import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.s
 import { foundTenant } from './founding.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
-/** A key that cannot enter outside of the legacy window is there to be replaced: it doesn't outlive a day. */
+/** Unless CP_LEGACY_API_KEYS_ENABLED is set, the key isn't admitted anyway; then it lasts a day only. */
 const adminKeyLifeSeconds = 86_400;
 
 /**
@@ -24,7 +24,7 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
   if ((await db.row(findAnyTenant())) !== undefined) fail('already_bootstrapped');
 
   const { tenantId, adminPrincipalId } = await foundTenant(db, request);
-  // The secret names no tenant: from here on the change belongs to the one that it made.
+  // The bootstrap secret names no tenant: from here on the command belongs to the new one.
   const inTenant = { ...context, tenantId };
   const apiKey = await insertNewKey(inTenant, {
     principalId: adminPrincipalId,
@@ -45,7 +45,7 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // Every permission by name, so that a token for reading and writing, which never carries `admin`, still works.
+  // Every permission by name, so that a token with the scopes for reading and writing, which never has `admin`, works too.
   const grant = { id: bindingId, principalId: adminPrincipalId, permissions: permissionNames.toSorted() };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
   if (!identity) log.warn('bootstrapped without iamBinding: nobody can enter with a token yet');

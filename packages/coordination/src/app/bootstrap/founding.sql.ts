@@ -11,7 +11,7 @@ export interface Founding {
   claimFrom: readonly string[];
 }
 
-/** Everything that a tenant has from its first moment, in one statement. */
+/** A tenant with all that it has from the beginning, in one statement. */
 export function insertTenant(founding: Founding) {
   return sql`
     with tenant as (

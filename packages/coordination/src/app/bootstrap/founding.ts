@@ -4,7 +4,7 @@ import { systemLifecycle } from '../../work/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
- * Founds a tenant: its first administrator, the built-in task type, the numbers of its tasks and the floor of its journal.
+ * Creates a tenant with its first administrator, the built-in task type, the numbers of its tasks and the floor of its journal.
  * @returns the ids given
  */
 export async function foundTenant(

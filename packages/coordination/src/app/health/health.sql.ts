@@ -2,7 +2,7 @@ import { appliedRevision } from '@baton/kernel/migrate';
 import type { Statement } from '@baton/kernel/sql';
 import { sql } from '@baton/kernel/sql';
 
-/** Unnamed: it runs on databases that have no ledger yet, where a prepared form could not be made. */
+/** Unnamed, because it also runs on databases without the table of migrations, where it can't be prepared. */
 export const findRevision: Statement<{ revision: number }> = { text: appliedRevision, values: [] };
 
 export interface LiveCountsRow {
@@ -14,7 +14,7 @@ export interface LiveCountsRow {
   outbox_dead: number;
 }
 
-/** Counting stops here: a long line is long, and counting it would make it longer. */
+/** Counting stops here: counting a whole backlog would slow down its delivery. */
 export const outboxCountMax = 10_000;
 
 /**

@@ -4,16 +4,16 @@ import type { Registry } from 'prom-client';
 import { type LiveCountsRow, outboxCountMax, findLiveCounts, findRevision } from './health.sql.ts';
 import type { Readiness } from './readiness.ts';
 
-/** What this process knows of itself and of its store (core, section 2). */
+/** Readiness and metrics of this process and its database (core, section 2). */
 export interface Health {
   readiness(): Promise<Readiness>;
   /** Every figure in the text exposition format. */
   exposition(): Promise<string>;
 }
 
-/** Counting is shared by all who ask within this time (W19). */
+/** The gauges are counted at most once in this time, whoever asks (W19). */
 const countsAgeMsMax = 5000;
-/** A probe asks again soon; it must not wait for a pool that is exhausted or a store that hangs. */
+/** A probe asks again soon; it must not wait for an exhausted pool or a database that hangs. */
 const readinessWaitMs = 3000;
 
 const undefinedTable = '42P01';

@@ -21,7 +21,7 @@ export interface NewClaim {
   traceRunId: string;
 }
 
-/** The new claim, and what its events said. */
+/** The new claim, with the payloads of its events. */
 export type InsertedClaimRow = ClaimRow & {
   reaped_claim_id: string | null;
   claimed_payload: unknown;
@@ -29,13 +29,13 @@ export type InsertedClaimRow = ClaimRow & {
 };
 
 /**
- * Takes the lease in one statement and one round trip, with its journal and outbox rows; returns no row when anything
- * stands in the way.
+ * Takes the lease in one statement and one round trip, with its journal and outbox rows; no row when the task can't be
+ * claimed.
  *
- * One winner, because everything that rivals compete for lies on the task's row: whoever waited for its lock has the
- * `where` judged again on the new row, prerequisites included. The session of the claim that is there is seen as of the
- * statement's start, and that is enough: a session that was dead stays dead. The caller and the own session are locked
- * against a disable or a close under way. `claims_one_active` stands behind it all as the second guard.
+ * There is one winner, because all that rivals compete for is on the task's row: after a wait for its lock, PostgreSQL
+ * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen as of the
+ * statement's start, which is enough: a dead session stays dead. The caller and the own session are locked against a
+ * disable or a close under way. The unique index `claims_one_active` is the second guard.
  */
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`

@@ -18,7 +18,7 @@ import { lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 
-/** What a task showed under its lock may change once more only by a relation added in between. */
+/** While a task is locked, only a relation that is added meanwhile can change whether it may be claimed. */
 const attemptsMax = 3;
 
 /**
@@ -94,7 +94,7 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
     fail('claim_holder_mismatch', { claimId });
   if (claim.status !== 'active') return claim;
   const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
-  // It ended between the look and the lock.
+  // It ended between the read and the lock.
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 

@@ -5,7 +5,7 @@ import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
  * Moves the lease of a live claim, on the task and on the claim together; no row when anything stands in the way.
  *
  * Whoever ends the claim (a release, a take-over, the sweeper, a completion) writes the task's row: a heartbeat that
- * waited for one of them has `active_claim_id` and the lease judged again on the new row. A session that closes in the
+ * waited for one of them has `active_claim_id` and the lease evaluated again on the new row. A session that closes in the
  * same instant either got the task first, or comes after and releases the claim.
  */
 export function updateClaimLease(beat: {
@@ -50,7 +50,7 @@ export function lockTaskOfClaim(tenantId: string, claimId: string) {
     for no key update`;
 }
 
-/** Everything that decides whether a claim is live. */
+/** All that decides whether a claim is live. */
 export function findLeaseState(tenantId: string, claimId: string) {
   return sql<LeaseStateRow>`
     select c.holder_id, c.status, c.expires_at, c.session_id, s.status as session_status,

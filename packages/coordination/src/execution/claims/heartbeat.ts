@@ -7,12 +7,13 @@ import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import { type Claim, claimOf } from './claim.ts';
 import { updateClaimLease, type LeaseStateRow, lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
 
-/** A session that closes meanwhile doesn't lock the task before it has closed: what was read may change once. */
+/** A session that closes meanwhile isn't covered by the task's lock, so the state may change once after it was read. */
 const attemptsMax = 3;
 
 /**
- * Extends or shortens the lease of a claim (core, section 9); without a length, by the one it was taken for. The usual case is one statement on its own, without an
- * event; only when it changes nothing is it repeated under the task's lock to say why.
+ * Extends or shortens the lease of a claim (core, section 9); without a length, by the one it was taken for. The usual
+ * case is one statement on its own, without an event; only when it changes nothing is it repeated under the task's lock
+ * to find the reason.
  * @throws Refusal `not_found`, `claim_holder_mismatch`, `claim_not_active`, `claim_expired`, `session_not_active`,
  * `invalid_ttl`
  */

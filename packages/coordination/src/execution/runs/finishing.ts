@@ -15,7 +15,7 @@ import { getRun } from './runs.ts';
 import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
 
 /**
- * Ends a run well and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).
+ * Ends a run as succeeded and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
  * `stale_claim`, `invalid_transition`
  */
@@ -40,7 +40,7 @@ export async function succeedRun(
   return { run: runOf(run), task: await completeLockedTask(context, task, { liveClaim }) };
 }
 
-/** A run that ended while this waited for the task is refused as such, whatever its end did to the task. */
+/** A run that ended while this waited for the task is refused with `run_not_active`, whatever its end did to the task. */
 async function requireWritable(
   context: Context,
   runId: string,

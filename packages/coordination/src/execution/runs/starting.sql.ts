@@ -22,14 +22,14 @@ export interface NewRun {
   traceRunId: string;
 }
 
-/** The new run, and what its events said. */
+/** The new run, with the payloads of its events. */
 export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload: unknown };
 
 /**
  * Starts a run under a live claim in one statement and one round trip, with its journal and outbox rows; returns no row
  * when anything stands in the way.
  *
- * Claim, epoch and lease are judged on the task's row, again after a wait for its lock. Whoever ends the claim or closes
+ * Claim, epoch and lease are checked on the task's row, again after a wait for its lock. Whoever ends the claim or closes
  * its session writes that row too, so what is read elsewhere can't be older than the lock allows. Runs are seen as of the
  * statement's start: when another one began or ended during the wait, the unique indexes on the running run and on the
  * attempt refuse this one, and it is tried again under the lock.
@@ -68,7 +68,7 @@ export function insertRun(start: NewRun) {
         ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
         ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
         ${start.maxDurationSeconds}, ${start.maxActions}
-      -- joined, so that the zombie is off the unique index before the new run enters it
+      -- joined, so that the superseded run is off the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (
         select from runs r where r.task_id = task.id and r.status = 'running' and r.claim_id = ${start.claimId})

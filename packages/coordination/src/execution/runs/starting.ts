@@ -17,7 +17,7 @@ import { runFailed } from '../../leases/leases.events.ts';
 /** A budget fits the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;
 
-/** Between the gate and the statement only a delegation can end. */
+/** Between the claim gate and the statement only a delegation can end. */
 const attemptsMax = 3;
 
 /**

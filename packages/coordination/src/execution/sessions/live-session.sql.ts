@@ -6,7 +6,7 @@ export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'>
   delegation_over: boolean;
 };
 
-/** Says what is wrong with a session and locks it (shared), so that it can't close under the command. */
+/** The state of a session, locked (shared) so that it can't close during the command. */
 export function lockSessionShared(tenantId: string, sessionId: string) {
   return sql<SessionStateRow>`
     select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,

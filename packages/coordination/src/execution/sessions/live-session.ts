@@ -20,7 +20,7 @@ export async function requireLiveSession(context: Context, sessionId: string): P
 }
 
 /**
- * The same without locks, outside of a transaction, for a command that was refused already and only wants the reason.
+ * The same without locks, outside of a transaction, to find the reason why a claim was refused.
  * @throws NeedsTransaction where the reason is the caller's own state, or has to be recorded
  */
 export async function explainDeadSession(context: Context, sessionId: string): Promise<void> {

@@ -97,8 +97,9 @@ export async function getSession(context: Context, sessionId: string): Promise<S
 }
 
 /**
- * Extends a session's lease; without a length, by the one it was opened for. The usual case is one statement on its own, without an event. When it changes nothing it is
- * repeated in a transaction that locks the session and says why; a lease found to be over is recorded with that refusal.
+ * Extends a session's lease; without a length, by the one it was opened for. The usual case is one statement on its own,
+ * without an event. When it changes nothing, it is repeated in a transaction that locks the session and finds the
+ * reason; a lease found to be over is recorded with that refusal.
  * @throws Refusal `not_found`, `permission_denied`, `session_not_active`, `session_expired`, `invalid_ttl`
  */
 export async function heartbeatSession(

@@ -5,20 +5,20 @@ import type { Tables } from '../../service/schema.ts';
 
 export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id'>;
 
-/** Active sessions whose lease is over, the longest ago first; each is judged again when it is ended. */
+/** Active sessions whose lease is over, the longest ago first; each is checked again when it is ended. */
 export function findDueSessions(rowsMax: number) {
   return sql<DueRow>`
     select id, tenant_id from sessions where status = 'active' and expires_at <= now()
     order by expires_at limit ${rowsMax}`;
 }
 
-/** Locks the session unless somebody has it. */
+/** Locks the session; no row when another transaction has it locked. */
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;
 }
 
-/** Active claims whose lease is over, the longest ago first; each is judged again when it is ended. */
+/** Active claims whose lease is over, the longest ago first; each is checked again when it is ended. */
 export function findDueClaims(rowsMax: number) {
   return sql<DueRow>`
     select id, tenant_id from claims where status = 'active' and expires_at <= now()
@@ -29,9 +29,9 @@ export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
 /**
- * Ends those of the claims whose lease is over and frees their tasks. The lease is judged on the task's row under its
- * lock, where a heartbeat or a take-over may have moved it since. A task that somebody has is left to them or to the next
- * batch: several sweepers share the work, and none waits.
+ * Ends those of the claims whose lease is over and frees their tasks. The lease is read from the task's row under its
+ * lock, where a heartbeat or a take-over may have moved it since. A task that is locked is left to the next batch:
+ * several sweepers share the work, and none waits.
  */
 export function updateClaimsToStale(tenantId: string, claimIds: readonly string[]) {
   return sql<ExpiredClaimRow>`

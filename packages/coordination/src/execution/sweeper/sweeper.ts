@@ -12,8 +12,8 @@ import {
 import { claimExpired } from '../../leases/leases.events.ts';
 
 /**
- * What nobody touched is recorded here: leases that ran out while their holders were gone (core, section 19). Nothing
- * waits for it, because every lease is judged by the clock of the database when it is used.
+ * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use
+ * of a lease compares it with the clock of the database.
  */
 
 const batchMax = 100;
@@ -67,7 +67,7 @@ export function expireDueClaims({ pool, command }: JobTools<Context>): Job {
   };
 }
 
-/** One that fails holds up no other: the first failure is thrown when all have had their turn. */
+/** A failure doesn't stop the others; the first one is thrown after all items were tried. */
 async function forEach<Item>(items: readonly Item[], act: (item: Item) => Promise<number>): Promise<number> {
   let handled = 0;
   const failures: unknown[] = [];

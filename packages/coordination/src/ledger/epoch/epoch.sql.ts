@@ -14,7 +14,7 @@ export interface EpochRow {
   is_behind: boolean;
 }
 
-/** Looked for only where the cluster doesn't tell. The newest event of every tenant comes from the end of the index. */
+/** Looked for only where the cluster is unknown. The newest event of every tenant comes from the end of the index. */
 const epochState = `
   select cluster, ($1::text is null or cluster is null) and exists (
     select from tenants t
@@ -26,7 +26,7 @@ const epochState = `
 
 export const findEpoch = (cluster: string | null) => statement<EpochRow>(epochState, [cluster]);
 
-/** The same under the lock that rival raisers wait for. */
+/** The same, locked against others that raise the offset. */
 export const lockEpoch = (cluster: string | null) =>
   statement<EpochRow>(`${epochState} for update of journal_epoch`, [cluster]);
 
@@ -39,7 +39,7 @@ export const lockJournal = statement<never>('lock table events in exclusive mode
 export const updateCluster = (cluster: string | null) =>
   statement<never>('update journal_epoch set cluster = $1', [cluster]);
 
-/** @param gap how far above everything that is known the new positions begin */
+/** @param gap how far above the highest known position the new positions begin */
 export function updateOffset(cluster: string | null, gap: number) {
   return statement<{ position_offset: number }>(
     `update journal_epoch set cluster = coalesce($1, cluster), position_offset = $2 + greatest(position_offset, (

@@ -23,9 +23,9 @@ export const epochGap = 2 ** 40;
 const undefinedTable = '42P01';
 
 /**
- * Sees to it that positions given by this connection's cluster lie above all that were ever given (core, section 17.2:
- * a cursor never skips). To be run on every new connection before its first statement: a fail-over or a restore ends
- * all connections, so none can write into the journal of another cluster without having passed here.
+ * Makes sure that positions assigned by this connection's cluster are above all that were ever assigned (core, section
+ * 17.2: a cursor never skips). To be run on every new connection before its first statement: a fail-over or a restore ends
+ * all connections, so none can write into the journal of another cluster without this check.
  */
 export async function enterEpoch(db: Db, log: Logger): Promise<void> {
   const cluster = await clusterOf(db);
@@ -55,7 +55,7 @@ function isEntered(epoch: EpochRow, cluster: string | null): boolean {
   return cluster === null ? !epoch.is_behind : epoch.cluster === cluster;
 }
 
-/** Null where the database doesn't tell: then only positions that run backwards are noticed. */
+/** Null where the database doesn't allow the question: then only positions that run backwards are noticed. */
 async function clusterOf(db: Db): Promise<string | null> {
   try {
     return (await db.row(findCluster))?.cluster ?? null;

@@ -4,7 +4,7 @@ import type { Job, JobTools } from '../../service/job.ts';
 
 const batchMax = 1000;
 
-/** Forgets answers whose keys are past their time (core, section 19). */
+/** Deletes stored answers whose Idempotency-Keys have expired (core, section 19). */
 export function deleteAnsweredKeys({ pool }: JobTools<Context>): Job {
   return { name: 'idempotency', batchMax, run: () => deleteExpiredKeys(pool, batchMax) };
 }

@@ -1,7 +1,7 @@
 import { fail } from '../errors.ts';
 
 /**
- * A place in the journal: behind the event with this position and sequence. Positions rise with transactions, sequences
+ * A place in the journal: after the event with this position and sequence. Positions rise with transactions, sequences
  * inside of one (core, section 17.2).
  */
 export interface JournalPosition {
@@ -9,7 +9,7 @@ export interface JournalPosition {
   readonly sequence: number;
 }
 
-/** Older consumers count by sequence alone; their first delivered event turns the number into a position. */
+/** A place by sequence alone, as older consumers name it; the events delivered to them carry whole cursors. */
 export interface LegacyPosition {
   readonly afterSequence: number;
 }
@@ -29,7 +29,7 @@ export function encodeCursor({ position, sequence }: JournalPosition): string {
 }
 
 /**
- * Reads what a client sent: a cursor of ours, a bare integer, or the older form without a prefix.
+ * Parses what a client sent: a cursor of this service, a bare integer, or the older form without a prefix.
  * @throws Refusal `unsupported_cursor_version`, `invalid_cursor`
  */
 export function parseCursor(text: string): JournalCursor {

@@ -25,7 +25,7 @@ export interface Reading {
   readonly afterSequence: number;
   readonly filter: EventFilter;
   readonly rowsMax: number;
-  /** How many events a filter may pass over. */
+  /** How many events a filter may skip. */
   readonly scanMax: number;
   readonly asksHeldBack: boolean;
 }
@@ -33,7 +33,7 @@ export interface Reading {
 // Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
 // all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip.
 
-/** Events behind a place, oldest first, by the index (tenant, position, sequence). */
+/** Events after a place, oldest first, by the index (tenant, position, sequence). */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
@@ -76,7 +76,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
     order by e.position desc, e.sequence desc`;
 }
 
-/** The same for one entity, by the index of its stream: nothing is passed over. */
+/** The same for one entity, by the index of its stream: nothing is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
   return sql<PageRow>`
     with bound as materialized (select journal_horizon() as horizon)
@@ -111,7 +111,7 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
     order by e.position desc, e.sequence desc`;
 }
 
-/** Where a reading had to stop because its filter passed over `scanMax` events; no row when it came to the end. */
+/** Where a reading had to stop because its filter skipped `scanMax` events; no row when it reached the end. */
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
   return sql<JournalPosition>`
     select position, sequence from events
@@ -128,7 +128,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
     order by position desc, sequence desc offset ${scanMax - 1} limit 1`;
 }
 
-/** The newest event behind a place; no row when nothing is. */
+/** The newest event after a place; no row when there is none. */
 export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
   return sql<JournalPosition>`
     select position, sequence from events

@@ -41,7 +41,8 @@ export function emit<Payload extends z.ZodType>(
   });
 }
 
-/** Tells the tests about an event that a statement wrote by itself; its payload is checked against the declaration. */
+/** Reports an event to the tests, which check its payload against the declaration; for statements that write their
+ * events themselves. */
 export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
   const watching = observer();
   if (watching === undefined) return;

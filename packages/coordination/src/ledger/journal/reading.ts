@@ -20,8 +20,8 @@ export type { EventFilter } from './events.sql.ts';
 export const everyEvent: EventFilter = { typePatterns: null, entityType: null, entityId: null };
 
 /**
- * A filter that matches little would read the whole journal for one page. It stops here, at a page that is short but
- * has more behind it. Passing over 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
+ * A filter that matches little would read the whole journal for one page. Here the page ends, short but with more to
+ * come. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
  */
 const scanMaxDefault = 50_000;
 
@@ -39,11 +39,11 @@ export interface ForwardPage {
   /** In the order of the journal. */
   readonly rows: readonly EventRow[];
   readonly hasMore: boolean;
-  /** Where the next page begins; undefined when this one has not come a step further. */
+  /** Where the next page begins; undefined when this one made no progress. */
   readonly next: JournalPosition | undefined;
   /** Where the journal begins. */
   readonly floor: JournalPosition;
-  /** Below this position the reading saw everything; where nothing more came, reading on may begin here. */
+  /** Everything below this position was read; after the last page, reading may continue here. */
   readonly horizon: number;
   readonly isHeldBack: boolean;
 }
@@ -53,13 +53,13 @@ export interface BackwardPage {
   readonly rows: readonly EventRow[];
   /** Where the page before this one ends; undefined at the beginning of the journal. */
   readonly previous: JournalPosition | undefined;
-  /** Where reading on begins: for a tail behind what its filter passed over; undefined when there is nothing. */
+  /** Where reading continues: for a tail, after what its filter skipped; undefined in an empty journal. */
   readonly newest: JournalPosition | undefined;
   readonly floor: JournalPosition;
 }
 
 /**
- * The stable events behind `after`; from the beginning of what still exists without it.
+ * The stable events after `after`; without it, from the beginning of what still exists.
  * @throws Refusal `cursor_below_journal_floor`
  */
 export async function readPageAfter(
@@ -91,7 +91,7 @@ export async function readPageAfter(
 }
 
 /**
- * The stable events that end just before `before`, or the newest of all without it.
+ * The stable events that end just before `before`, or without it the newest.
  * @throws Refusal `cursor_below_journal_floor`
  */
 export async function readPageBefore(

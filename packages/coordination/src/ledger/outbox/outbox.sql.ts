@@ -3,13 +3,13 @@ import type { RowOf } from '@baton/kernel/row';
 import type { Tables } from '../../service/schema.ts';
 import type { EventRow } from '../journal/event.ts';
 
-// Both are written so that no plan but a walk along the index is cheap, whatever the statistics of a table say that is
-// empty at one moment and full at the next: conditions that look rare (`is null`) and joins over an unknown limit led to
-// sorting the whole table for each batch.
+// The outbox is empty at one moment and full at the next, so its statistics are wrong most of the time. `deleteDue` and
+// `lockDue` are written so that only an index scan looks cheap: with conditions that look rare (`is null`) or joins over
+// an unknown limit, the planner sorted the whole table for each batch.
 
 /**
- * Ticks off what is due, where nobody waits for it: one statement per batch. Writers are never waited for, nor made to
- * wait, because their rows are new ones; other workers' rows are passed over.
+ * Deletes what is due, where nothing consumes it: one statement per batch. It neither waits for writers nor makes them
+ * wait, because their rows are new; rows that other workers have locked are skipped.
  * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
  * transaction of the cluster is open
  */

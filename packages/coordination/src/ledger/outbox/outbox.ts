@@ -10,31 +10,31 @@ import {
   lockDue,
 } from './outbox.sql.ts';
 
-/** Takes one event further. It may come again: whoever receives it tells repeats by its id. */
+/** Delivers one event to a consumer, at least once: repeats have the same id. */
 export type OutboxSink = (event: JournalEvent) => Promise<void>;
 
 const errorLengthMax = 500;
 
 /**
  * Delivers what the outbox holds (core, section 19): the row that was written with each event is deleted when the event
- * is delivered. One that fails is tried again later, each time after a longer wait, and set aside after the last.
- * @param sink absent where nobody waits for events outside of the journal: they are ticked off
+ * is delivered. A failed delivery is tried again, each time after a longer wait, and set aside after the last attempt.
+ * @param sink absent where nothing consumes events outside of the journal: then the rows are only deleted
  */
 export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: OutboxSink | undefined): Job {
   const batchMax = settings.CP_OUTBOX_BATCH_SIZE;
-  const look = createLook();
+  const scan = createScan();
   return {
     name: 'outbox',
     batchMax,
-    run: () => look(sink === undefined ? tickOff : (after) => send(sink, after)),
+    run: () => scan(sink === undefined ? discard : (after) => send(sink, after)),
   };
 
-  async function tickOff(afterSequence: number): Promise<Looked> {
-    const { handled, newest } = (await pool.row(deleteDue(batchMax, afterSequence))) as Looked;
+  async function discard(afterSequence: number): Promise<Scanned> {
+    const { handled, newest } = (await pool.row(deleteDue(batchMax, afterSequence))) as Scanned;
     return { handled, newest };
   }
 
-  async function send(sink: OutboxSink, afterSequence: number): Promise<Looked> {
+  async function send(sink: OutboxSink, afterSequence: number): Promise<Scanned> {
     const rows = await pool.rows(lockDue(batchMax, afterSequence, settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS));
     const outcomes = await Promise.all(rows.map((row) => deliver(sink, row)));
     const delivered = outcomes.filter(({ error }) => error === undefined);
@@ -42,12 +42,12 @@ export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: 
       error === undefined ? [] : [{ sequence, error }],
     );
     if (delivered.length > 0) await pool.run(deleteDelivered(delivered.map(({ sequence }) => sequence)));
-    if (failures.length > 0) await setBack(failures);
+    if (failures.length > 0) await reschedule(failures);
     const first = rows.filter(({ attempts }) => attempts === 1);
     return { handled: rows.length, newest: first.length > 0 ? Math.max(...first.map(sequenceOf)) : null };
   }
 
-  async function setBack(failures: DeliveryFailure[]): Promise<void> {
+  async function reschedule(failures: DeliveryFailure[]): Promise<void> {
     const dead = await pool.rows(
       updateFailedDeliveries(failures, {
         attemptsMax: settings.CP_OUTBOX_MAX_ATTEMPTS,
@@ -61,28 +61,28 @@ export function deliverOutbox({ pool, settings, log }: JobTools<Context>, sink: 
   }
 }
 
-interface Looked {
+interface Scanned {
   handled: number;
   /** The last of the new rows that were found, if any. */
   newest: number | null;
 }
 
-/** Looks from the beginning, for what was committed late, are twenty times as far apart as they take, in these bounds. */
-const wholeLookPauseMs = { min: 1000, max: 60_000 };
+/** Full scans find rows that were committed late; the pause between two is twenty times their duration, in these bounds. */
+const fullScanPauseMs = { min: 1000, max: 60_000 };
 
 /**
- * Lets each batch begin behind the one before. From the beginning, each passed over all that was deleted while an old
- * transaction was open anywhere: beside 8,000 new events a second, 118,000 were waiting after 20 s.
+ * Lets each batch begin after the one before. A batch from the beginning skips all that was deleted since the oldest open
+ * transaction of the cluster began: at 8,000 new events a second, 118,000 were waiting after 20 s.
  */
-function createLook() {
+function createScan() {
   let afterSequence = 0;
-  let nextWholeLookAt = 0;
-  return async (handle: (afterSequence: number) => Promise<Looked>): Promise<number> => {
+  let nextFullScanAt = 0;
+  return async (handle: (afterSequence: number) => Promise<Scanned>): Promise<number> => {
     const startedAt = performance.now();
-    const isWhole = startedAt >= nextWholeLookAt;
-    const { handled, newest } = await handle(isWhole ? 0 : afterSequence);
-    const pauseMs = Math.min((performance.now() - startedAt) * 20, wholeLookPauseMs.max);
-    if (isWhole) nextWholeLookAt = startedAt + Math.max(pauseMs, wholeLookPauseMs.min);
+    const isFull = startedAt >= nextFullScanAt;
+    const { handled, newest } = await handle(isFull ? 0 : afterSequence);
+    const pauseMs = Math.min((performance.now() - startedAt) * 20, fullScanPauseMs.max);
+    if (isFull) nextFullScanAt = startedAt + Math.max(pauseMs, fullScanPauseMs.min);
     afterSequence = newest ?? afterSequence;
     return handled;
   };

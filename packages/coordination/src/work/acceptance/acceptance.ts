@@ -55,7 +55,7 @@ const specOf: Record<AcceptanceCheck['kind'], z.ZodType> = {
 };
 
 /**
- * Reads the acceptance checks of a task.
+ * Parses the acceptance checks of a task.
  * @param typeKeys keys of the checks that the task's type brings itself
  * @throws Refusal `invalid_acceptance`, `invalid_acceptance_spec`, `duplicate_check_key`, `payload_too_large`,
  * `payload_too_deep`, `secret_material_rejected`

@@ -14,7 +14,7 @@ const ExternalRef = z.strictObject({
   url: z.string().min(1).max(2048).nullish(),
 });
 
-/** A fact that speaks for a task: something recorded here, or a thing in another system (core, section 8.7). */
+/** A fact that supports a task: something recorded here, or a thing in another system (core, section 8.7). */
 export const Evidence = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('observation'), observationId: Uuid, ...about }),
   z.strictObject({ kind: z.literal('artifact'), artifactId: Uuid, ...about }),
@@ -24,7 +24,7 @@ export const Evidence = z.discriminatedUnion('kind', [
 export type Evidence = z.infer<typeof Evidence>;
 
 /**
- * Reads a list of evidence; whether the facts exist is `requireEvidenceTargets`' matter.
+ * Parses a list of evidence; `requireEvidenceTargets` checks that the facts exist.
  * @param field the list's name in the body
  * @throws Refusal `invalid_evidence`, `secret_material_rejected`, `duplicate_evidence`
  */

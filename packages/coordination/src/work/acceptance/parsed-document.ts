@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
 
 /**
- * A part of a body that the command judges, with codes of its own (422), and that the docs describe all the same.
+ * A part of a body that the command parses itself, with codes of its own (422); the API description shows its form.
  */
 export function parsedLater(schema: z.ZodType) {
   const { $schema: _, ...form } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -11,7 +11,7 @@ export function parsedLater(schema: z.ZodType) {
 }
 
 /**
- * Reads a document by its schema.
+ * Parses a document by its schema.
  * @param field where it stands in the body, for the details
  * @throws Refusal `code` with the field that is wrong
  */
@@ -27,7 +27,7 @@ export function parseDocument<Schema extends z.ZodType>(
   fail(code, { field: [field, ...(first?.path ?? []).map(String)].join('.'), message: first?.message });
 }
 
-/** Without the optional members that were sent as null: absent and null say the same. */
+/** Drops the optional members that were sent as null: absent and null mean the same. */
 export function withoutNulls<T extends object>(document: T): T {
   const kept = Object.entries(document).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(kept) as T;

@@ -37,7 +37,7 @@ export async function completeTask(
 }
 
 /**
- * What must hold before the claim is looked at.
+ * Checks what must hold before the claim is looked at.
  * @throws Refusal `task_already_completed`, `task_cancelled`
  */
 export function requireCompletable({ id, category }: TaskRow): void {

@@ -39,7 +39,7 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
   await refuseUnclaimableTask(context, ref);
 }
 
-/** The same without the lock, for a claim that was refused already and only wants the reason. */
+/** The same without the lock, to find the reason why a claim was refused. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
   const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
   const [first] = obstaclesOf(row);

@@ -46,7 +46,7 @@ export async function createTaskRelation(
   const ends = { fromTaskId: from.id, toTaskId: to.id, type };
   const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
   if (row === undefined) {
-    // A rival made the same relation in between.
+    // Another command created the same relation meanwhile.
     await refuseExisting(context, from, to, type);
     return fail('relation_exists');
   }

@@ -6,7 +6,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
 import { findTaskTypeId, findTaskType } from './task-types.sql.ts';
 
-/** What a task type says about its tasks. It never changes, so it is parsed once per process. */
+/** The rules of a task type for its tasks. They never change, so they are parsed once per process. */
 export interface TypeRules {
   readonly id: string;
   readonly key: string;

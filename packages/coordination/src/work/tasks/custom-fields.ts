@@ -5,7 +5,7 @@ import { faultsOf } from '../task-types/field-schema.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';
 
 /**
- * Judges custom fields: first their shape, then the type's schema, then keys that are named like secrets.
+ * Parses custom fields and checks them: first their shape, then the type's schema, then keys that are named like secrets.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
  * `secret_material_rejected`
  */

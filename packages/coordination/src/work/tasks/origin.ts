@@ -16,7 +16,7 @@ export const Origin = z.strictObject({
 });
 export type Origin = z.infer<typeof Origin>;
 
-/** What an event says about an origin: nothing of notes and addresses. */
+/** An origin in an event, without notes and addresses. */
 export const OriginSummary = z.strictObject({
   kind: z.enum(kinds),
   ref: z.string().optional(),

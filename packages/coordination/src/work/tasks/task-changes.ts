@@ -38,7 +38,7 @@ const nullable: readonly string[] = [
   'goalId',
 ];
 
-/** @throws Refusal `invalid_field` for a null where a field can't be cleared */
+/** @throws Refusal `invalid_field` for a null in a field that can't be cleared */
 export function refuseNullFields(change: TaskChange): void {
   const field = Object.entries(change).find(
     ([name, value]) => value === null && !nullable.includes(name),
@@ -47,7 +47,7 @@ export function refuseNullFields(change: TaskChange): void {
 }
 
 /**
- * Changes a task (core, section 8.4). Whoever holds the task's live claim must show it; values that are stored already
+ * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
  * change nothing. A move to a cancelled status ends the run and the claim.
  */
 export async function updateTask(
@@ -148,7 +148,7 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
   return keys.filter((key) => findStatus(lifecycle, key)?.category !== 'terminal_success');
 }
 
-/** Whatever of the two is kept must fit what is changed: evidence names checks that exist. */
+/** Acceptance and evidence after the change: evidence must name checks that exist then. */
 function proofAfter(
   rules: TypeRules,
   before: TaskRow,
@@ -164,7 +164,7 @@ function proofAfter(
   return { acceptance, evidence };
 }
 
-/** What an event says about a change: values, but only a flag for custom fields and counts for documents. */
+/** The changed fields for the event: values, but only a flag for custom fields and counts for documents. */
 function differences(before: TaskRow, after: TaskValues): Changes {
   const changed = (column: keyof TaskValues) =>
     canonicalJson(before[column]) !== canonicalJson(after[column]);

@@ -44,7 +44,7 @@ export interface NewTaskValues {
   acceptance: readonly object[];
   evidence: readonly object[];
   createdBy: string;
-  /** The relation to its parent, which a new task can have without a look for cycles: nothing leads to it yet. */
+  /** The relation to its parent, which needs no check for cycles: nothing leads to a new task yet. */
   relationId: string;
   parentTaskId: string | null;
 }

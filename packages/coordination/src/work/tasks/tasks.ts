@@ -38,52 +38,13 @@ export async function lockTaskRow(context: Context, ref: TaskRef): Promise<TaskR
   return (await context.db.row(lockTask(context.tenantId, ref))) ?? fail('not_found');
 }
 
-/** Makes a task (core, section 8.2); the checks are in the contract's order. */
+/** Creates a task (core, section 8.2). */
 export async function createTask(context: Context, request: NewTask): Promise<Task> {
-  requireTitle(request.title);
-  const priority = priorityIndex(request.priority);
-  const rules = await resolveTaskType(context, request);
-  const status = initialStatus(rules, request.status ?? undefined);
-  const customFields = parseCustomFields(request.customFields, rules);
-  const [startDate, dueDate] = [request.startDate ?? null, request.dueDate ?? null];
-  requireDatesInOrder(startDate, dueDate);
-  const { ownerId, assigneeId } = await requirePrincipals(context, request);
-  requireNoWorkspace(request.workspaceId);
-  const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
-  const evidence = parseEvidence(request.evidence);
-  requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
-  const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);
-  requireEvidenceTargets([...evidence, ...(givenOrigin?.evidence ?? [])]);
-  requireNoGoal(request.goalId);
-  if (request.requirements != null) resolveRequirements(request.requirements);
-  const parent = request.parentTask == null ? undefined : await getTask(context, request.parentTask);
-
-  const origin = givenOrigin ?? defaultOrigin(parent?.id, context.caller.kind === 'human');
+  const { values, parentTaskId } = await valuesOf(context, request);
   const relationId = newId();
-  const row = (await context.db.row(
-    insertTask({
-      id: newId(),
-      tenantId: context.tenantId,
-      typeId: rules.id,
-      title: request.title,
-      description: request.description,
-      status: status.key,
-      category: status.category,
-      priority,
-      ownerId: ownerId ?? null,
-      assigneeId: assigneeId ?? null,
-      customFields,
-      startDate,
-      dueDate,
-      origin,
-      acceptance,
-      evidence,
-      createdBy: context.caller.principalId,
-      relationId,
-      parentTaskId: parent?.id ?? null,
-    }),
-  )) as TaskRow;
-  const task = taskOf(row);
+  const { tenantId, caller } = context;
+  const ids = { id: newId(), tenantId, createdBy: caller.principalId, relationId, parentTaskId };
+  const task = taskOf((await context.db.row(insertTask({ ...values, ...ids }))) as TaskRow);
   const about = { entityId: task.id, workspaceId: task.workspaceId };
   emit(context, taskCreated, about, {
     publicId: task.publicId,
@@ -98,12 +59,49 @@ export async function createTask(context: Context, request: NewTask): Promise<Ta
     dueDate: task.dueDate,
     customFields: Object.keys(task.customFields).length > 0,
     goalId: task.goalId,
-    origin: summarizeOrigin(origin),
+    origin: summarizeOrigin(values.origin),
     acceptanceChecks: task.acceptanceChecks,
   });
-  if (parent !== undefined)
-    emit(context, taskRelationAdded, about, { relationId, toTaskId: parent.id, type: 'parent' });
+  if (parentTaskId !== null)
+    emit(context, taskRelationAdded, about, { relationId, toTaskId: parentTaskId, type: 'parent' });
   return task;
+}
+
+/** Checks what is asked for, in the contract's order, and fills in the defaults. */
+async function valuesOf(context: Context, request: NewTask) {
+  requireTitle(request.title);
+  const priority = priorityIndex(request.priority);
+  const rules = await resolveTaskType(context, request);
+  const status = initialStatus(rules, request.status ?? undefined);
+  const customFields = parseCustomFields(request.customFields, rules);
+  const [startDate, dueDate] = [request.startDate ?? null, request.dueDate ?? null];
+  requireDatesInOrder(startDate, dueDate);
+  const { ownerId = null, assigneeId = null } = await requirePrincipals(context, request);
+  requireNoWorkspace(request.workspaceId);
+  const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
+  const evidence = parseEvidence(request.evidence);
+  requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
+  const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);
+  requireEvidenceTargets([...evidence, ...(givenOrigin?.evidence ?? [])]);
+  requireNoGoal(request.goalId);
+  if (request.requirements != null) resolveRequirements(request.requirements);
+  const parent = request.parentTask == null ? undefined : await getTask(context, request.parentTask);
+  const origin = givenOrigin ?? defaultOrigin(parent?.id, context.caller.kind === 'human');
+  const { title, description } = request;
+  const { key, category } = status;
+  const texts = { typeId: rules.id, title, description, status: key, category, priority };
+  const values = {
+    ...texts,
+    ownerId,
+    assigneeId,
+    customFields,
+    startDate,
+    dueDate,
+    origin,
+    acceptance,
+    evidence,
+  };
+  return { values, parentTaskId: parent?.id ?? null };
 }
 
 function initialStatus({ lifecycle }: TypeRules, asked: string | undefined): LifecycleStatus {
