@@ -28,7 +28,7 @@ export const claimReleased = defineEvent(
   }),
 );
 
-/** `reason` is given where nobody asked for the close: `principal_disabled`, `delegation_ended`. */
+/** `reason` is given where no request asked for the close: `principal_disabled`, `delegation_ended`. */
 export const sessionClosed = defineEvent(
   'session.closed',
   'session',

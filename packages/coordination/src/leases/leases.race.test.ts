@@ -130,7 +130,7 @@ test('a claim while its session closes never leaves a live claim under a dead se
   assert.deepEqual([...seen].sort(), ['ok', 'session_not_active']);
 });
 
-test('beats of a claim and of its session while the session closes leave nothing alive', async () => {
+test('heartbeats of a claim and of its session while the session closes leave neither live', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const sessionId = await openSession(worker.actor);
     const { claim } = await held({ ...worker, sessionId });
@@ -147,7 +147,7 @@ test('beats of a claim and of its session while the session closes leave nothing
   }
 });
 
-test('beats that find their session over at once record it once', async () => {
+test('simultaneous heartbeats that find their session over record it once', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const sessionId = await openSession(worker.actor);
     const { claim } = await held({ ...worker, sessionId });
@@ -182,7 +182,7 @@ test('touches of a session whose delegation is over close it once', async () => 
   }
 });
 
-test('disabling a principal while it claims, beats and starts runs leaves it nothing', async () => {
+test('disabling a principal while it claims, heartbeats and starts runs leaves it no live lease', async () => {
   for (let round = 0; round < 10; round += 1) {
     const doomed = await makeWorker(baton);
     const { task, claim } = await held(doomed);

@@ -9,7 +9,7 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session and notes that its lease is over; no row when it isn't, or when somebody noted it before. */
+/** Locks the session and notes that its lease is over; no row when it isn't, or when it was recorded before. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = now()
@@ -17,7 +17,7 @@ export function updateSessionToStale(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session only if nobody else has it. */
+/** Locks the session; no row when another transaction has it locked. */
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;

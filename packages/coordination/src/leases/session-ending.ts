@@ -14,7 +14,7 @@ export interface EndedSession {
 /**
  * Closes a session and releases its claims. The session is locked first and its claims are looked up after that, so a
  * claim made meanwhile is released too.
- * @param reason why, where nobody asked for it (`principal_disabled`, `delegation_ended`): the reason of the released
+ * @param reason why, where no request asked for it (`principal_disabled`, `delegation_ended`): the reason of the released
  * claims too
  * @returns undefined when it was closed before; then nothing is written
  */
@@ -54,7 +54,7 @@ export async function expireSession(context: Context, sessionId: string): Promis
 
 /**
  * Ends a session whose delegation was revoked or ran out, for a writer that met it under the lock of a task. A session
- * is locked before a task everywhere else, so this one never waits: when somebody has the session, the next touch ends it.
+ * is locked before a task everywhere else, so this one never waits: when the session is locked, its next use ends it.
  */
 export async function endUndelegatedSession(context: Context, sessionId: string): Promise<void> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));

@@ -15,7 +15,7 @@ function remains(name: Permission, scopes: readonly string[]): boolean {
   return isRead(name) ? scopes.includes(read) : scopes.includes(write);
 }
 
-test('what remains of the permissions is what the table of scopes says', () => {
+test('scopes leave the permissions that the table of scopes names', () => {
   fc.assert(
     fc.property(somePermissions, someScopes, (held, scopes) => {
       const left = narrowByScopes(held, new Set(scopes));
@@ -45,7 +45,7 @@ test('admin covers every permission, and nothing else covers another', () => {
   );
 });
 
-test('read and write together leave everything but admin', () => {
+test('the scopes read and write together leave every permission but admin', () => {
   const left = narrowByScopes(permissionNames, new Set([read, write]));
   assert.deepEqual(
     [...(left ?? [])],

@@ -133,7 +133,7 @@ test('a binding that was inserted outside of the API is honoured after the windo
   assert.equal(await enter(), 200);
 });
 
-test('nobody waits at the door for a command that holds the binding', async () => {
+test('a request does not wait for a command that has the binding locked', async () => {
   const closers: (() => Promise<void>)[] = [];
   const { url } = await listen({ ...baton.env }, closers);
   const started = performance.now();

@@ -65,7 +65,7 @@ test('one fetch serves everybody who waits for the first keys, and fresh keys ar
   assert.equal(fetches, 1);
 });
 
-test('keys older than the refresh age are used at once and fetched beside', async () => {
+test('keys older than the refresh age are used at once and fetched in the background', async () => {
   const jwks = keys({ refreshAfterMs: 30, minRefreshIntervalMs: 0, requestTimeoutMs: 5000 });
   const first = await jwks.find('one');
   await wait(50);
@@ -78,7 +78,7 @@ test('keys older than the refresh age are used at once and fetched beside', asyn
   assert.equal(fetches, 2);
 });
 
-test('an unknown key id is met by one fetch at once, also right after a scheduled one', async () => {
+test('an unknown key id causes one fetch at once, also right after a scheduled one', async () => {
   const jwks = keys();
   await jwks.find('one');
   publish(jwk('two'));
@@ -113,7 +113,7 @@ test('while the source is down known keys serve up to the stale age, and not bey
   assert.ok(await jwks.find('one'));
 });
 
-test('a source that is down is asked once per interval, and everybody else is told at once', async () => {
+test('a source that is down is asked once per interval, and everybody else gets the failure at once', async () => {
   fail();
   const jwks = keys({ minRefreshIntervalMs: 700 });
   await Promise.all(Array.from({ length: 20 }, () => assert.rejects(jwks.find('one'), KeysUnavailableError)));
@@ -144,7 +144,7 @@ test('a source that does not answer is given up after the request time', async (
   await assert.rejects(keys().find('one'), KeysUnavailableError);
 });
 
-test('no other host is followed to, no endless document read, no other form accepted', async () => {
+test('redirects are not followed, endless documents not read, other forms not accepted', async () => {
   const wrong: ((res: ServerResponse) => void)[] = [
     (res) => res.writeHead(302, { location: 'http://127.0.0.1:1/keys' }).end(),
     (res) => res.end(JSON.stringify({ keys: [jwk('one')], padding: 'x'.repeat(300 * 1024) })),
@@ -160,7 +160,7 @@ test('no other host is followed to, no endless document read, no other form acce
   }
 });
 
-test('keys of another type, use, algorithm or length are passed over, and spoil no other', async () => {
+test('keys of another type, use, algorithm or length are skipped, and the others are used', async () => {
   const { privateKey: short } = generateKeyPairSync('rsa', { modulusLength: 1024 });
   publish(
     null,
@@ -184,7 +184,7 @@ test('keys of another type, use, algorithm or length are passed over, and spoil 
     assert.equal(await jwks.find(kid), undefined, kid);
 });
 
-test('a document that publishes private keys gives us public ones', async () => {
+test('from a document with private keys only the public parts are used', async () => {
   publish({ ...pair.privateKey.export({ format: 'jwk' }), kid: 'one' });
   assert.equal((await keys().find('one'))?.key.type, 'public');
 });

@@ -41,80 +41,95 @@ const firstPauseMsMax = 1000;
 
 /**
  * Keys are fetched when they are older than `refreshAfterMs`, and at once (but not more often than every
- * `minRefreshIntervalMs`) for a key id that isn't known, which is how a rotation is met. One fetch serves everybody who
- * waits for it. While the source is out of reach, known keys serve until `staleAfterMs`.
+ * `minRefreshIntervalMs`) for a key id that isn't known, which is how a rotation is noticed. One fetch serves everybody
+ * who waits for it. While the source is out of reach, known keys serve until `staleAfterMs`.
  */
 export function createJwks(options: JwksOptions): Jwks {
-  const { refreshAfterMs, staleAfterMs, minRefreshIntervalMs, log } = options;
-  let keys = new Map<string, SigningKey>();
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let unscheduledAt = Number.NEGATIVE_INFINITY;
-  let underWay: Promise<void> | undefined;
+  return new CachedJwks(options);
+}
+
+class CachedJwks implements Jwks {
+  readonly #options: JwksOptions;
+  #keys = new Map<string, SigningKey>();
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #unscheduledAt = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<void> | undefined;
   /** What was logged of an outage, so that each state is logged once. */
-  let logged: 'nothing' | 'late' | 'out' = 'nothing';
+  #logged: 'nothing' | 'late' | 'out' = 'nothing';
 
-  const sinceMs = (instant: number) => performance.now() - instant;
-
-  function refresh(): Promise<void> {
-    underWay ??= load().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
+  constructor(options: JwksOptions) {
+    this.#options = options;
   }
 
-  async function load(): Promise<void> {
-    triedAt = performance.now();
+  async find(keyId: string): Promise<SigningKey | undefined> {
+    await this.#refreshWhenDue();
+    if (sinceMs(this.#fetchedAt) > this.#options.staleAfterMs) throw new KeysUnavailableError();
+    if (!this.#keys.has(keyId)) await this.#refreshForUnknown(keyId);
+    return this.#keys.get(keyId);
+  }
+
+  holds(keyId: string, key: SigningKey): boolean {
+    return this.#keys.get(keyId) === key;
+  }
+
+  async #refreshWhenDue(): Promise<void> {
+    const { refreshAfterMs, staleAfterMs, minRefreshIntervalMs } = this.#options;
+    if (sinceMs(this.#fetchedAt) <= refreshAfterMs) return;
+    const isFirst = this.#fetchedAt === Number.NEGATIVE_INFINITY;
+    const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
+    if (this.#fetching === undefined && sinceMs(this.#triedAt) < pauseMs) return;
+    // Keys that still serve are used at once; only without them is the answer waited for.
+    const refreshed = this.#refresh();
+    if (sinceMs(this.#fetchedAt) > staleAfterMs) await refreshed;
+  }
+
+  async #refreshForUnknown(keyId: string): Promise<void> {
+    // A fetch that began before the rotation doesn't count as the one unscheduled fetch.
+    if (this.#fetching !== undefined) await this.#fetching;
+    if (!this.#keys.has(keyId) && sinceMs(this.#unscheduledAt) >= this.#options.minRefreshIntervalMs) {
+      this.#unscheduledAt = performance.now();
+      void this.#refresh();
+    }
+    if (!this.#keys.has(keyId) && this.#fetching !== undefined) await this.#fetching;
+  }
+
+  #refresh(): Promise<void> {
+    this.#fetching ??= this.#load().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<void> {
+    const { log } = this.#options;
+    this.#triedAt = performance.now();
     try {
-      keys = readKeys(await fetchDocument(options), log);
-      fetchedAt = performance.now();
-      if (logged !== 'nothing') log.info('signing keys are fetched again');
-      logged = 'nothing';
+      this.#keys = readKeys(await fetchDocument(this.#options), log);
+      this.#fetchedAt = performance.now();
+      if (this.#logged !== 'nothing') log.info('signing keys are fetched again');
+      this.#logged = 'nothing';
     } catch (error) {
-      logOutage(error);
+      this.#logOutage(error);
     }
   }
 
-  function logOutage(error: unknown): void {
-    const ageMs = sinceMs(fetchedAt);
+  #logOutage(error: unknown): void {
+    const { staleAfterMs, log } = this.#options;
+    const ageMs = sinceMs(this.#fetchedAt);
     const about = { err: error, ...(Number.isFinite(ageMs) && { ageSeconds: Math.round(ageMs / 1000) }) };
     const state = ageMs > staleAfterMs ? 'out' : 'late';
-    if (state === 'out' && logged !== 'out')
+    if (state === 'out' && this.#logged !== 'out')
       log.error(about, 'signing keys are unavailable: requests with a token are answered 503');
-    else if (logged === 'nothing') log.warn(about, 'signing keys were not fetched; cached ones are used');
+    else if (this.#logged === 'nothing')
+      log.warn(about, 'signing keys were not fetched; cached ones are used');
     else return;
-    logged = state;
+    this.#logged = state;
   }
+}
 
-  async function refreshWhenDue(): Promise<void> {
-    if (sinceMs(fetchedAt) <= refreshAfterMs) return;
-    const isFirst = fetchedAt === Number.NEGATIVE_INFINITY;
-    const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
-    if (underWay === undefined && sinceMs(triedAt) < pauseMs) return;
-    // Keys that still serve are used at once; only without them is the answer waited for.
-    const refreshed = refresh();
-    if (sinceMs(fetchedAt) > staleAfterMs) await refreshed;
-  }
-
-  async function refreshForUnknown(keyId: string): Promise<void> {
-    // A fetch that began before the rotation doesn't count as the one unscheduled fetch.
-    if (underWay !== undefined) await underWay;
-    if (!keys.has(keyId) && sinceMs(unscheduledAt) >= minRefreshIntervalMs) {
-      unscheduledAt = performance.now();
-      void refresh();
-    }
-    if (!keys.has(keyId) && underWay !== undefined) await underWay;
-  }
-
-  return {
-    async find(keyId) {
-      await refreshWhenDue();
-      if (sinceMs(fetchedAt) > staleAfterMs) throw new KeysUnavailableError();
-      if (!keys.has(keyId)) await refreshForUnknown(keyId);
-      return keys.get(keyId);
-    },
-    holds: (keyId, key) => keys.get(keyId) === key,
-  };
+function sinceMs(instant: number): number {
+  return performance.now() - instant;
 }
 
 async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<string> {

@@ -128,12 +128,12 @@ async function refused(authorization: string, reason: string): Promise<void> {
   assert.equal(lastReason(requestId), reason);
 }
 
-test('a genuine token enters, its scheme in any case', async () => {
+test('a genuine token is admitted, with its scheme in upper or lower case', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  '])
     assert.equal((await send(`${scheme} ${genuinely()}`)).status, 200);
 });
 
-test('what is no bearer credential of a known form is refused by its shape', async () => {
+test('a credential of an unknown form is refused', async () => {
   const token = genuinely();
   await refused('', 'credential_missing');
   await refused(`Basic ${token}`, 'credential_missing');
@@ -324,7 +324,7 @@ test('subject, tenant and id have their forms', async () => {
     await refused(`Bearer ${genuinely({ tenant_id })}`, 'token_tenant');
 });
 
-test('the binding decides after the token: unknown, of another tenant, disabled, revoked', async () => {
+test('the binding is checked after the token: unknown, of another tenant, disabled, revoked', async () => {
   await refused(`Bearer ${genuinely({ sub: newId() })}`, 'binding_not_found');
   await refused(`Bearer ${genuinely({ tenant_id: newId() })}`, 'tenant_mismatch');
   for (const state of ['disabled', 'revoked']) {
@@ -336,7 +336,7 @@ test('the binding decides after the token: unknown, of another tenant, disabled,
   }
 });
 
-test('the state of the principal is judged after its binding, and the scopes last', async () => {
+test('the status of the principal is checked after its binding, and the scopes last', async () => {
   const code = async (changes: object) => {
     const { status, body } = await send(`Bearer ${genuinely(changes)}`);
     return [status, body.error?.code];
@@ -371,14 +371,14 @@ test('a token beyond the bound is refused without being read', async () => {
   await refused(`Bearer ${genuinely({ padding: 'x'.repeat(9_500) })}`, 'token_too_long');
 });
 
-test('a token that was admitted is not admitted beyond its end', async () => {
+test('a token that was admitted before is refused after it expires', async () => {
   const token = genuinely({ exp: nowSeconds() - 4 });
   assert.equal((await send(`Bearer ${token}`)).status, 200);
   await new Promise((done) => setTimeout(done, 2100));
   await refused(`Bearer ${token}`, 'token_expired');
 });
 
-test('a token that was admitted goes with its key', async () => {
+test('a token that was admitted before is refused once its key is withdrawn', async () => {
   const token = genuinely();
   assert.equal((await send(`Bearer ${token}`)).status, 200);
   published = [jwkOf(stranger.publicKey, 'next')];

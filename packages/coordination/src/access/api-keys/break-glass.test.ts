@@ -56,7 +56,7 @@ test('it issues an admin key for an hour to an active human, and says so in the 
   assert.ok(printed.includes(payload['expiresAt'] as string));
 });
 
-test('it refuses in the order of the contract', async () => {
+test('refusals come in the order of the contract', async () => {
   const human = await principal('human');
   const agent = await principal('agent');
   const paused = await principal('human', 'paused');
@@ -105,7 +105,7 @@ test('revoke-all ends every live emergency key, of every tenant, and no other ke
   assert.match(await run('revoke-all'), /Revoked 0 emergency keys/);
 });
 
-test('anything else prints how it is used', async () => {
+test('other arguments print the usage', async () => {
   for (const args of [[], ['issue'], ['issue', '--zebra'], ['revoke-all', '--reason', 'x'], ['zebra']])
     await assert.rejects(run(...args), refusesWith('usage'));
 });

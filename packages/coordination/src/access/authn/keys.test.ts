@@ -67,7 +67,7 @@ async function emergencyKey(principalId: string, lifeSeconds: number | null): Pr
   return key;
 }
 
-test('a key enters only while CP_LEGACY_API_KEYS_ENABLED', async () => {
+test('a key is admitted only while CP_LEGACY_API_KEYS_ENABLED is set', async () => {
   const { key } = await issue(await principal());
   assert.equal((await send(open, key)).status, 200);
   await refused(closed, key, 'legacy_keys_disabled');
@@ -85,7 +85,7 @@ test('a key has exactly its own permissions, and names no identity in the journa
   assert.deepEqual(event, { actor_id: id, iam_actor_id: null });
 });
 
-test('a wrong secret, an unknown prefix and another form have one face', async () => {
+test('a wrong secret, an unknown prefix and another form get the same answer', async () => {
   const { key } = await issue(await principal());
   const last = key.at(-1) === 'A' ? 'B' : 'A';
   await refused(open, `${key.slice(0, -1)}${last}`, 'key_unknown');
@@ -139,7 +139,7 @@ test('lastUsedAt of a key is written at most once per 60 seconds', async () => {
   assert.ok(Date.parse((await used())?.used as string) > Date.now() - 30_000);
 });
 
-test('an emergency key enters also when the legacy window is closed, unless it is switched off', async () => {
+test('an emergency key is admitted without CP_LEGACY_API_KEYS_ENABLED too, unless emergency keys are switched off', async () => {
   const key = await emergencyKey(await principal('human'), 3600);
   assert.match(key, /^cp_bg[0-9a-f]{10}_/);
   assert.equal((await send(closed, key)).status, 200);

@@ -24,7 +24,7 @@ async function bindingOf({ principalId }: Actor): Promise<string> {
   return (await baton.admin.get(`/principals/${principalId}/iam-bindings`)).body.items[0].id;
 }
 
-test('a disabled binding is the same 401 as a missing one, and enters again when it is enabled', async () => {
+test('a disabled binding is the same 401 as a missing one, and is admitted again when it is enabled', async () => {
   const agent = await baton.actor();
   const id = await bindingOf(agent);
   assert.match(await run('disable', id), /is disabled/);

@@ -115,7 +115,7 @@ test('a revoked identity is shut out at once, and re-admitted by binding it agai
   refused(await baton.otherAdmin.post(`/iam-bindings/${made.id}:revoke`), 404, 'not_found');
 });
 
-test('it refuses in the order of the contract', async () => {
+test('refusals come in the order of the contract', async () => {
   const paused = await principal('agent', 'paused');
   const agent = await principal();
   const who = identity();

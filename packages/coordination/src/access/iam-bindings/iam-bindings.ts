@@ -57,9 +57,9 @@ export async function createIamBinding(
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
   // It was bound meanwhile in this tenant, or it is bound in another one.
-  const rival = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
-  if (rival?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
-  return { binding: await repoint(context, rival, grant), isNew: false };
+  const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
+  if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
+  return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
 /** Moving an identity from another principal needs `admin`: from then on it acts as somebody else. */

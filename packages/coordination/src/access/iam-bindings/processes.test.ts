@@ -78,7 +78,7 @@ test("the operator's command at the host reaches the running processes too", asy
   await becomes(agent, 200);
 });
 
-test('an emergency key is issued at the host, enters, and ends with all others', async () => {
+test('an emergency key is issued at the host, is admitted, and is revoked with all others', async () => {
   const issue = [
     'break-glass',
     'issue',

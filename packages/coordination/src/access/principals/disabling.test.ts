@@ -169,7 +169,7 @@ test('disable refuses in the order of the contract', async () => {
   refused(await disable(service.principalId, { reason: 'a'.repeat(501) }), 400, 'invalid_request');
 });
 
-test('only an administrator disables who holds admin in a live binding or a live key', async () => {
+test('only an administrator disables a principal with admin in a live binding or a live key', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
   const missing = { missing: ['admin'] };
   const byBinding = await baton.actor({ kind: 'human' });

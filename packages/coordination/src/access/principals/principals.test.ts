@@ -59,7 +59,7 @@ test('an unknown kind, an unknown status and a blank name are refused in this or
   refused(await post({ kind: 'agent', displayName: 'a'.repeat(201) }), 400, 'invalid_request');
 });
 
-test('metadata is guarded like every free document', async () => {
+test('metadata is checked like every free document', async () => {
   const post = (metadata: unknown) =>
     baton.admin.post('/principals', { kind: 'agent', displayName: 'a', metadata });
   refused(await post({ 'API-Key': 'x' }), 422, 'secret_material_rejected');
@@ -174,7 +174,7 @@ test('PATCH refuses in the order 404, version, empty, name, secret', async () =>
     refused(await change(id, 9, { [name]: null }), 422, 'invalid_field');
 });
 
-test('of rivals that change one version, one wins', async () => {
+test('of simultaneous changes of one version one wins', async () => {
   const { id } = await make();
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => change(id, 1, { displayName: `name ${n}` })),
@@ -184,7 +184,7 @@ test('of rivals that change one version, one wins', async () => {
     refused(answer, 409, 'version_conflict');
 });
 
-test('principals who change themselves at the same time do not wait for each other in a ring', async () => {
+test('principals who change themselves at the same time do not deadlock', async () => {
   const human = await baton.actor({ kind: 'human' });
   const started = performance.now();
   const answers = await Promise.all(

@@ -62,7 +62,7 @@ test('the state of a run is not asked', async () => {
   assert.equal(await reason(holder, 'cancel', 'run', runId), null);
 });
 
-test('principals are judged as the calls themselves would, their state included', async () => {
+test('principals are checked as by the calls themselves, including their status', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
   const agent = await baton.actor({ permissions: ['tasks.read'] });
   const service = await baton.actor({ kind: 'service' });
@@ -101,7 +101,7 @@ test('an absent object is no error: allowed is false, for the reason not_found',
   assert.equal((await reason(baton.admin, 'update-state', 'agent', 'reviewer'))?.code, 'not_found');
 });
 
-test('whoever lacks the right is told that, not whether there is such an object', async () => {
+test('a caller without the permission learns that, not whether the object exists', async () => {
   const nobody = await baton.actor({ permissions: [] });
   for (const [resourceType, actions] of Object.entries(actionsOf))
     for (const action of actions)
@@ -121,7 +121,7 @@ test('results come in the order of the checks, up to a hundred, with whatever ea
   assert.deepEqual(got, expected);
 });
 
-test('no check, too many, an unknown word or type: 400', async () => {
+test('no check, too many, an unknown action or type: 400', async () => {
   const check = { action: 'enable', resourceType: 'principal', resourceId: newId() };
   const wrong = [
     [],
@@ -136,7 +136,7 @@ test('no check, too many, an unknown word or type: 400', async () => {
   }
 });
 
-test('a word that the type does not have: 422 unknown_action', async () => {
+test('an action that the type does not have: 422 unknown_action', async () => {
   const words = [...new Set(Object.values(actionsOf).flat())];
   for (const [resourceType, actions] of Object.entries(actionsOf))
     for (const action of words.filter((word) => !actions.includes(word))) {

@@ -66,7 +66,7 @@ function identity() {
   return { issuer: issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() };
 }
 
-test('it founds the tenant with an administrator, a key, a binding, the task type and the journal floor', async () => {
+test('it creates the tenant with an administrator, a key, a binding, the task type and the journal floor', async () => {
   const url = await start();
   const iamBinding = identity();
   const tenantId = newId();
@@ -91,7 +91,7 @@ test('it founds the tenant with an administrator, a key, a binding, the task typ
   assert.deepEqual(keys, [{ key_hash: createHash('sha256').update(body.apiKey.key).digest('hex') }]);
 });
 
-test('tenant.bootstrapped and iam_binding.created are written in this order, by nobody', async () => {
+test('tenant.bootstrapped and iam_binding.created are written in this order, without an actor', async () => {
   const url = await start();
   const iamBinding = identity();
   const { body } = await bootstrap(url, { ...request, iamBinding });

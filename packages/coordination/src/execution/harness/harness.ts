@@ -11,7 +11,7 @@ import {
 } from './harness-context.ts';
 import { findHarnessContext } from './harness.sql.ts';
 
-/** Nobody holds so many at once; a list beyond it shows the newest. */
+/** More than any agent holds; a longer list shows the newest. */
 const listMax = 1000;
 const suspendedMax = 20;
 

@@ -160,7 +160,7 @@ describe('POST /tasks/{ref}:start-run', () => {
     }
   });
 
-  test('the zombie of an older claim is failed as superseded, and the attempt counts on', async () => {
+  test('the running run of an older claim is failed as superseded, and the next attempt has the next number', async () => {
     const { task, claim, run } = await running(worker);
     await endClaimLease(baton, task.id);
     const taken = await claimTask(rival, task.id);

@@ -26,7 +26,7 @@ const isBelowHorizon = async (id: string) =>
     )
   )?.below;
 
-test('an event stands behind what was committed before it, though its transaction is older', async () => {
+test('an event comes after what was committed before it, though its transaction is older', async () => {
   const written: string[] = [];
   let other = '';
   await baton.pool.transaction(async (tx) => {

@@ -163,7 +163,7 @@ test('tail gives the newest stable events, ascending, not above limit, and hasMo
   for (const tail of ['0', '-1', 'x', '1.5']) await refused(`?tail=${tail}`, 400, 'invalid_request');
 });
 
-test('before gives the page that ends just before it; hasMore looks backward, prevCursor is null at the start', async () => {
+test('before gives the page that ends just before it; hasMore is about older events, prevCursor is null at the start', async () => {
   const tail = await read('?tail=4');
   const page = await read(`?before=${tail.prevCursor}&limit=5`);
   assert.deepEqual(idsOf(page), ids.slice(3, 8));

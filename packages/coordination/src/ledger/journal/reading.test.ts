@@ -100,7 +100,7 @@ test('pages backward from the end give each matching event once, in order', asyn
   );
 });
 
-test('a cursor is read back as the place that it was made of', () => {
+test('a cursor is decoded to the place that it was encoded from', () => {
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.maxSafeNat(), (position, sequence) => {
       assert.deepEqual(parseCursor(encodeCursor({ position, sequence })), { position, sequence });
@@ -108,7 +108,7 @@ test('a cursor is read back as the place that it was made of', () => {
   );
 });
 
-test('no text makes the cursor reader fail in another way than by a refusal', () => {
+test('any text that is no cursor is refused, without another failure', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -58,7 +58,7 @@ test('a change writes its outbox row with its event, and a worker delivers it', 
   assert.deepEqual(delivered, [`task.created ${made.body.id}`]);
 });
 
-test('without a sink events are ticked off, thousands in a second', async () => {
+test('without a sink outbox rows are deleted, thousands in a second', async () => {
   for (let n = 0; n < 20; n += 1)
     await writeEvents(
       baton.pool,
@@ -89,7 +89,7 @@ test('several workers deliver each event once between them', async () => {
   assert.deepEqual(delivered.toSorted(), written.toSorted());
 });
 
-test('one that fails is tried again after a wait, and holds up no other', async () => {
+test('a failed delivery is tried again after a wait, and delays no other', async () => {
   const [broken, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
   const seen: string[] = [];
   let failuresLeft = 1;
@@ -120,7 +120,7 @@ test('after the last attempt it is set aside as a dead letter and not tried agai
   assert.equal((await left())[0]?.attempts, 3);
 });
 
-test('what a worker that died had taken becomes due again', async () => {
+test('events that a dead worker had taken become due again', async () => {
   const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
   const delivered: string[] = [];
   let release: () => void = () => undefined;

@@ -250,7 +250,7 @@ test('whatever is added, removed and completed, a relation stands iff it closes 
   );
 });
 
-test('the look for a cycle stays fast in a chain of 10,000 tasks', async () => {
+test('the check for cycles stays fast in a chain of 10,000 tasks', async () => {
   const [first, last] = await makeTasks(2);
   const count = 10_000;
   await baton.pool.run(sql`

@@ -181,7 +181,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal(events.at(-1)?.session_id, worker.sessionId);
   });
 
-  test('a claim that nobody holds any more must not be shown, and a dead one is in nobody’s way', async () => {
+  test('an ended claim must not be presented, and a dead one stops no change', async () => {
     const { id } = await makeTask(baton);
     await refused(patch(id, { title: 'x', claimId: newId(), fencingToken: 1 }, 1), 409, 'stale_claim');
     const claim = await claimTask(worker, id);

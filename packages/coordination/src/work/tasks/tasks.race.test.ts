@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('of rival patches with one If-Match one wins, the others see its version', async () => {
+test('of simultaneous patches with one If-Match one wins, the others see its version', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(
@@ -34,7 +34,7 @@ test('of rival patches with one If-Match one wins, the others see its version', 
   }
 });
 
-test('of rival completions one wins, and the task is completed once', async () => {
+test('of simultaneous completions one wins, and the task is completed once', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(

@@ -87,7 +87,7 @@ export type TaskValues = Pick<
   | 'completed_at'
 >;
 
-/** Writes every column that a change may touch; the task is locked, so nothing of a rival is overwritten. */
+/** Writes every column that a change may touch; the task is locked, so no other change is overwritten. */
 export function updateTaskValues(tenantId: string, taskId: string, values: TaskValues) {
   return sql<TaskRow>`
     update tasks t

@@ -121,7 +121,7 @@ describe('POST /tasks', () => {
     });
   });
 
-  test('numbers the tasks of a tenant one after another, rivals too, and never gives a number twice', async () => {
+  test('numbers the tasks of a tenant one after another, simultaneous ones too, and never gives a number twice', async () => {
     const first = (await make({})).body.publicId;
     await refused(make({ title: ' ' }), 422, 'invalid_title');
     const rivals = await Promise.all(Array.from({ length: 20 }, () => make({})));
