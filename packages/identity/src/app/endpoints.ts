@@ -19,7 +19,8 @@ import { provisioningSourcesApi } from '../provisioning/provisioning-sources/pro
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
 import { oauth2Api } from '../issuing/oauth2/oauth2.api.ts';
 import { discoveryApi } from '../provisioning/scim/protocol/discovery.api.ts';
-import { scimApi } from '../provisioning/scim/protocol/scim.api.ts';
+import { groupsApi as scimGroupsApi } from '../provisioning/scim/groups/groups.api.ts';
+import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
 import { serviceAccountsApi } from '../directory/service-accounts/service-accounts.api.ts';
 import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { tenantsApi } from '../directory/tenants/tenants.api.ts';
@@ -103,7 +104,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'SCIM',
     about: 'Users and groups as a directory writes them (RFC 7644).',
-    endpoints: [...scimApi, ...discoveryApi],
+    endpoints: [...scimUsersApi, ...scimGroupsApi, ...discoveryApi],
   },
   {
     tag: 'Events',

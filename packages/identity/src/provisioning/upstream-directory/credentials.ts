@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { SettingError } from '@baton/kernel/config';
 import type { Settings } from '../settings.ts';
 
-/** What opens the directory of one source: a client of its realm, or a token that somebody else renews. */
+/** How the directory of one source is authenticated to: as a client of its realm, or by a token renewed elsewhere. */
 export type UpstreamCredentials = {
-  /** Where they may be sent. The address of a source can be changed through the API; the operator's file can't. */
+  /** The only address they are sent to: that of the source can be changed through the API, the operator's file cannot. */
   readonly baseUrl: string;
 } & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });
 
@@ -13,10 +13,10 @@ const lineForm =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) +(https?:\/\/[^\s?#]+) +(?:Bearer +([\x21-\x7e]+)|([^\s:]+):(\S+))$/i;
 
 /**
- * Reads the file of upstream credentials (contract, W14): a line for each source, where empty lines and those that start
- * with `#` count for nothing. Without the setting there are none.
- * @returns them by the id of their source
- * @throws SettingError with one sentence that names a line, never its content
+ * Reads the file of upstream credentials (contract, W14): a line for each source. Empty lines and lines that start
+ * with `#` are ignored. Without the setting there are no credentials.
+ * @returns the credentials by the id of their source
+ * @throws SettingError which names the line, never its content
  */
 export async function readUpstreamCredentials(
   settings: Pick<Settings, typeof setting>,

@@ -12,7 +12,7 @@ import {
   startUpstreamGround,
   switching,
   type UpstreamGround,
-} from './testing/upstream-ground.ts';
+} from './testing/upstream-fixture.ts';
 
 /** Contract, section 10.8: a failure refuses the whole write, 502, and nothing is stored. */
 

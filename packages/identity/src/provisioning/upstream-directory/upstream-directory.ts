@@ -2,51 +2,57 @@ import type { Logger } from '@baton/kernel/log';
 import type { OutboundAnswer, OutboundClient } from '../../operations/outbound/outbound.ts';
 import { fail } from '../errors.ts';
 import { type UpstreamCredentials, withoutSlash } from './credentials.ts';
-import { fieldsOf, type Road, type RoadRequest, roadsOf, type UpstreamUser } from './roads.ts';
+import {
+  fieldsOf,
+  type Protocol,
+  type ProtocolRequest,
+  protocolsOf,
+  type UpstreamUser,
+} from './protocols.ts';
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
 
 /** The directory that a source writes to before it writes here. */
 export interface UpstreamSource {
   readonly sourceId: string;
-  readonly mode: keyof typeof roadsOf;
+  readonly mode: keyof typeof protocolsOf;
   readonly baseUrl: string;
   readonly realm: string;
 }
 
-/** What may have made an account before. */
-export interface FormerAttempt {
-  /** When the first attempt began whose outcome is unknown, if there was one: milliseconds since 1970. */
+/** An earlier attempt to create an account, whose outcome is unknown. */
+export interface EarlierAttempt {
+  /** When the first such attempt began: milliseconds since 1970; undefined if there was none. */
   readonly sinceMs: number | undefined;
-  /** Whether no user of the source has the account: then it is no new one either, whatever a directory says. */
+  /** Whether no user of the source has this account. One that a user has is not new, whatever the directory answers. */
   isFree(id: string): Promise<boolean>;
 }
 
-/** One road of a source, and until when it may be walked. */
-interface Way {
+/** What one call needs: the source, one of its protocols, and the time that is left. */
+interface Call {
   readonly source: UpstreamSource;
   readonly credentials: UpstreamCredentials;
-  readonly road: Road;
+  readonly protocol: Protocol;
   readonly deadline: AbortSignal;
 }
 
 const callsMax = 32;
 const retryAfterSeconds = 1;
-/** Two clocks: the directory's and the database's. */
+/** Between the clocks of the directory and of the database. */
 const clockSkewMs = 60_000;
-/** Fit for a path and for a subject; placeholders of ours begin with `urn:`. */
+/** Fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
 
 /**
- * Writes users to the directories of provisioning sources (contract, section 10.8). Each road of a source has the 5
- * seconds of an outgoing request, its token included. No connection of the database is held meanwhile.
+ * Writes users to the directories of provisioning sources (contract, section 10.8). Each protocol has the 5 seconds of an
+ * outgoing request, including the token request. Callers hold no database connection meanwhile.
  */
 export class UpstreamDirectory {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
   readonly #tokens: UpstreamTokens;
   #credentials: ReadonlyMap<string, UpstreamCredentials> = new Map();
-  /** Calls under way, by source. */
+  /** Running calls, by source. */
   readonly #calls = new Map<string, number>();
 
   constructor(outbound: OutboundClient, log: Logger) {
@@ -55,24 +61,24 @@ export class UpstreamDirectory {
     this.#tokens = new UpstreamTokens(outbound);
   }
 
-  /** Takes other credentials from now on. */
+  /** Replaces the credentials of all sources, and forgets the access tokens that were got by them. */
   use(credentials: ReadonlyMap<string, UpstreamCredentials>): void {
     this.#credentials = credentials;
     this.#tokens.clear();
   }
 
   /**
-   * Makes an account. One that is there already is taken only if an attempt of ours must have made it: the outcome of
-   * that one is unknown, the account is not older, and it is nobody's here.
+   * Creates an account. An account that exists already is used only if an earlier attempt of ours must have created it:
+   * the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
    * @returns the id of the account there
    * @throws UpstreamError; Refusal `unavailable` when too many calls are under way
    */
-  create(source: UpstreamSource, user: UpstreamUser, former: FormerAttempt): Promise<string> {
-    let { sinceMs } = former;
-    return this.#byRoads(source, async (way) => {
+  create(source: UpstreamSource, user: UpstreamUser, earlier: EarlierAttempt): Promise<string> {
+    let { sinceMs } = earlier;
+    return this.#tryProtocols(source, async (call) => {
       const beganMs = Date.now();
       try {
-        return await this.#createOn(way, user, { ...former, sinceMs });
+        return await this.#createBy(call, user, { ...earlier, sinceMs });
       } catch (error) {
         const { why, isSettled, cause } = upstreamErrorOf(error);
         if (!isSettled) sinceMs ??= beganMs;
@@ -81,46 +87,50 @@ export class UpstreamDirectory {
     });
   }
 
-  /** @throws UpstreamError, which `isGone` when there is no such account; Refusal `unavailable` as above */
-  switchActive(source: UpstreamSource, id: string, active: boolean): Promise<void> {
-    return this.#byRoads(source, async (way) => {
-      await this.#send(way, way.road.switchActive(source.realm, id, active));
+  /**
+   * Enables or disables an account.
+   * @throws UpstreamError, with `isGone` if there is no such account; Refusal `unavailable` as above
+   */
+  setActive(source: UpstreamSource, id: string, active: boolean): Promise<void> {
+    return this.#tryProtocols(source, async (call) => {
+      await this.#send(call, call.protocol.setActive(source.realm, id, active));
     });
   }
 
-  async #createOn(way: Way, user: UpstreamUser, former: FormerAttempt): Promise<string> {
-    const { road, source } = way;
+  async #createBy(call: Call, user: UpstreamUser, earlier: EarlierAttempt): Promise<string> {
+    const { protocol, source } = call;
     try {
-      const made = idOf(await this.#send(way, road.create(source.realm, user)));
-      // To take it back when it can't be stored would switch that user off.
-      if (!(await former.isFree(made))) throw new UpstreamError('foreign_account', true);
-      return made;
+      const created = idOf(await this.#send(call, protocol.create(source.realm, user)));
+      // Another user's account: to disable it when this creation fails would disable that user.
+      if (!(await earlier.isFree(created))) throw new UpstreamError('foreign_account', true);
+      return created;
     } catch (error) {
       if (upstreamErrorOf(error).why !== 'status_409') throw error;
-      const id = await this.#findOwn(way, user.userName, former);
+      const id = await this.#searchOwn(call, user.userName, earlier);
       if (id === undefined) throw error;
-      await this.#send(way, road.switchActive(source.realm, id, user.active));
+      await this.#send(call, protocol.setActive(source.realm, id, user.active));
       return id;
     }
   }
 
-  async #findOwn(
-    way: Way,
+  /** The account of that name, if an earlier attempt of ours must have created it. */
+  async #searchOwn(
+    call: Call,
     userName: string,
-    { sinceMs, isFree }: FormerAttempt,
+    { sinceMs, isFree }: EarlierAttempt,
   ): Promise<string | undefined> {
     if (sinceMs === undefined) return undefined;
-    const { json } = await this.#send(way, way.road.find(way.source.realm, userName));
-    const [account, ...others] = way.road
-      .found(json)
+    const { json } = await this.#send(call, call.protocol.search(call.source.realm, userName));
+    const [account, ...others] = call.protocol
+      .accountsIn(json)
       .filter(({ userName: name }) => String(name).toLowerCase() === userName.toLowerCase());
     if (account === undefined || others.length > 0 || typeof account.id !== 'string') return undefined;
     const isOwn = account.createdMs >= sinceMs - clockSkewMs && idForm.test(account.id);
     return isOwn && (await isFree(account.id)) ? account.id : undefined;
   }
 
-  /** Takes the first road that leads to the end. */
-  async #byRoads<T>(source: UpstreamSource, walk: (way: Way) => Promise<T>): Promise<T> {
+  /** Tries the protocols of the source one after the other, until one succeeds. */
+  async #tryProtocols<T>(source: UpstreamSource, attempt: (call: Call) => Promise<T>): Promise<T> {
     const { sourceId } = source;
     const credentials = this.#credentialsOf(source);
     const calls = this.#calls.get(sourceId) ?? 0;
@@ -128,13 +138,13 @@ export class UpstreamDirectory {
     this.#calls.set(sourceId, calls + 1);
     const failures: UpstreamError[] = [];
     try {
-      for (const road of roadsOf[source.mode]) {
+      for (const protocol of protocolsOf[source.mode]) {
         try {
           const deadline = AbortSignal.timeout(this.#outbound.timeoutMs);
-          return await walk({ source, credentials, road, deadline });
+          return await attempt({ source, credentials, protocol, deadline });
         } catch (error) {
           const { why, isSettled, cause } = upstreamErrorOf(error);
-          failures.push(new UpstreamError(`${road.name}:${why}`, isSettled, cause));
+          failures.push(new UpstreamError(`${protocol.name}:${why}`, isSettled, cause));
         }
       }
     } finally {
@@ -149,48 +159,48 @@ export class UpstreamDirectory {
     throw new UpstreamError(why, isSettled, failures.at(-1)?.cause, isGone);
   }
 
-  /** @throws UpstreamError for any status but one of success; @throws OutboundError */
-  async #send(way: Way, request: RoadRequest): Promise<OutboundAnswer> {
-    let token = await this.#tokenFor(way);
-    let answer = await this.#sendWith(way, request, token);
-    if (answer.status === 401 && !('token' in way.credentials)) {
-      this.#tokens.drop(way.source.sourceId, token);
-      token = await this.#tokenFor(way);
-      answer = await this.#sendWith(way, request, token);
+  /** @throws UpstreamError for a status other than 2xx; @throws OutboundError */
+  async #send(call: Call, request: ProtocolRequest): Promise<OutboundAnswer> {
+    let token = await this.#tokenFor(call);
+    let answer = await this.#sendWith(call, request, token);
+    if (answer.status === 401 && !('token' in call.credentials)) {
+      this.#tokens.drop(call.source.sourceId, token);
+      token = await this.#tokenFor(call);
+      answer = await this.#sendWith(call, request, token);
     }
     if (answer.status < 200 || answer.status > 299) throw errorOfStatus(answer.status);
     return answer;
   }
 
-  async #tokenFor({ source, credentials, deadline }: Way): Promise<string> {
+  async #tokenFor({ source, credentials, deadline }: Call): Promise<string> {
     if ('token' in credentials) return credentials.token;
     return this.#tokens.tokenOf(source.sourceId, source.realm, credentials, deadline);
   }
 
   #sendWith(
-    { credentials, road, deadline }: Way,
-    { method, path, body }: RoadRequest,
+    { credentials, protocol, deadline }: Call,
+    { method, path, body }: ProtocolRequest,
     token: string,
   ): Promise<OutboundAnswer> {
-    const headers = { authorization: `Bearer ${token}`, accept: road.mediaType };
+    const headers = { authorization: `Bearer ${token}`, accept: protocol.mediaType };
     const sent =
       body === undefined
         ? { method, headers }
-        : { method, headers: { ...headers, 'content-type': road.mediaType }, body: JSON.stringify(body) };
+        : { method, headers: { ...headers, 'content-type': protocol.mediaType }, body: JSON.stringify(body) };
     return this.#outbound.send(credentials.baseUrl + path, sent, deadline);
   }
 
   #credentialsOf({ sourceId, baseUrl, realm }: UpstreamSource): UpstreamCredentials {
     const credentials = this.#credentials.get(sourceId);
-    const isTheirs = credentials?.baseUrl === withoutSlash(baseUrl);
-    if (credentials === undefined || !isTheirs) {
+    const isSameAddress = credentials?.baseUrl === withoutSlash(baseUrl);
+    if (credentials === undefined || !isSameAddress) {
       this.#log.error(
         { provisioningSourceId: sourceId },
         'nothing is sent without credentials: IAM_UPSTREAM_CREDENTIALS_FILE needs a line with the id of this source and its upstreamBaseUrl',
       );
       throw new UpstreamError(credentials === undefined ? 'no_credentials' : 'other_base_url', true);
     }
-    // Dots would lead out of the path of the realm.
+    // `..` in the path would lead out of the realm.
     if (/^\.{0,2}$/.test(realm)) throw new UpstreamError('no_realm', true);
     return credentials;
   }

@@ -1,13 +1,13 @@
 import { OutboundError, type OutboundFailure } from '../../operations/outbound/outbound.ts';
 
-/** A directory did not do what it was asked. The message says why in words of ours, nothing of its answer. */
+/** A directory did not take a write. The message has only words of ours, nothing of the directory's answer. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /** `status_500`, `too_late`, `token_status_401`, ... */
   readonly why: string;
-  /** It surely did nothing; otherwise nobody knows. */
+  /** Whether certainly nothing was written; if false, the outcome is unknown. */
   readonly isSettled: boolean;
-  /** Whoever it was asked about is not there. */
+  /** Whether the account does not exist any more. */
   readonly isGone: boolean;
 
   constructor(why: string, isSettled: boolean, cause?: unknown, isGone = false) {
@@ -26,7 +26,7 @@ const unsent: ReadonlySet<OutboundFailure> = new Set([
   'name_not_found',
 ]);
 
-/** @throws whatever is no failure of a directory */
+/** Turns a failed request into an `UpstreamError`. @throws any other error as it is */
 export function upstreamErrorOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error;
   if (!(error instanceof OutboundError)) throw error;
@@ -34,7 +34,7 @@ export function upstreamErrorOf(error: unknown): UpstreamError {
   return new UpstreamError(error.failure, isRefused || unsent.has(error.failure), error);
 }
 
-/** A status other than one of success. Refusals of clients' faults are certain; behind the others anything can hide. */
+/** For a status other than 2xx. A 4xx but 408 says that nothing was written; after any other the outcome is unknown. */
 export function errorOfStatus(status: number): UpstreamError {
   return new UpstreamError(`status_${status}`, status >= 400 && status < 500 && status !== 408);
 }

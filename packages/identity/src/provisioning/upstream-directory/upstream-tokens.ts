@@ -1,7 +1,7 @@
 import { observer } from '@baton/kernel/observer';
 import { type OutboundClient, untilAborted } from '../../operations/outbound/outbound.ts';
 import type { UpstreamCredentials } from './credentials.ts';
-import { fieldsOf } from './roads.ts';
+import { fieldsOf } from './protocols.ts';
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';
 
 type Client = Extract<UpstreamCredentials, { clientId: string }>;
@@ -10,16 +10,16 @@ interface Entry {
   readonly realm: string;
   token: string | undefined;
   goodUntilMs: number;
-  /** The request under way; everybody shares it. */
+  /** The running token request, which all callers share. */
   asking: Promise<string> | undefined;
 }
 
 const tokenForm = /^[\x21-\x7e]{1,16384}$/;
 const renewAheadSeconds = 30;
-/** Where the answer doesn't say (RFC 6749 leaves it open). */
-const lifeSeconds = 60;
+/** If the answer has no `expires_in` (RFC 6749 leaves it open). */
+const lifetimeSeconds = 60;
 
-/** Access tokens of directories, by client_credentials, in the memory of this process until shortly before their end. */
+/** Access tokens of directories, got by client_credentials and kept in memory until 30 seconds before they expire. */
 export class UpstreamTokens {
   readonly #outbound: OutboundClient;
   /** By the id of the source. */
@@ -40,12 +40,12 @@ export class UpstreamTokens {
       return await untilAborted(entry.asking, deadline, 'the token endpoint');
     } catch (error) {
       const { why, cause } = upstreamErrorOf(error);
-      // Without a token nothing was asked of the directory itself.
+      // Without a token, nothing was sent to the directory itself.
       throw new UpstreamError(`token_${why}`, true, cause);
     }
   }
 
-  /** Forgets a token that the directory refused, unless another one has taken its place. */
+  /** Forgets a token that the directory refused, unless it has been replaced already. */
   drop(sourceId: string, token: string): void {
     if (this.#entries.get(sourceId)?.token === token) this.#entries.delete(sourceId);
   }
@@ -76,11 +76,11 @@ export class UpstreamTokens {
         },
         body: 'grant_type=client_credentials',
       },
-      // Of its own: who shares it may have more time left than who began it.
+      // Not the deadline of the caller: others that share the request may have more time left.
       AbortSignal.timeout(this.#outbound.timeoutMs),
     );
     if (status !== 200) throw errorOfStatus(status);
-    const { access_token: token, expires_in: expiresIn = lifeSeconds } = fieldsOf(json);
+    const { access_token: token, expires_in: expiresIn = lifetimeSeconds } = fieldsOf(json);
     if (typeof token !== 'string' || !tokenForm.test(token) || typeof expiresIn !== 'number')
       throw new UpstreamError('malformed', true);
     observer()?.made('upstream access token', token);

@@ -15,7 +15,7 @@ import {
   storedUser,
   switching,
   type UpstreamGround,
-} from './testing/upstream-ground.ts';
+} from './testing/upstream-fixture.ts';
 
 /** Two systems and no common transaction: who is stored here and there, whatever comes in between. */
 

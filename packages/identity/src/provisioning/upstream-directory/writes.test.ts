@@ -13,7 +13,7 @@ import {
   storedUser,
   switching,
   type UpstreamGround,
-} from './testing/upstream-ground.ts';
+} from './testing/upstream-fixture.ts';
 
 /** Contract, sections 10.5 and 10.8: what a directory hears of, and when. */
 

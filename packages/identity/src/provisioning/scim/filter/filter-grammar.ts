@@ -1,6 +1,5 @@
-import { type ErrorCode } from '../../errors.ts';
-import { fail } from '../../errors.ts';
-import type { AttributePath } from '../protocol/schemas.ts';
+import { type ErrorCode, fail } from '../../errors.ts';
+import { type AttributePath, parseAttributePath } from '../protocol/attribute-path.ts';
 
 /** Filters and PATCH paths as RFC 7644 writes them (sections 3.4.2.2 and 3.5.2), read in one pass. */
 
@@ -11,21 +10,25 @@ export type Filter =
   | { readonly kind: 'and'; readonly of: readonly Filter[] }
   | { readonly kind: 'or'; readonly of: readonly Filter[] }
   | { readonly kind: 'not'; readonly of: Filter }
-  | {
-      readonly kind: 'compare';
-      readonly path: AttributePath;
-      readonly operator: Operator;
-      readonly value: string | number | boolean | null;
-    }
-  | { readonly kind: 'present'; readonly path: AttributePath }
-  /** Elements of a list that meet a filter of their own. */
+  | LeafFilter
+  /** `emails[type eq "work"]`: a list with an element that meets a filter of its own. */
   | { readonly kind: 'elements'; readonly path: AttributePath; readonly of: Filter };
+
+/** A condition on one attribute. */
+export type LeafFilter = Comparison | { readonly kind: 'present'; readonly path: AttributePath };
+
+export interface Comparison {
+  readonly kind: 'compare';
+  readonly path: AttributePath;
+  readonly operator: Operator;
+  readonly value: string | number | boolean | null;
+}
 
 /** The target of a PATCH operation: `emails[type eq "work"].value`. */
 export interface PatchPath {
   readonly path: AttributePath;
   readonly filter: Filter | undefined;
-  /** What stands behind the bracket. */
+  /** The part of an element that is named after the brackets. */
   readonly sub: string | undefined;
 }
 
@@ -60,14 +63,6 @@ export function parsePatchPath(text: string): PatchPath {
   return { path, filter, sub };
 }
 
-/** `urn:…:User:name.familyName`; undefined for another form. */
-export function parseAttributePath(word: string): AttributePath | undefined {
-  const colon = word.lastIndexOf(':');
-  const form = /^([A-Za-z$][A-Za-z0-9_$-]*)(?:\.([A-Za-z$][A-Za-z0-9_$-]*))?$/.exec(word.slice(colon + 1));
-  if (form === null) return undefined;
-  return { urn: colon < 0 ? undefined : word.slice(0, colon), name: form[1] as string, sub: form[2] };
-}
-
 class Reader {
   readonly #tokens: readonly Token[];
   readonly #code: ErrorCode;
@@ -83,7 +78,10 @@ class Reader {
     return fail(this.#code);
   }
 
-  /** `inside`: between brackets, where names are those of an element and no further bracket may stand. */
+  /**
+   * @param level of nesting, from 1
+   * @param inside whether it stands in brackets, where names are those of an element and no further brackets may stand
+   */
   readOr(level: number, inside: boolean): Filter {
     if (level > filterLevelsMax) this.refuse();
     const parts = [this.#readAnd(level, inside)];
@@ -98,7 +96,7 @@ class Reader {
     return parseAttributePath(token.text) ?? this.refuse();
   }
 
-  /** `.value` behind a bracket. */
+  /** `.value` after the brackets. */
   readSub(): string | undefined {
     const token = this.#tokens[this.#at];
     if (token === undefined) return undefined;

@@ -1,15 +1,9 @@
 import { InstantInput } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
 import type { Filter } from './filter-grammar.ts';
-import {
-  type Attribute,
-  type AttributePath,
-  enterpriseUrn,
-  type Located,
-  locate,
-  named,
-  type ResourceKind,
-} from '../protocol/schemas.ts';
+import { type AttributePath, type Located, locate } from '../protocol/attribute-path.ts';
+import { type Attribute, attributeNamed, type ResourceKind } from '../protocol/attributes.ts';
+import { enterpriseUrn } from '../protocol/schemas.ts';
 
 /**
  * Filters as SQL over one row `r` of scim_users or scim_groups. Every value that a client sent is a parameter; the only
@@ -82,7 +76,7 @@ function condition(scope: Position, filter: Filter): string {
   if (attribute.type !== 'complex' || sub !== undefined)
     return singleCondition(scope, located, sub ?? attribute, filter);
   if (filter.kind === 'present') return presence(scope.kind, located);
-  const value = named(attribute.subAttributes ?? [], 'value') ?? fail('scim_invalid_filter');
+  const value = attributeNamed(attribute.subAttributes ?? [], 'value') ?? fail('scim_invalid_filter');
   return singleCondition(scope, { ...located, sub: value }, value, filter);
 }
 
@@ -105,7 +99,7 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
     return expression === 'r.id' ? expression : ordered(leaf, expression);
   }
   const elements = elementsOf(scope, located);
-  const first = named(attribute.subAttributes ?? [], 'primary');
+  const first = attributeNamed(attribute.subAttributes ?? [], 'primary');
   const order = first === undefined ? '1' : `coalesce(${elements.part(first)}, false) desc, e.place`;
   return `(select ${ordered(leaf, elements.part(sub))} from ${elements.from} where ${elements.of} order by ${order} limit 1)`;
 }
@@ -113,7 +107,7 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
 /** What is compared when a path names no part: of something complex its `value`. */
 function leafOf({ attribute, sub }: Located): Attribute | undefined {
   if (sub !== undefined) return sub;
-  return attribute.type === 'complex' ? named(attribute.subAttributes ?? [], 'value') : attribute;
+  return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;
 }
 
 function listCondition(scope: Position, located: Located, filter: Leaf): string {
@@ -171,7 +165,7 @@ function elementCandidates(scope: Position, located: Located, filter: Filter): C
     return isUseless ? undefined : () => `(${known.map((write) => write()).join(` ${filter.kind} `)})`;
   }
   if (filter.kind === 'not' || filter.kind === 'elements') return undefined;
-  const leaf = named(located.attribute.subAttributes ?? [], filter.path.name);
+  const leaf = attributeNamed(located.attribute.subAttributes ?? [], filter.path.name);
   return leaf && candidates(scope, located, leaf, filter);
 }
 
@@ -188,7 +182,7 @@ function elementCondition(
     return `(not coalesce(${elementCondition(attribute, filter.of, elements, values)}, false))`;
   if (filter.kind === 'elements' || filter.path.sub !== undefined || filter.path.urn !== undefined)
     return fail('scim_invalid_filter');
-  const leaf = named(attribute.subAttributes ?? [], filter.path.name) ?? fail('scim_invalid_filter');
+  const leaf = attributeNamed(attribute.subAttributes ?? [], filter.path.name) ?? fail('scim_invalid_filter');
   return leafCondition(leaf, elements.part(leaf), filter, values);
 }
 

@@ -1,32 +1,33 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import type { Context } from '../../context.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
+import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { readAttribute } from '../protocol/documents.ts';
 import type { Filter } from '../filter/filter-grammar.ts';
-import { addMembers, holdUsers, removeMembers, removeMembersExcept } from './groups.sql.ts';
-import type { PatchOperation } from '../protocol/patch.ts';
+import type { PatchOperation } from '../patch/operations.ts';
+import { attributeNamed, sameName } from '../protocol/attributes.ts';
+import { parseAttribute } from '../protocol/documents.ts';
+import { isId } from '../protocol/resource-meta.ts';
+import { groupKind } from '../protocol/schemas.ts';
 import { sourceOf } from '../protocol/scim-access.ts';
-import { isId } from '../protocol/scim-answer.ts';
-import { groupKind, named, sameName } from '../protocol/schemas.ts';
+import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
 /** Changes of the members of a group: never the whole list, so a change of one touches one row. */
 export interface MemberChange {
-  readonly kind: 'add' | 'remove' | 'keep only';
+  readonly kind: 'add' | 'remove' | 'replace';
   readonly userIds: readonly string[];
 }
 
-const membersAttribute = named(groupKind.core.attributes, 'members');
+const membersAttribute = attributeNamed(groupKind.core.attributes, 'members');
 
-/** The users that a list of members names. @throws Refusal `scim_invalid_value` for one that can be no user */
-export function memberIds(value: Json | undefined): string[] {
+/** The users that a list of members names. @throws Refusal `scim_invalid_value` for what can be no id of a user */
+export function memberIdsOf(value: Json | undefined): string[] {
   if (membersAttribute === undefined) return [];
-  const elements = (readAttribute(membersAttribute, value ?? null) ?? []) as JsonObject[];
+  const elements = (parseAttribute(membersAttribute, value ?? null) ?? []) as JsonObject[];
   return [
     ...new Set(
       elements.map(({ value: id, type }) => {
-        // No group is a member of a group.
+        // A group is never a member of a group.
         if (typeof type === 'string' && !sameName(type, 'User')) return fail('scim_invalid_value');
         return typeof id === 'string' && isId(id) ? id.toLowerCase() : fail('scim_invalid_value');
       }),
@@ -35,20 +36,19 @@ export function memberIds(value: Json | undefined): string[] {
 }
 
 /** What an operation on `members` does. @throws Refusal `scim_invalid_path`, `scim_invalid_value` */
-export function memberChange({ verb, target, value }: PatchOperation): MemberChange {
+export function memberChangeOf({ verb, target, value }: PatchOperation): MemberChange {
   if (target.sub !== undefined) return fail('scim_invalid_path');
   if (target.filter !== undefined) {
     const userIds = idsOf(target.filter) ?? fail('scim_invalid_path');
     if (verb !== 'remove') return fail('scim_invalid_path');
     return { kind: 'remove', userIds };
   }
-  if (verb === 'add') return { kind: 'add', userIds: memberIds(value) };
-  if (verb === 'replace') return { kind: 'keep only', userIds: memberIds(value) };
+  if (verb !== 'remove') return { kind: verb, userIds: memberIdsOf(value) };
   const isAll = value === undefined || value === null;
-  return isAll ? { kind: 'keep only', userIds: [] } : { kind: 'remove', userIds: memberIds(value) };
+  return isAll ? { kind: 'replace', userIds: [] } : { kind: 'remove', userIds: memberIdsOf(value) };
 }
 
-/** `value eq "…"`, or several joined by `or`. */
+/** The ids in `value eq "…"`, or in several of these joined by `or`; undefined for any other filter. */
 function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind === 'or') {
     const parts = filter.of.map(idsOf);
@@ -57,50 +57,52 @@ function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind !== 'compare' || filter.operator !== 'eq' || !sameName(filter.path.name, 'value'))
     return undefined;
   if (typeof filter.value !== 'string') return undefined;
-  // Who can be no member is none.
+  // What is no id names no member.
   return isId(filter.value) ? [filter.value.toLowerCase()] : [];
 }
 
-/** Holds the users who come: none of them can end before this transaction does. */
-export async function holdComing(context: Context, changes: readonly MemberChange[]): Promise<void> {
-  const coming = new Set(changes.flatMap(({ kind, userIds }) => (kind === 'remove' ? [] : userIds)));
-  if (coming.size > 0) await context.db.rows(holdUsers(sourceOf(context).id, [...coming]));
+/** Locks the users that are added: none of them can be deleted before this transaction ends. */
+export async function lockAddedUsers(context: Context, changes: readonly MemberChange[]): Promise<void> {
+  const added = new Set(changes.flatMap(({ kind, userIds }) => (kind === 'remove' ? [] : userIds)));
+  if (added.size > 0) await context.db.rows(lockUsers(sourceOf(context).id, [...added]));
 }
 
 /**
- * Carries out changes in their order.
- * @returns whether anybody came or went
- * @throws Refusal `scim_invalid_value` for a user that the source has not
+ * Carries out changes in their order, and emits an event for each member that is added or removed.
+ * @returns whether any was
+ * @throws Refusal `scim_invalid_value` for a user that the source does not have
  */
 export async function changeMembers(
   context: Context,
   groupId: string,
   changes: readonly MemberChange[],
 ): Promise<boolean> {
-  const { db } = context;
-  const { id: sourceId, tenantId, key: provisioningSource } = sourceOf(context);
+  const { tenantId, key: provisioningSource } = sourceOf(context);
+  const about = { tenantId, aggregateId: groupId };
   let isChanged = false;
-  for (const { kind, userIds } of changes) {
-    const about = { tenantId, aggregateId: groupId };
-    const gone =
-      kind === 'add'
-        ? []
-        : await db.rows(
-            kind === 'remove'
-              ? removeMembers(groupId, sourceId, userIds)
-              : removeMembersExcept(groupId, sourceId, userIds),
-          );
-    for (const { principal_id: principalId } of gone)
+  for (const change of changes) {
+    const removed = await removeMembers(context, groupId, change);
+    for (const { principal_id: principalId } of removed)
       emit(context, groupMembershipRemoved, about, { groupId, principalId, provisioningSource });
-    let come: { principal_id: string }[] = [];
-    if (kind !== 'remove' && userIds.length > 0) {
-      const held = await db.rows(holdUsers(sourceId, userIds));
-      if (held.length < userIds.length) fail('scim_invalid_value');
-      come = await db.rows(addMembers({ groupId, tenantId, sourceId }, userIds));
-    }
-    for (const { principal_id: principalId } of come)
+    const added = await addMembers(context, groupId, change);
+    for (const { principal_id: principalId } of added)
       emit(context, groupMembershipAdded, about, { groupId, principalId, provisioningSource });
-    isChanged ||= gone.length > 0 || come.length > 0;
+    isChanged ||= removed.length > 0 || added.length > 0;
   }
   return isChanged;
+}
+
+async function removeMembers(context: Context, groupId: string, { kind, userIds }: MemberChange) {
+  if (kind === 'add') return [];
+  const { id: sourceId } = sourceOf(context);
+  const statement = kind === 'remove' ? deleteMembers : deleteMembersExcept;
+  return context.db.rows(statement(groupId, sourceId, userIds));
+}
+
+async function addMembers(context: Context, groupId: string, { kind, userIds }: MemberChange) {
+  if (kind === 'remove' || userIds.length === 0) return [];
+  const { id: sourceId, tenantId } = sourceOf(context);
+  const locked = await context.db.rows(lockUsers(sourceId, userIds));
+  if (locked.length < userIds.length) fail('scim_invalid_value');
+  return context.db.rows(insertMembers({ groupId, tenantId, sourceId }, userIds));
 }

@@ -1,20 +1,14 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../../service/schema.ts';
+import type { GroupContent, GroupRow } from './group.ts';
 
-export interface GroupRow {
-  id: string;
-  group_id: string;
-  display_name: string;
-  external_id: string | null;
-  version: number;
-  created_at: string;
-  modified_at: string;
-}
-
+/** The columns of `GroupRow`, for a list whose text is put together per request. */
 export const groupColumns =
   'r.id, r.group_id, r.display_name, r.external_id, r.version, r.created_at, r.modified_at';
 
-/** The group that the tenant sees. No row when its key is taken by any group of the tenant. */
-export function insertProjectedGroup(group: { id: string; tenantId: string; key: string; name: string }) {
+/** The group that the tenant sees. No row when another group of the tenant has the key. */
+export function insertTenantGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<{ id: string }>`
     insert into groups (id, tenant_id, key, name, source)
     values (${group.id}, ${group.tenantId}, ${group.key}, ${group.name}, 'scim')
@@ -22,9 +16,9 @@ export function insertProjectedGroup(group: { id: string; tenantId: string; key:
     returning id`;
 }
 
-export function insertGroup(
+export function insertScimGroup(
   group: { id: string; sourceId: string; tenantId: string; groupId: string },
-  content: { displayName: string; externalId: string | null },
+  content: GroupContent,
 ) {
   return sql<GroupRow>`
     insert into scim_groups (id, provisioning_source_id, tenant_id, group_id, display_name, external_id)
@@ -33,20 +27,20 @@ export function insertGroup(
     returning id, group_id, display_name, external_id, version, created_at, modified_at`;
 }
 
-export function findGroup(sourceId: string, id: string) {
+export function findScimGroup(sourceId: string, id: string) {
   return sql<GroupRow>`
     select id, group_id, display_name, external_id, version, created_at, modified_at
     from scim_groups where id = ${id} and provisioning_source_id = ${sourceId}`;
 }
 
-export function lockGroup(sourceId: string, id: string) {
+export function lockScimGroup(sourceId: string, id: string) {
   return sql<GroupRow>`
     select id, group_id, display_name, external_id, version, created_at, modified_at
     from scim_groups where id = ${id} and provisioning_source_id = ${sourceId}
     for update`;
 }
 
-export function updateGroup(id: string, content: { displayName: string; externalId: string | null }) {
+export function updateScimGroup(id: string, content: GroupContent) {
   return sql<GroupRow>`
     update scim_groups set display_name = ${content.displayName}, external_id = ${content.externalId},
       version = version + 1, modified_at = now()
@@ -54,24 +48,24 @@ export function updateGroup(id: string, content: { displayName: string; external
     returning id, group_id, display_name, external_id, version, created_at, modified_at`;
 }
 
-/** The name follows the directory; the key does not. */
-export function renameProjectedGroup(groupId: string, name: string) {
+/** Renames the group that the tenant sees; its key never changes. */
+export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** Nobody comes in any more: a sign-in that is putting somebody in at this moment is waited for. */
-export function closeGroup(groupId: string) {
+/** From here on nobody is added. Waits for a sign-in that is adding somebody now. */
+export function lockTenantGroup(groupId: string) {
   return sql`select id from groups where id = ${groupId} for update`;
 }
 
-export function deleteGroup(id: string, groupId: string) {
+export function deleteScimGroup(id: string, groupId: string) {
   return sql`
     with gone as (delete from scim_groups where id = ${id} returning id)
     delete from groups where id = ${groupId} and exists (select 1 from gone)`;
 }
 
-/** How many of these users the source has. They can't be deleted until this transaction ends. */
-export function holdUsers(sourceId: string, userIds: readonly string[]) {
+/** Those of the users that the source has. They can't be deleted until this transaction ends. */
+export function lockUsers(sourceId: string, userIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from scim_users
     where provisioning_source_id = ${sourceId} and id = any (${userIds}::uuid[])
@@ -79,8 +73,8 @@ export function holdUsers(sourceId: string, userIds: readonly string[]) {
     for key share`;
 }
 
-/** Those who were no members yet. */
-export function addMembers(
+/** Adds the users of the source, and returns those who were not members before. */
+export function insertMembers(
   group: { groupId: string; tenantId: string; sourceId: string },
   userIds: readonly string[],
 ) {
@@ -93,7 +87,7 @@ export function addMembers(
     returning principal_id`;
 }
 
-export function removeMembers(groupId: string, sourceId: string, userIds: readonly string[]) {
+export function deleteMembers(groupId: string, sourceId: string, userIds: readonly string[]) {
   return sql<{ principal_id: string }>`
     delete from group_members m using scim_users u
     where u.provisioning_source_id = ${sourceId} and u.id = any (${userIds}::uuid[])
@@ -101,7 +95,7 @@ export function removeMembers(groupId: string, sourceId: string, userIds: readon
     returning m.principal_id`;
 }
 
-export function removeMembersExcept(groupId: string, sourceId: string, userIds: readonly string[]) {
+export function deleteMembersExcept(groupId: string, sourceId: string, userIds: readonly string[]) {
   return sql<{ principal_id: string }>`
     delete from group_members m
     where m.group_id = ${groupId} and not exists (
@@ -111,15 +105,11 @@ export function removeMembersExcept(groupId: string, sourceId: string, userIds: 
     returning m.principal_id`;
 }
 
-export interface MemberRow {
-  group_id: string;
-  id: string;
-  user_name: string;
-}
-
 /** The members of many groups at once. */
 export function findMembers(sourceId: string, groupIds: readonly string[]) {
-  return sql<MemberRow>`
+  return sql<
+    Pick<RowOf<Tables['group_members']>, 'group_id'> & Pick<RowOf<Tables['scim_users']>, 'id' | 'user_name'>
+  >`
     select m.group_id, u.id, u.user_name
     from group_members m
     join scim_users u on u.principal_id = m.principal_id and u.provisioning_source_id = ${sourceId}

@@ -1,83 +1,22 @@
+import {
+  type Attribute,
+  attribute,
+  complex,
+  plural,
+  readOnly,
+  reference,
+  type ResourceKind,
+  type Schema,
+} from './attributes.ts';
+
 /**
- * The one description of what SCIM stores (RFC 7643, sections 4.1 to 4.3): reading of bodies, filters, sorting, PATCH,
- * attribute selection and `/Schemas` all follow it.
+ * What SCIM stores (RFC 7643, sections 4.1 to 4.3), described once: reading bodies, filters, sorting, PATCH, attribute
+ * selection and `/Schemas` all follow these tables.
  */
-
-export interface Attribute {
-  readonly name: string;
-  readonly type: 'string' | 'boolean' | 'dateTime' | 'reference' | 'binary' | 'complex';
-  readonly multiValued: boolean;
-  readonly description: string;
-  readonly required: boolean;
-  readonly caseExact: boolean;
-  readonly mutability: 'readWrite' | 'readOnly' | 'writeOnly' | 'immutable';
-  readonly returned: 'default' | 'always' | 'never';
-  readonly uniqueness: 'none' | 'server';
-  readonly canonicalValues?: readonly string[];
-  readonly referenceTypes?: readonly string[];
-  readonly subAttributes?: readonly Attribute[];
-}
-
-export interface Schema {
-  readonly urn: string;
-  readonly name: string;
-  readonly description: string;
-  readonly attributes: readonly Attribute[];
-}
-
-/** A kind of resource: its core schema and its extensions. */
-export interface ResourceKind {
-  readonly name: 'User' | 'Group';
-  readonly endpoint: '/Users' | '/Groups';
-  readonly core: Schema;
-  readonly extensions: readonly Schema[];
-}
 
 export const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 export const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
-
-function attribute(name: string, description: string, more: Partial<Attribute> = {}): Attribute {
-  return {
-    name,
-    type: 'string',
-    multiValued: false,
-    description,
-    required: false,
-    caseExact: false,
-    mutability: 'readWrite',
-    returned: 'default',
-    uniqueness: 'none',
-    ...more,
-  };
-}
-
-const readOnly = { mutability: 'readOnly' } as const;
-
-function complex(name: string, description: string, subAttributes: readonly Attribute[]): Attribute {
-  return attribute(name, description, { type: 'complex', subAttributes });
-}
-
-/** A list of values that each have a type, as most lists of a user do. */
-function plural(
-  name: string,
-  description: string,
-  types: readonly string[],
-  value: Partial<Attribute> = {},
-): Attribute {
-  return {
-    ...complex(name, description, [
-      attribute('value', 'The value itself.', value),
-      attribute('display', 'A name for people.'),
-      attribute('type', 'What it is used for.', types.length === 0 ? {} : { canonicalValues: types }),
-      attribute('primary', 'Whether it is the preferred one; at most one is.', { type: 'boolean' }),
-    ]),
-    multiValued: true,
-  };
-}
-
-const reference = (referenceTypes: readonly string[], more: Partial<Attribute> = {}) =>
-  ({ type: 'reference', caseExact: true, referenceTypes, ...more }) as const;
 
 const places = ['work', 'home', 'other'];
 
@@ -181,7 +120,7 @@ const groupSchema: Schema = {
   ],
 };
 
-/** What every resource has (RFC 7643, section 3.1); not among the schemas. */
+/** What every resource has (RFC 7643, section 3.1); no schema lists it. */
 export const commonAttributes: readonly Attribute[] = [
   attribute('id', 'The identifier.', { caseExact: true, returned: 'always', ...readOnly }),
   attribute('externalId', "The directory's identifier.", { caseExact: true }),
@@ -215,49 +154,3 @@ export const groupKind: ResourceKind = {
   extensions: [],
 };
 export const schemas: readonly Schema[] = [userSchema, groupSchema, enterpriseSchema];
-
-/** A name of an attribute as a client writes it. */
-export interface AttributePath {
-  readonly urn: string | undefined;
-  readonly name: string;
-  readonly sub: string | undefined;
-}
-
-/** What a path names: an attribute, of the core or of an extension, and perhaps a part of it. */
-export interface Located {
-  readonly extension: Schema | undefined;
-  readonly attribute: Attribute;
-  readonly sub: Attribute | undefined;
-}
-
-/**
- * Finds what a path names, in any case; undefined for what the kind does not have. Entra ID writes attributes of an
- * extension without its URN too (`manager`): what the core does not have is looked for there.
- */
-export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {
-  const owner = path.urn === undefined ? undefined : schemaOf(kind, path.urn);
-  if (path.urn !== undefined && owner === undefined) return undefined;
-  const owners = owner === undefined ? [kind.core, ...kind.extensions] : [owner];
-  for (const schema of owners) {
-    const extension = schema === kind.core ? undefined : schema;
-    const attributes = extension?.attributes ?? [...commonAttributes, ...schema.attributes];
-    const attribute = named(attributes, path.name);
-    if (attribute === undefined) continue;
-    if (path.sub === undefined) return { extension, attribute, sub: undefined };
-    const sub = named(attribute.subAttributes ?? [], path.sub);
-    return sub && { extension, attribute, sub };
-  }
-  return undefined;
-}
-
-export function schemaOf(kind: ResourceKind, urn: string): Schema | undefined {
-  return [kind.core, ...kind.extensions].find((schema) => sameName(schema.urn, urn));
-}
-
-export function named(attributes: readonly Attribute[], name: string): Attribute | undefined {
-  return attributes.find((attribute) => sameName(attribute.name, name));
-}
-
-export function sameName(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase();
-}

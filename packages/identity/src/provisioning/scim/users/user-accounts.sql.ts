@@ -1,21 +1,21 @@
 import { sql } from '@baton/kernel/sql';
 
-/** The account of a user in the directory that its source writes to first. */
-export function findAccountOf(userId: string) {
+/** The id of a user's account in the upstream directory. */
+export function findUpstreamId(userId: string) {
   return sql<{ upstream_id: string | null }>`select upstream_id from scim_users where id = ${userId}`;
 }
 
-/** Whether the user is active, by the account; no row once it is deleted. */
-export function findActiveOf(sourceId: string, upstreamId: string) {
+/** Whether the user with this account is active; no row if there is no such user. */
+export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     select active from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
 }
 
 /**
- * Gives a new user its account. The identity takes the account's id as its subject, unless a sign-in has brought the real
- * one, or somebody else has it from before.
+ * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has brought the real
+ * subject, or another identity of the issuer has that one.
  */
-export function linkAccount(userId: string, upstreamId: string) {
+export function updateUpstreamId(userId: string, upstreamId: string) {
   return sql`
     with linked as (
       update scim_users set upstream_id = ${upstreamId} where id = ${userId} returning external_identity_id
@@ -27,7 +27,7 @@ export function linkAccount(userId: string, upstreamId: string) {
 }
 
 /** Whether another user of the source has the name or the external id. */
-export function findTaken(
+export function findDuplicate(
   sourceId: string,
   { userName, externalId }: { userName: string; externalId: string | null },
   exceptId: string | null,

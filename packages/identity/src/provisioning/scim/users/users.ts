@@ -3,143 +3,146 @@ import { isDeepStrictEqual } from 'node:util';
 import { violatedConstraint } from '@baton/kernel/db';
 import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
+import { groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import { audit } from '../../../records/audit.ts';
 import type { AuditAction } from '../../../records/drafts.ts';
-import type { Context } from '../../context.ts';
-import { groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
 import { emit } from '../../../records/journal/journal.ts';
-import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
+import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { leaveAccount } from '../../upstream-directory/accounts.ts';
-import { readDocument, type Selection } from '../protocol/documents.ts';
-import { createPerson, followPerson, restorePerson, suspendPerson } from './persons.ts';
-import { patchDocument, readOperations } from '../protocol/patch.ts';
-import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from '../protocol/scim.events.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
-import { isUnchanged, readId, scimReply, versionTag } from '../protocol/scim-answer.ts';
+import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
+import { keepAccount } from '../../upstream-directory/name-reservations.ts';
+import { listPage, type ListOrder } from '../filter/listing.ts';
+import { parseOperations } from '../patch/operations.ts';
+import { patchDocument } from '../patch/patch.ts';
+import { parseDocument } from '../protocol/documents.ts';
+import { isUnchanged, locationOf, parseId, scimBase, versionTag } from '../protocol/resource-meta.ts';
 import { userKind } from '../protocol/schemas.ts';
-import { contentOf, documentOf, locationOf, showUsers } from './user-view.ts';
-import { changing, creating } from './user-writes.ts';
+import { sourceOf } from '../protocol/scim-access.ts';
+import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
+import type { Selection } from '../protocol/selection.ts';
+import { createPerson, disablePerson, enablePerson, updatePerson } from './people.ts';
+import { contentOf, documentOf, type UserContent, type UserRow } from './user.ts';
+import { viewUser, viewUsers } from './user-view.ts';
+import { runUserChange, runUserCreation } from './user-writes.ts';
+import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './users.events.ts';
 import {
   deleteMembershipsOf,
-  deleteUser,
-  findUser,
-  insertUser,
-  updateUser,
-  type UserContent,
-  type UserRow,
+  deleteScimUser,
+  findScimUser,
+  insertScimUser,
+  updateScimUser,
+  userColumns,
 } from './users.sql.ts';
 
-/** Creates a user and its person, or takes one up again that was deleted. @throws Refusal `scim_uniqueness` and others */
+/**
+ * One page of the users of the source.
+ * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
+ */
+export async function listUsers(context: Context, order: ListOrder): Promise<Reply<JsonObject>> {
+  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: userColumns };
+  const { total, rows } = await listPage<UserRow>(context.db, userKind, order, where);
+  return scimListReply(total, order.startIndex, await viewUsers(context, rows, order.selection));
+}
+
+/** @throws Refusal `scim_not_found` */
+export async function getUser(
+  context: Context,
+  id: string,
+  selection: Selection,
+): Promise<Reply<JsonObject | undefined>> {
+  const row =
+    (await context.db.row(findScimUser(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');
+  const headers = { etag: versionTag(row.version) };
+  if (isUnchanged(context.headers, row.version))
+    return scimReply<JsonObject | undefined>(304, undefined, headers);
+  return scimReply(200, await viewUser(context, row, selection), headers);
+}
+
+/**
+ * Creates a user and its person. The person of a deleted user comes back when the external id is the same.
+ * @throws Refusal `scim_invalid_value`, `scim_uniqueness`, `scim_upstream_refused`, `unavailable`
+ */
 export async function createUser(
   context: Context,
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const content = contentOf({ active: true, ...readDocument(userKind, body) });
-  return creating(context, content, (inside, link) => addUser(inside, content, link, selection));
+  const content = contentOf({ active: true, ...parseDocument(userKind, body) });
+  return runUserCreation(context, content, (inside, linkAccount) =>
+    storeNewUser(inside, content, linkAccount, selection),
+  );
 }
 
-async function addUser(
-  context: Context,
-  content: UserContent,
-  link: (userId: string) => Promise<void>,
-  selection: Selection,
-): Promise<Reply<JsonObject>> {
-  const source = sourceOf(context);
-  const id = randomUUID();
-  const { tenantId } = source;
-  const made = await refuseDuplicates(async () => {
-    const { principalId, identityId } = await createPerson(context, source, id, content);
-    const user = { id, sourceId: source.id, tenantId, principalId, identityId };
-    const row = (await context.db.row(insertUser(user, content))) as UserRow;
-    await link(id);
-    return row;
-  });
-  emit(context, scimUserProvisioned, { tenantId, aggregateId: id }, payloadOf(context, made));
-  await recordWrite(context, 'scim.users.create', made);
-  const shown = await showOne(context, made, selection);
-  return scimReply(201, shown, {
-    etag: versionTag(made.version),
-    location: locationOf(context, userKind, id),
-  });
-}
-
-export async function readUser(
-  context: Context,
-  id: string,
-  selection: Selection,
-): Promise<Reply<JsonObject | undefined>> {
-  const row = (await context.db.row(findUser(sourceOf(context).id, readId(id)))) ?? fail('scim_not_found');
-  const headers = { etag: versionTag(row.version) };
-  if (isUnchanged(context.headers, row.version))
-    return scimReply<JsonObject | undefined>(304, undefined, headers);
-  return scimReply(200, await showOne(context, row, selection), headers);
-}
-
-/** Replaces a user. Without `active` it stays as it is: nobody comes back by an omission. */
+/**
+ * Replaces a user. Without `active` in the body the user stays as active as before: an omission enables nobody.
+ * @throws Refusal as `updateUser`
+ */
 export async function replaceUser(
   context: Context,
   id: string,
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const contentAfter = (row: UserRow) => contentOf({ active: row.active, ...readDocument(userKind, body) });
-  return changing(context, id, 'scim.users.replace', contentAfter, (inside, row) =>
-    changeUser(inside, row, contentAfter(row), 'scim.users.replace', selection),
+  const contentAfter = (row: UserRow) => contentOf({ active: row.active, ...parseDocument(userKind, body) });
+  return runUserChange(context, id, 'scim.users.replace', contentAfter, (inside, row) =>
+    storeChange(inside, row, contentAfter(row), 'scim.users.replace', selection),
   );
 }
 
-/** Applies the operations of a PATCH, all or none. */
-export async function patchUser(
+/**
+ * Applies the operations of a PATCH, all or none.
+ * @throws Refusal `scim_not_found`, `scim_version_mismatch`, `scim_uniqueness`, `scim_upstream_refused`, `unavailable`,
+ * and those of `parseOperations` and `patchDocument`
+ */
+export async function updateUser(
   context: Context,
   id: string,
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
   const contentAfter = (row: UserRow) => {
-    const patched = patchDocument(documentOf(row), readOperations(userKind, body));
-    // To take `active` away is to switch it off.
+    const patched = patchDocument(documentOf(row), parseOperations(userKind, body));
+    // An operation that removes `active` disables the user.
     return contentOf({ active: false, ...patched });
   };
-  return changing(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
-    changeUser(inside, row, contentAfter(row), 'scim.users.patch', selection),
+  return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
+    storeChange(inside, row, contentAfter(row), 'scim.users.patch', selection),
   );
 }
 
-/** Ends a user: its person loses everything that came from this source, and stays. */
-export async function endUser(context: Context, id: string): Promise<Reply<undefined>> {
-  return changing(context, id, 'scim.users.delete', undefined, removeUser);
+/**
+ * Deletes a user. Its person stays, disabled and without the group memberships of this source.
+ * @throws Refusal `scim_not_found`, `scim_version_mismatch`, `scim_upstream_refused`, `unavailable`
+ */
+export async function deleteUser(context: Context, id: string): Promise<Reply<undefined>> {
+  return runUserChange(context, id, 'scim.users.delete', undefined, storeDeletion);
 }
 
-async function removeUser(context: Context, row: UserRow): Promise<Reply<undefined>> {
-  const { db } = context;
+async function storeNewUser(
+  context: Context,
+  content: UserContent,
+  linkAccount: (userId: string) => Promise<void>,
+  selection: Selection,
+): Promise<Reply<JsonObject>> {
   const source = sourceOf(context);
-  await suspendPerson(context, source, row);
+  const id = randomUUID();
   const { tenantId } = source;
-  const removed = await db.rows(deleteMembershipsOf(source.id, row.principal_id));
-  for (const { group_id: groupId } of removed)
-    emit(
-      context,
-      groupMembershipRemoved,
-      { tenantId, aggregateId: groupId },
-      { groupId, principalId: row.principal_id, provisioningSource: source.key },
-    );
-  const { upstream_id: account } = (await db.row(deleteUser(row.id))) ?? { upstream_id: null };
-  const name = { sourceId: source.id, tenantId, userName: row.user_name };
-  if (account !== null) await leaveAccount(db, name, account);
-  const { active: _, ...about } = payloadOf(context, row);
-  emit(
-    context,
-    scimUserDeprovisioned,
-    { tenantId, aggregateId: row.id },
-    { ...about, removedMemberships: removed.length },
-  );
-  await recordWrite(context, 'scim.users.delete', row);
-  return scimReply(204, undefined);
+  const created = await refuseDuplicates(async () => {
+    const { principalId, identityId } = await createPerson(context, source, id, content);
+    const user = { id, sourceId: source.id, tenantId, principalId, identityId };
+    const row = (await context.db.row(insertScimUser(user, content))) as UserRow;
+    await linkAccount(id);
+    return row;
+  });
+  emit(context, scimUserProvisioned, { tenantId, aggregateId: id }, payloadOf(context, created));
+  await recordWrite(context, 'scim.users.create', created);
+  return scimReply(201, await viewUser(context, created, selection), {
+    etag: versionTag(created.version),
+    location: locationOf(context, userKind, id),
+  });
 }
 
-async function changeUser(
+async function storeChange(
   context: Context,
   row: UserRow,
   content: UserContent,
@@ -150,16 +153,37 @@ async function changeUser(
   let current = row;
   if (!isDeepStrictEqual(contentOf(documentOf(row)), content)) {
     current = await refuseDuplicates(async () => {
-      await followPerson(context, source, row, content);
-      return (await context.db.row(updateUser(row.id, content))) as UserRow;
+      await updatePerson(context, source, row, content);
+      return (await context.db.row(updateScimUser(row.id, content))) as UserRow;
     });
-    if (row.active && !content.active) await suspendPerson(context, source, row);
-    if (!row.active && content.active) await restorePerson(context, source, row);
+    if (row.active && !content.active) await disablePerson(context, source, row);
+    if (!row.active && content.active) await enablePerson(context, source, row);
     const about = { tenantId: source.tenantId, aggregateId: row.id };
     emit(context, scimUserUpdated, about, payloadOf(context, current));
   }
   await recordWrite(context, action, current);
-  return scimReply(200, await showOne(context, current, selection), { etag: versionTag(current.version) });
+  const headers = { etag: versionTag(current.version) };
+  return scimReply(200, await viewUser(context, current, selection), headers);
+}
+
+async function storeDeletion(context: Context, row: UserRow): Promise<Reply<undefined>> {
+  const { db } = context;
+  const source = sourceOf(context);
+  const { tenantId } = source;
+  await disablePerson(context, source, row);
+  const removed = await db.rows(deleteMembershipsOf(source.id, row.principal_id));
+  for (const { group_id: groupId } of removed) {
+    const payload = { groupId, principalId: row.principal_id, provisioningSource: source.key };
+    emit(context, groupMembershipRemoved, { tenantId, aggregateId: groupId }, payload);
+  }
+  const { upstream_id: account } = (await db.row(deleteScimUser(row.id))) ?? { upstream_id: null };
+  const name = { sourceId: source.id, tenantId, userName: row.user_name };
+  if (account !== null) await keepAccount(db, name, account);
+  const { active: _, ...about } = payloadOf(context, row);
+  const payload = { ...about, removedMemberships: removed.length };
+  emit(context, scimUserDeprovisioned, { tenantId, aggregateId: row.id }, payload);
+  await recordWrite(context, 'scim.users.delete', row);
+  return scimReply(204, undefined);
 }
 
 async function recordWrite(context: Context, action: AuditAction, row: UserRow): Promise<void> {
@@ -170,13 +194,8 @@ async function recordWrite(context: Context, action: AuditAction, row: UserRow):
     resource: ['scim_user', row.id],
     reason: `principal:${row.principal_id}`,
   });
-  // Last, because every write of the source comes by this row.
+  // Last, because it locks the row of the source, which every write of the source needs.
   await noteContact(context, source.id);
-}
-
-async function showOne(context: Context, row: UserRow, selection: Selection): Promise<JsonObject> {
-  const [shown] = await showUsers(context, [row], selection);
-  return shown as JsonObject;
 }
 
 function payloadOf(context: Context, row: UserRow) {
@@ -188,7 +207,7 @@ function payloadOf(context: Context, row: UserRow) {
   };
 }
 
-/** What the unique indexes refuse, also in a race. @throws Refusal `scim_uniqueness` */
+/** Relies on the unique indexes, which decide races too. @throws Refusal `scim_uniqueness` */
 async function refuseDuplicates<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

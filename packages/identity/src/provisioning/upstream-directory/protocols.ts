@@ -1,8 +1,8 @@
 import type { OutboundRequest } from '../../operations/outbound/outbound.ts';
 
-/** The two ways into a directory (contract, section 10.8), as requests below its base address. */
+/** The two protocols that a directory may speak (contract, section 10.8), as requests below its base address. */
 
-/** What a directory is told of somebody new. */
+/** What is written of a new user. */
 export interface UpstreamUser {
   readonly userName: string;
   readonly externalId: string | null;
@@ -13,46 +13,47 @@ export interface UpstreamUser {
   readonly email: string | undefined;
 }
 
-export interface RoadRequest {
+export interface ProtocolRequest {
   readonly method: OutboundRequest['method'];
   readonly path: string;
   readonly body?: object;
 }
 
-/** Somebody in the directory, as a search finds them. */
+/** An account, as a search finds it. Its fields are unchecked. */
 export interface FoundAccount {
   readonly id: unknown;
   readonly userName: unknown;
-  /** Milliseconds since 1970; NaN where the directory doesn't tell. */
+  /** Milliseconds since 1970; NaN if the directory does not tell. */
   readonly createdMs: number;
 }
 
-export interface Road {
+export interface Protocol {
   readonly name: 'scim' | 'admin';
   readonly mediaType: string;
-  create(realm: string, user: UpstreamUser): RoadRequest;
-  switchActive(realm: string, id: string, active: boolean): RoadRequest;
-  find(realm: string, userName: string): RoadRequest;
-  found(json: unknown): FoundAccount[];
+  create(realm: string, user: UpstreamUser): ProtocolRequest;
+  setActive(realm: string, id: string, active: boolean): ProtocolRequest;
+  search(realm: string, userName: string): ProtocolRequest;
+  /** The accounts in the answer to a search. */
+  accountsIn(json: unknown): FoundAccount[];
 }
 
 const schemaUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-const scim: Road = {
+const scim: Protocol = {
   name: 'scim',
   mediaType: 'application/scim+json',
   create: (realm, user) => ({ method: 'POST', path: scimPath(realm), body: scimUserOf(user) }),
-  switchActive: (realm, id, active) => ({
+  setActive: (realm, id, active) => ({
     method: 'PATCH',
     path: `${scimPath(realm)}/${encodeURIComponent(id)}`,
     body: { schemas: [patchUrn], Operations: [{ op: 'replace', path: 'active', value: active }] },
   }),
-  find: (realm, userName) => {
+  search: (realm, userName) => {
     const filter = encodeURIComponent(`userName eq ${JSON.stringify(userName)}`);
     return { method: 'GET', path: `${scimPath(realm)}?filter=${filter}` };
   },
-  found: (json) =>
+  accountsIn: (json) =>
     objectsOf(fieldsOf(json)['Resources']).map(({ id, userName, meta }) => ({
       id,
       userName,
@@ -60,7 +61,7 @@ const scim: Road = {
     })),
 };
 
-const admin: Road = {
+const admin: Protocol = {
   name: 'admin',
   mediaType: 'application/json',
   create: (realm, { userName, active, givenName, familyName, email }) => ({
@@ -68,16 +69,16 @@ const admin: Road = {
     path: adminPath(realm),
     body: { username: userName, enabled: active, firstName: givenName, lastName: familyName, email },
   }),
-  switchActive: (realm, id, active) => ({
+  setActive: (realm, id, active) => ({
     method: 'PUT',
     path: `${adminPath(realm)}/${encodeURIComponent(id)}`,
     body: { enabled: active },
   }),
-  find: (realm, userName) => ({
+  search: (realm, userName) => ({
     method: 'GET',
     path: `${adminPath(realm)}?username=${encodeURIComponent(userName)}&exact=true`,
   }),
-  found: (json) =>
+  accountsIn: (json) =>
     objectsOf(json).map(({ id, username, createdTimestamp }) => ({
       id,
       userName: username,
@@ -85,8 +86,8 @@ const admin: Road = {
     })),
 };
 
-/** In the order in which they are tried. */
-export const roadsOf: Readonly<Record<'scim' | 'admin' | 'auto', readonly Road[]>> = {
+/** The protocols of an `upstreamMode`, in the order in which they are tried. */
+export const protocolsOf: Readonly<Record<'scim' | 'admin' | 'auto', readonly Protocol[]>> = {
   scim: [scim],
   admin: [admin],
   auto: [scim, admin],
@@ -124,7 +125,7 @@ function objectsOf(json: unknown): Record<string, unknown>[] {
   return Array.isArray(json) ? json.map(fieldsOf) : [];
 }
 
-/** The fields of what should be an object. */
+/** The fields of an object; of anything else none. */
 export function fieldsOf(json: unknown): Record<string, unknown> {
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
-import { makeProvisioning } from '../../../testing/provisioning.ts';
-import { patchUrn } from '../../../testing/scim-client.ts';
-import type { Shown } from '../testing/filters.ts';
-import { enterpriseUrn, groupUrn, userUrn } from './schemas.ts';
+import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { makeProvisioning } from '../../testing/provisioning.ts';
+import { patchUrn } from '../../testing/scim-client.ts';
+import type { Shown } from './testing/filters.ts';
+import { enterpriseUrn, groupUrn, userUrn } from './protocol/schemas.ts';
 
 /**
  * Requests in the order and the form in which commercial directories send them, by their public descriptions: what one

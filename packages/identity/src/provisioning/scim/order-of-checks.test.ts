@@ -1,7 +1,7 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { SignJWT } from 'jose';
-import type { ErrorCode } from '../../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 import {
   type Attempt,
   attemptOf,
@@ -9,12 +9,12 @@ import {
   type Fault,
   fault,
   orderTests,
-} from '../../../testing/check-order.ts';
-import { absent, storeFaults, without } from '../../../testing/faults.ts';
-import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
-import { made } from '../../../testing/objects.ts';
-import { makeProvisioning } from '../../../testing/provisioning.ts';
-import { patchUrn, scimClient } from '../../../testing/scim-client.ts';
+} from '../../testing/check-order.ts';
+import { absent, storeFaults, without } from '../../testing/faults.ts';
+import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { made } from '../../testing/objects.ts';
+import { makeProvisioning } from '../../testing/provisioning.ts';
+import { patchUrn, scimClient } from '../../testing/scim-client.ts';
 
 /** The order of checks of a SCIM request: contract, sections 10.1 and 10.5. */
 

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
-import { makeRealm, signInBy } from '../../../sign-in/federation/testing/sign-in.ts';
-import { startUpstream, type Upstream } from '../../../sign-in/federation/testing/upstream.ts';
-import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
-import { made, makeAudience, makeToken, signIn } from '../../../testing/objects.ts';
-import { makeProvisioning, makeSource, type Provisioning } from '../../../testing/provisioning.ts';
-import { journalTypes } from '../../../testing/records.ts';
-import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { makeRealm, signInBy } from '../../sign-in/federation/testing/sign-in.ts';
+import { startUpstream, type Upstream } from '../../sign-in/federation/testing/upstream.ts';
+import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { made, makeAudience, makeToken, signIn } from '../../testing/objects.ts';
+import { makeProvisioning, makeSource, type Provisioning } from '../../testing/provisioning.ts';
+import { journalTypes } from '../../testing/records.ts';
+import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 
 const rounds = 10;
 

@@ -14,19 +14,18 @@ import {
 import { fail } from '../../errors.ts';
 import type { ScimSource } from '../../caller.ts';
 import {
-  deleteUnlinkedPerson,
+  deleteNewPrincipal,
   findIdentity,
   insertIdentity,
   lockIdentity,
-  renamePrincipal,
-  restoreMembership,
-  setIdentityStatus,
   updateIdentity,
-  type UserContent,
-  type UserRow,
-} from './users.sql.ts';
+  updateIdentityStatus,
+  updatePrincipalName,
+  upsertMembership,
+} from './people.sql.ts';
+import type { UserContent, UserRow } from './user.ts';
 
-/** The person behind a SCIM user: principal, membership and external identity (contract, section 10.5). */
+/** The person behind a SCIM user: a principal, its membership and its external identity (contract, section 10.5). */
 
 const nameCharactersMax = 200;
 const subjectCharactersMax = 500;
@@ -34,8 +33,9 @@ const subjectCharactersMax = 500;
 type Person = Pick<UserRow, 'principal_id' | 'external_identity_id'>;
 
 /**
- * A new person, or the one whose identity has this external id already: who was deleted comes back as the same
- * principal, and who signed in before, or signs in for the first time at this moment, is taken over.
+ * Makes the person of a new user, or reuses the one whose identity has the external id already. So a deleted user comes
+ * back as the same principal, and a person who signed in before the directory wrote them is not doubled.
+ * @param scimId the id of the new user
  * @throws Refusal `scim_uniqueness` when that person is another user
  */
 export async function createPerson(
@@ -45,26 +45,27 @@ export async function createPerson(
   content: UserContent,
 ): Promise<{ principalId: string; identityId: string }> {
   const { db } = context;
-  const known = await takePersonOver(context, source, content);
-  if (known !== undefined) return known;
+  const reused = await reusePerson(context, source, content);
+  if (reused !== undefined) return reused;
   const { tenantId, key } = source;
-  const displayName = nameOf(source, content);
+  const displayName = displayNameOf(source, content);
   const principal = (await addPrincipal(db, { tenantId, kind: 'human', displayName })) as { id: string };
   const identityId = randomUUID();
-  const linkedNow = await db.run(
+  const inserted = await db.run(
     insertIdentity({
       id: identityId,
       tenantId,
       principalId: principal.id,
       issuer: source.providerIssuer,
-      subject: placeholderOf(source, content.externalId ?? scimId),
+      subject: placeholderSubject(source, content.externalId ?? scimId),
       providerId: source.providerId,
       externalId: content.externalId ?? '',
     }),
   );
-  if (linkedNow === 0) {
-    await db.run(deleteUnlinkedPerson(principal.id));
-    return (await takePersonOver(context, source, content)) ?? fail('scim_uniqueness');
+  if (inserted === 0) {
+    // A concurrent sign-in or creation has linked the person first.
+    await db.run(deleteNewPrincipal(principal.id));
+    return (await reusePerson(context, source, content)) ?? fail('scim_uniqueness');
   }
   const created = { principalId: principal.id, kind: 'human' as const, provisioningSource: key };
   emit(context, principalCreated, { tenantId, aggregateId: principal.id }, created);
@@ -72,13 +73,13 @@ export async function createPerson(
   emit(context, externalIdentityLinked, { tenantId, aggregateId: identityId }, linked);
   if (!content.active) {
     await disableNew(db, principal.id);
-    await db.run(setIdentityStatus(identityId, 'disabled'));
+    await db.run(updateIdentityStatus(identityId, 'disabled'));
   }
   return { principalId: principal.id, identityId };
 }
 
-/** @throws Refusal `scim_uniqueness` when the person is a user already */
-async function takePersonOver(
+/** @returns undefined when no identity has the external id; @throws Refusal `scim_uniqueness` when it is a user's */
+async function reusePerson(
   context: Context,
   source: ScimSource,
   content: UserContent,
@@ -88,65 +89,65 @@ async function takePersonOver(
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  await holdPerson(db, person);
-  // Only now nobody else can take the person.
+  await lockPrincipal(db, person);
+  // Checked again, because only now another transaction cannot take the person.
   const held = await db.row(lockIdentity(known.id, content.externalId));
   if (held === undefined || held.is_taken) fail('scim_uniqueness');
-  await db.run(restoreMembership(source.tenantId, known.principal_id));
-  await (content.active ? restorePerson : suspendPerson)(context, source, person);
-  await db.run(renamePrincipal(known.principal_id, nameOf(source, content)));
+  await db.run(upsertMembership(source.tenantId, known.principal_id));
+  await (content.active ? enablePerson : disablePerson)(context, source, person);
+  await db.run(updatePrincipalName(known.principal_id, displayNameOf(source, content)));
   return { principalId: known.principal_id, identityId: known.id };
 }
 
-/** The principal before its identity, as in a sign-in: two that lock in another order wait for each other. */
-async function holdPerson(db: Db, person: Pick<Person, 'principal_id'>) {
+/** To be called before the identity is locked: a sign-in locks in this order too, and another one would deadlock. */
+async function lockPrincipal(db: Db, person: Pick<Person, 'principal_id'>) {
   return (await lockPerson(db, person.principal_id)) ?? fail('scim_not_found');
 }
 
-/** Lets name and external id follow the directory. */
-export async function followPerson(
+/** Takes over the name and the external id that the directory gives the user now. */
+export async function updatePerson(
   { db }: Context,
   source: ScimSource,
   row: UserRow,
   content: UserContent,
 ): Promise<void> {
-  await holdPerson(db, row);
+  await lockPrincipal(db, row);
   if (row.external_id !== content.externalId) {
-    const placeholder = placeholderOf(source, content.externalId ?? row.id);
+    const placeholder = placeholderSubject(source, content.externalId ?? row.id);
     await db.run(updateIdentity(row.external_identity_id, content.externalId ?? '', placeholder));
   }
-  await db.run(renamePrincipal(row.principal_id, nameOf(source, content)));
+  await db.run(updatePrincipalName(row.principal_id, displayNameOf(source, content)));
 }
 
-/** The same as `:disable`, for a person whom the directory takes away; its identity signs nobody in any more. */
-export async function suspendPerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+/** Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does. */
+export async function disablePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  const principal = await holdPerson(db, person);
+  const principal = await lockPrincipal(db, person);
   await disableLocked(context, principal, {
     tenantId: source.tenantId,
     principalId,
     reason: 'scim_deactivated',
     provisioningSource: source.key,
   });
-  await db.run(setIdentityStatus(person.external_identity_id, 'disabled'));
+  await db.run(updateIdentityStatus(person.external_identity_id, 'disabled'));
 }
 
-/** From disabled or paused. What was revoked stays revoked. */
-export async function restorePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+/** Enables a disabled or paused person. Revoked credentials stay revoked. */
+export async function enablePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  await holdPerson(db, person);
-  await db.run(setIdentityStatus(person.external_identity_id, 'active'));
+  await lockPrincipal(db, person);
+  await db.run(updateIdentityStatus(person.external_identity_id, 'active'));
   await makeActive(context, { tenantId: source.tenantId, principalId, provisioningSource: source.key });
 }
 
-function nameOf(source: ScimSource, { displayName, externalId, userName }: UserContent): string {
+function displayNameOf(source: ScimSource, { displayName, externalId, userName }: UserContent): string {
   const name = displayName ?? (externalId === null ? userName : `${source.key}:${externalId}`);
   return [...name].slice(0, nameCharactersMax).join('');
 }
 
-/** The subject until the first sign-in tells the real one. */
-function placeholderOf(source: ScimSource, id: string): string {
+/** The subject of the identity until the first sign-in brings the real one. */
+function placeholderSubject(source: ScimSource, id: string): string {
   return [...`urn:iam:scim:${source.key}:${id}`].slice(0, subjectCharactersMax).join('');
 }

@@ -1,25 +1,23 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 
-/** Whose name it is: a user name of one source. */
-export interface NameHold {
+/** A user name of one source, and the request that has reserved it. */
+export interface Reservation {
   readonly sourceId: string;
   readonly tenantId: string;
   readonly userName: string;
-  /** The request that holds it. */
   readonly holder: string;
 }
 
-export interface HeldNameRow {
-  /** An account that is left from before. */
-  upstream_id: string | null;
-  /** Somebody tried before, and nobody knows what came of it. */
-  is_tried: boolean;
+export type ReservationRow = Pick<RowOf<Tables['upstream_accounts']>, 'upstream_id' | 'is_tried'> & {
+  /** When the first attempt with an unknown outcome began, if `is_tried`: milliseconds since 1970. */
   first_tried_ms: number;
-}
+};
 
-/** No row while another request holds the name. */
-export function holdName({ sourceId, tenantId, userName, holder }: NameHold, secondsMax: number) {
-  return sql<HeldNameRow>`
+/** No row while another request has the name. */
+export function insertReservation({ sourceId, tenantId, userName, holder }: Reservation, secondsMax: number) {
+  return sql<ReservationRow>`
     insert into upstream_accounts as a (provisioning_source_id, tenant_id, name_hash, held_by, held_until)
     values (${sourceId}, ${tenantId}, encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex'), ${holder},
       now() + make_interval(secs => ${secondsMax}))
@@ -30,32 +28,32 @@ export function holdName({ sourceId, tenantId, userName, holder }: NameHold, sec
     returning upstream_id, is_tried, extract(epoch from tried_at)::float8 * 1000 as first_tried_ms`;
 }
 
-/** No row when the hold has ended. */
-export function noteAccount({ sourceId, userName, holder }: NameHold, upstreamId: string) {
+/** Changes nothing when the reservation has ended. */
+export function updateReservedAccount({ sourceId, userName, holder }: Reservation, upstreamId: string) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}
     where provisioning_source_id = ${sourceId} and held_by = ${holder}
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Of a creation that came to its end, or surely to nothing; no row when the hold was lost meanwhile. */
-export function dropName({ sourceId, userName, holder }: NameHold) {
+/** After a creation that is finished, or certainly made no account. Changes nothing when the reservation has ended. */
+export function deleteReservation({ sourceId, userName, holder }: Reservation) {
   return sql`
     delete from upstream_accounts
     where provisioning_source_id = ${sourceId} and held_by = ${holder}
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Lets go of a name and keeps what is known of its account. */
-export function keepName({ sourceId, userName, holder }: NameHold, upstreamId: string | null) {
+/** Lets other requests have the name, and keeps what is known of its account. */
+export function endReservation({ sourceId, userName, holder }: Reservation, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null
     where provisioning_source_id = ${sourceId} and held_by = ${holder}
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** The account of a user who is deleted here: whoever comes back under the name gets it again. */
-export function insertLeftAccount({ sourceId, tenantId, userName }: Omit<NameHold, 'holder'>, id: string) {
+/** The account of a deleted user, for a user that is created later under the name. */
+export function insertLeftAccount({ sourceId, tenantId, userName }: Omit<Reservation, 'holder'>, id: string) {
   return sql`
     insert into upstream_accounts (provisioning_source_id, tenant_id, name_hash, upstream_id, held_until)
     values (${sourceId}, ${tenantId}, encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex'), ${id}, now())

@@ -1,30 +1,42 @@
 import type { Statement } from '@baton/kernel/sql';
 import { fail } from '../../errors.ts';
-import { type Filter, parseAttributePath } from '../filter/filter-grammar.ts';
-import { filterCondition, type Scope, sortExpression, SqlValues } from '../filter/filter.sql.ts';
-import type { ResourceKind } from './schemas.ts';
+import { parseAttributePath } from '../protocol/attribute-path.ts';
+import type { ResourceKind } from '../protocol/attributes.ts';
+import { filterCondition, type Scope, sortExpression, SqlValues } from './filter.sql.ts';
+import type { Filter } from './filter-grammar.ts';
 
-/** Lists are compiled with each request: their texts vary without end. */
+/** Which page of a list, in which order. Resources that are equal in `sortBy` come in the order of their creation. */
+export interface PageOrder {
+  /** From 1. */
+  readonly startIndex: number;
+  readonly count: number;
+  readonly sortBy: string | undefined;
+  readonly isDescending: boolean;
+}
 
-/** The resources of a source that meet a filter. */
+interface Source {
+  readonly sourceId: string;
+  readonly base: string;
+}
+
+/** The resources of a source that meet a filter. Its statements are unnamed, because their texts vary without end. */
 export class ResourceList {
   readonly #kind: ResourceKind;
   readonly #filter: Filter | undefined;
-  readonly #source: { readonly sourceId: string; readonly base: string };
+  readonly #source: Source;
 
-  constructor(
-    kind: ResourceKind,
-    filter: Filter | undefined,
-    source: { readonly sourceId: string; readonly base: string },
-  ) {
+  constructor(kind: ResourceKind, filter: Filter | undefined, source: Source) {
     this.#kind = kind;
     this.#filter = filter;
     this.#source = source;
   }
 
-  /** How many there are. Users without a filter, and those that are active, are counted as they come and go. */
+  /**
+   * How many there are. All users, and the active ones, have a counter in their source: to count 100,000 rows for every
+   * list would take too long.
+   */
   total(): Statement<{ total: number }> {
-    const counter = this.#kind.name === 'User' ? counterOf(this.#filter) : undefined;
+    const counter = this.#kind.name === 'User' ? counterFor(this.#filter) : undefined;
     if (counter !== undefined)
       return {
         text: `select ${counter} as total from provisioning_sources where id = $1`,
@@ -35,7 +47,7 @@ export class ResourceList {
     return { text: `select count(*) as total ${from}`, values: values.values };
   }
 
-  /** @throws Refusal `scim_invalid_filter`, `scim_invalid_value` for a name to sort by that there is not */
+  /** @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by */
   page<Row>(order: PageOrder, columns: string): Statement<Row> {
     const values = new SqlValues();
     const { scope, from } = this.#begin(values);
@@ -45,7 +57,7 @@ export class ResourceList {
     const [count, offset] = [values.add(order.count), values.add(order.startIndex - 1)];
     const cut = `${ordered} limit ${count} offset ${offset}`;
     if (order.startIndex === 1) return { text: `select ${columns} ${from} ${cut}`, values: values.values };
-    // What is skipped is skipped in the index, without reading whole users.
+    // Rows before the page are skipped in the index, without reading whole users.
     const text = `select ${columns} from ${tableOf(this.#kind)} r where r.id = any (array(select r.id ${from} ${cut})) ${ordered}`;
     return { text, values: values.values };
   }
@@ -61,15 +73,8 @@ export class ResourceList {
   }
 }
 
-export interface PageOrder {
-  readonly startIndex: number;
-  readonly count: number;
-  readonly sortBy: string | undefined;
-  readonly isDescending: boolean;
-}
-
-/** The counter that a filter over users asks for; undefined where they have to be counted. */
-function counterOf(filter: Filter | undefined): string | undefined {
+/** The counter that has the total of a filter over users; undefined where they must be counted. */
+function counterFor(filter: Filter | undefined): string | undefined {
   if (filter === undefined) return 'users_count';
   if (filter.kind !== 'compare' || filter.path.sub !== undefined) return undefined;
   if (filter.path.urn !== undefined || filter.path.name.toLowerCase() !== 'active') return undefined;

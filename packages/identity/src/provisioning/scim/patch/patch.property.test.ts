@@ -9,9 +9,10 @@ import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { patchUrn, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import type { Shown } from '../testing/filters.ts';
 import { hostileOperations, steps } from '../testing/patches.ts';
-import { isPrimary, readDocument } from './documents.ts';
-import { patchDocument, readOperations } from './patch.ts';
-import { userKind } from './schemas.ts';
+import { isPrimary, parseDocument } from '../protocol/documents.ts';
+import { parseOperations } from './operations.ts';
+import { patchDocument } from './patch.ts';
+import { userKind } from '../protocol/schemas.ts';
 
 /**
  * Generated PATCH bodies: 40,000 are carried out on a document beside a model of their own, 20,000 more are such as
@@ -48,7 +49,7 @@ const start: JsonObject = {
 function patched(document: JsonObject, operations: unknown): JsonObject {
   const before = performance.now();
   try {
-    return patchDocument(document, readOperations(userKind, { Operations: operations } as JsonObject));
+    return patchDocument(document, parseOperations(userKind, { Operations: operations } as JsonObject));
   } finally {
     const tookMs = performance.now() - before;
     assert.ok(tookMs < changeMsMax, `took ${tookMs} ms`);
@@ -120,7 +121,7 @@ test('what nobody should send is refused, or leaves a document that the schemas 
         assert.deepEqual(start, untouched);
         assert.equal(({} as Shown)['polluted'], undefined);
       }
-      assert.deepEqual(readDocument(userKind, result), result);
+      assert.deepEqual(parseDocument(userKind, result), result);
       for (const value of Object.values(result))
         if (Array.isArray(value)) assert.ok(value.filter(isPrimary).length <= 1);
     }),

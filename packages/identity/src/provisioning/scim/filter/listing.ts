@@ -1,0 +1,99 @@
+import { type Db, sqlState } from '@baton/kernel/db';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { fail } from '../../errors.ts';
+import type { Settings } from '../../settings.ts';
+import type { ResourceKind } from '../protocol/attributes.ts';
+import { limitConcurrency } from '../protocol/concurrency-limit.ts';
+import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
+import { parseFilter } from './filter-grammar.ts';
+import { type PageOrder, ResourceList } from './listing.sql.ts';
+
+/** How many resources a page has when the client does not say: `count`. */
+const pageSize = 100;
+/** PostgreSQL's code for a statement that ran into its timeout. */
+const queryCanceled = '57014';
+
+/** The query of a list. `SearchRequest` has the same names in its body. */
+export const listQuery = {
+  filter: z.string().optional(),
+  startIndex: z.string().optional(),
+  count: z.string().optional(),
+  sortBy: z.string().optional(),
+  sortOrder: z.string().optional(),
+  ...selectionQuery,
+};
+
+/** What a list request asks for. */
+export interface ListOrder extends PageOrder {
+  readonly filter: string | undefined;
+  readonly selection: Selection;
+}
+
+type Query = { readonly [Name in keyof typeof listQuery]?: Json | undefined };
+
+/** @throws Refusal `scim_invalid_value` */
+export function parseListOrder(query: Query, settings: Settings): ListOrder {
+  const sortOrder = (parseText(query.sortOrder) ?? 'ascending').toLowerCase();
+  if (sortOrder !== 'ascending' && sortOrder !== 'descending') fail('scim_invalid_value');
+  return {
+    filter: parseText(query.filter),
+    startIndex: Math.max(1, parseInteger(query.startIndex) ?? 1),
+    count: Math.min(Math.max(0, parseInteger(query.count) ?? pageSize), settings.IAM_SCIM_MAX_PAGE_SIZE),
+    sortBy: parseText(query.sortBy),
+    isDescending: sortOrder === 'descending',
+    selection: parseSelection(query),
+  };
+}
+
+/** The same of a `.search` body, whose names may come in any case. @throws Refusal `scim_invalid_value` */
+export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
+  const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
+  const query = Object.fromEntries(
+    Object.keys(listQuery).map((name) => [name, sent.get(name.toLowerCase())]),
+  );
+  return parseListOrder(query, settings);
+}
+
+/**
+ * One page of the resources of a source, and how many there are on all pages.
+ * @param source its id, the address that resources are below, and the columns that are needed of a row
+ * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when a
+ * filter takes longer than a statement may; `unavailable` when too many lists of the source are running
+ */
+export async function listPage<Row>(
+  db: Db,
+  kind: ResourceKind,
+  order: ListOrder,
+  source: { sourceId: string; base: string; columns: string },
+): Promise<{ total: number; rows: Row[] }> {
+  const filter = order.filter === undefined ? undefined : parseFilter(order.filter);
+  const list = new ResourceList(kind, filter, source);
+  const pageStatement = list.page<Row>(order, source.columns);
+  const search = async () => {
+    const rows = order.count === 0 ? [] : await db.rows(pageStatement);
+    // A page that is not full is the last one: its position tells the total.
+    const isLast = rows.length > 0 ? rows.length < order.count : order.startIndex === 1 && order.count > 0;
+    if (isLast) return { total: order.startIndex - 1 + rows.length, rows };
+    return { total: (await db.row(list.total()))?.total ?? 0, rows };
+  };
+  try {
+    return await limitConcurrency('lists', source.sourceId, search);
+  } catch (error) {
+    if (sqlState(error) !== queryCanceled || filter === undefined) throw error;
+    return fail('scim_too_many', {}, { cause: error });
+  }
+}
+
+function parseText(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : fail('scim_invalid_value');
+}
+
+function parseInteger(value: Json | undefined): number | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const number = typeof value === 'string' && /^[+-]?\d{1,12}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && Math.abs(number) < 1e12
+    ? number
+    : fail('scim_invalid_value');
+}

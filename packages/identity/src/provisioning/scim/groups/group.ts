@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import type { RowOf } from '@baton/kernel/row';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Tables } from '../../../service/schema.ts';
+import { optionalText, requiredText } from '../protocol/documents.ts';
+
+/** The columns of a group that its changes and its answers need; its members are rows of another table. */
+export type GroupRow = Pick<
+  RowOf<Tables['scim_groups']>,
+  'id' | 'group_id' | 'display_name' | 'external_id' | 'version' | 'created_at' | 'modified_at'
+>;
+
+/** What a client can change of a group, besides its members. */
+export interface GroupContent {
+  readonly displayName: string;
+  readonly externalId: string | null;
+}
+
+const keyCharactersMax = 120;
+
+/** @throws Refusal `scim_invalid_value` for a group without a name, or for a text that is too long */
+export function contentOf(document: JsonObject): GroupContent {
+  return {
+    displayName: requiredText(document['displayName'], 200),
+    externalId: optionalText(document['externalId'], 500),
+  };
+}
+
+/** What a client can change of a group, besides its members, as a document: the inverse of `contentOf`. */
+export function documentOf(row: GroupRow): JsonObject {
+  return {
+    displayName: row.display_name,
+    ...(row.external_id === null ? {} : { externalId: row.external_id }),
+  };
+}
+
+/** `Sales & Support` is `sales-support`; a name without ASCII letters or digits gets a random key. */
+export function keyOf(displayName: string): string {
+  const key = displayName
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, keyCharactersMax);
+  return key === '' ? `scim-${randomBytes(6).toString('hex')}` : key;
+}

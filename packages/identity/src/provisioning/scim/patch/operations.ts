@@ -1,0 +1,132 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { fail } from '../../errors.ts';
+import { checkElementFilter } from '../filter/element-filter.ts';
+import { type Filter, parsePatchPath } from '../filter/filter-grammar.ts';
+import { type Located, locate, parseAttributePath } from '../protocol/attribute-path.ts';
+import { type Attribute, type ResourceKind, schemaOf } from '../protocol/attributes.ts';
+import { isObject } from '../protocol/documents.ts';
+import { commonAttributes } from '../protocol/schemas.ts';
+
+/**
+ * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send (contract,
+ * section 20).
+ */
+
+export type Verb = 'add' | 'replace' | 'remove';
+
+/** An operation on one attribute. What a client sends without a path becomes one operation for each attribute. */
+export interface PatchOperation {
+  readonly verb: Verb;
+  readonly target: Target;
+  readonly value: Json | undefined;
+}
+
+/** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
+export interface Target extends Located {
+  readonly filter: Filter | undefined;
+}
+
+const operationsMax = 1000;
+
+/**
+ * Parses the operations of a PATCH body.
+ * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`, `scim_mutability`
+ */
+export function parseOperations(kind: ResourceKind, body: JsonObject): PatchOperation[] {
+  const sent = fieldOf(body, 'operations');
+  if (!Array.isArray(sent) || sent.length === 0 || sent.length > operationsMax)
+    return fail('scim_invalid_value');
+  const operations = sent.flatMap((operation) => {
+    if (!isObject(operation)) return fail('scim_invalid_syntax');
+    const verb = parseVerb(fieldOf(operation, 'op'));
+    const path = fieldOf(operation, 'path');
+    const value = fieldOf(operation, 'value');
+    if (path === undefined || path === null || path === '') return operationsWithoutPath(kind, verb, value);
+    if (typeof path !== 'string') return fail('scim_invalid_path');
+    return operationsOnPath(kind, verb, path, value);
+  });
+  return operations.length > operationsMax ? fail('scim_invalid_value') : operations;
+}
+
+function parseVerb(op: Json | undefined): Verb {
+  const verb = typeof op === 'string' ? op.toLowerCase() : '';
+  return verb === 'add' || verb === 'replace' || verb === 'remove' ? verb : fail('scim_invalid_syntax');
+}
+
+/** A field of the message; its name may come in any case. */
+function fieldOf(object: JsonObject, name: string): Json | undefined {
+  return Object.entries(object).find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
+/** The value is an object: each of its keys names an attribute, or is a path, or the URN of an extension. */
+function operationsWithoutPath(kind: ResourceKind, verb: Verb, value: Json | undefined): PatchOperation[] {
+  if (verb === 'remove') return fail('scim_no_target');
+  if (!isObject(value)) return fail('scim_invalid_value');
+  return Object.entries(value).flatMap(([key, item]) => {
+    if (schemaOf(kind, key) !== undefined) return operationsOnSchema(kind, verb, key, item);
+    if (/[.[:]/.test(key))
+      return isKnownPath(kind, key) ? operationsOnPath(kind, verb, key, item) : refuseHostile(key);
+    const located = locate(kind, { urn: undefined, name: key, sub: undefined });
+    if (located === undefined || !isWritable(located.attribute)) return [];
+    return [{ verb, target: { ...located, filter: undefined }, value: item }];
+  });
+}
+
+/** A key that looks like a path to no attribute is ignored, unless it aims at the prototype of an object. */
+function refuseHostile(key: string): [] {
+  return /__proto__|constructor|prototype/i.test(key) ? fail('scim_invalid_path') : [];
+}
+
+function isKnownPath(kind: ResourceKind, key: string): boolean {
+  const path = parseAttributePath(key.split('[', 1)[0] as string);
+  return path !== undefined && locate(kind, path) !== undefined;
+}
+
+function operationsOnPath(
+  kind: ResourceKind,
+  verb: Verb,
+  path: string,
+  value: Json | undefined,
+): PatchOperation[] {
+  if (schemaOf(kind, path) !== undefined) return operationsOnSchema(kind, verb, path, value);
+  const parsed = parsePatchPath(path);
+  const located = locate(kind, { ...parsed.path, sub: parsed.sub ?? parsed.path.sub });
+  if (located === undefined) return fail('scim_invalid_path');
+  const { attribute, sub } = located;
+  if (attribute.name === 'schemas' || attribute.name === 'password') return [];
+  if (!isWritable(attribute) || sub?.mutability === 'readOnly') return fail('scim_mutability');
+  if (parsed.filter !== undefined) {
+    if (!attribute.multiValued) return fail('scim_invalid_path');
+    checkElementFilter(attribute, parsed.filter);
+  }
+  if (verb !== 'remove' && value === undefined) return fail('scim_invalid_value');
+  return [{ verb, target: { ...located, filter: parsed.filter }, value }];
+}
+
+/** The path is the URN of a schema: one operation for each of its attributes that the value has, or that is removed. */
+function operationsOnSchema(
+  kind: ResourceKind,
+  verb: Verb,
+  urn: string,
+  value: Json | undefined,
+): PatchOperation[] {
+  const schema = schemaOf(kind, urn) ?? fail('scim_invalid_path');
+  const extension = schema === kind.core ? undefined : schema;
+  const items = verb === 'remove' || value === null ? undefined : value;
+  if (items !== undefined && !isObject(items)) return fail('scim_invalid_value');
+  if (items === undefined && extension === undefined) return fail('scim_mutability');
+  return schema.attributes.flatMap((attribute): PatchOperation[] => {
+    const target = { extension, attribute, sub: undefined, filter: undefined };
+    if (!isWritable(attribute)) return [];
+    if (items === undefined) return [{ verb: 'remove', target, value: undefined }];
+    const item = fieldOf(items, attribute.name.toLowerCase());
+    return item === undefined ? [] : [{ verb, target, value: item }];
+  });
+}
+
+function isWritable({ mutability, name }: Attribute): boolean {
+  return (
+    mutability !== 'readOnly' &&
+    !commonAttributes.some((common) => common.name === name && name !== 'externalId')
+  );
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import type { ResourceKind } from './attributes.ts';
+
+/** The id, the location, the version and the timestamps that every resource has (RFC 7643, section 3.1). */
+
+type Configured = Pick<Context, 'settings'>;
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The `meta` of a resource in an answer. */
+export function metaOf(
+  context: Configured,
+  kind: ResourceKind,
+  row: { id: string; created_at: string; modified_at: string; version: number },
+): JsonObject {
+  return {
+    resourceType: kind.name,
+    created: row.created_at,
+    lastModified: row.modified_at,
+    location: locationOf(context, kind, row.id),
+    version: versionTag(row.version),
+  };
+}
+
+export function locationOf(context: Configured, kind: ResourceKind, id: string): string {
+  return `${scimBase(context)}${kind.endpoint}/${id}`;
+}
+
+/** The address that all SCIM resources are below, without a slash at its end. */
+export function scimBase({ settings }: Configured): string {
+  return `${settings.issuer}/scim/v2`;
+}
+
+export function versionTag(version: number): string {
+  return `W/"${version}"`;
+}
+
+/** @throws Refusal `scim_version_mismatch` when the request has an If-Match that names another version */
+export function requireMatch(headers: Headers, version: number): void {
+  const wanted = headers['if-match'];
+  if (typeof wanted === 'string' && !namesVersion(wanted, version)) fail('scim_version_mismatch');
+}
+
+/** Whether the If-None-Match of the request names this version: the answer is 304. */
+export function isUnchanged(headers: Headers, version: number): boolean {
+  const known = headers['if-none-match'];
+  return typeof known === 'string' && namesVersion(known, version);
+}
+
+/** @throws Refusal `scim_not_found` for an id that no resource can have */
+export function parseId(id: string): string {
+  return isId(id) ? id.toLowerCase() : fail('scim_not_found');
+}
+
+export function isId(text: string): boolean {
+  return uuidForm.test(text);
+}
+
+function namesVersion(header: string, version: number): boolean {
+  return header.split(',').some((tag) => {
+    const bare = tag.trim().replace(/^W\//, '');
+    return bare === '*' || bare === `"${version}"`;
+  });
+}

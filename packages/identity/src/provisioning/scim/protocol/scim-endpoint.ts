@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../errors.ts';
+import { ScimDocument } from './scim-answer.ts';
+
+/** What the declarations of SCIM endpoints have in common. */
+export const scim = { root: true, auth: 'provisioning' } as const;
+
+/** A write opens its own transaction: after the queue of its source, and after the upstream directory was called. */
+export const scimWrite = { ...scim, transaction: 'none' } as const;
+
+export const idParam = { id: z.string() };
+
+/** The answers of a read: 304 when If-None-Match names the current version. */
+export const found = { 200: ScimDocument, 304: null };
+
+export const listErrors = ['scim_invalid_value', 'scim_invalid_filter', 'scim_too_many'] as const;
+
+export const patchErrors = [
+  'scim_not_found',
+  'scim_version_mismatch',
+  'scim_invalid_syntax',
+  'scim_invalid_value',
+  'scim_invalid_path',
+  'scim_mutability',
+  'scim_no_target',
+  'scim_uniqueness',
+] as const satisfies ErrorCode[];
+
+export const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+const searchUrn = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
+
+export const searchExample = { schemas: [searchUrn], filter: 'displayName sw "A"', count: 10 };

@@ -1,0 +1,67 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Statements over the principal, the membership and the external identity behind a SCIM user. */
+
+/** The identity of the provider with this external id: made by a sign-in, or left by a deleted user. */
+export function findIdentity(providerId: string, externalId: string) {
+  return sql<{ id: string; principal_id: string }>`
+    select id, principal_id from external_identities
+    where identity_provider_id = ${providerId} and external_id = ${externalId}`;
+}
+
+/** The same identity, to be called with its principal locked. No row if its external id has changed since. */
+export function lockIdentity(identityId: string, externalId: string) {
+  return sql<{ is_taken: boolean }>`
+    select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
+    from external_identities e where e.id = ${identityId} and e.external_id = ${externalId}
+    for no key update of e`;
+}
+
+/** Inserts nothing when a concurrent transaction has linked this person; it waits for that one to end. */
+export function insertIdentity(identity: {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  issuer: string;
+  subject: string;
+  providerId: string;
+  externalId: string;
+}) {
+  return sql`
+    insert into external_identities (id, tenant_id, principal_id, issuer, subject, source, identity_provider_id,
+      external_id)
+    values (${identity.id}, ${identity.tenantId}, ${identity.principalId}, ${identity.issuer}, ${identity.subject},
+      'provisioned', ${identity.providerId}, ${identity.externalId})
+    on conflict do nothing`;
+}
+
+/** For a principal that was made in this transaction and got no identity. */
+export function deleteNewPrincipal(principalId: string) {
+  return sql`
+    with gone as (delete from memberships where principal_id = ${principalId})
+    delete from principals where id = ${principalId}`;
+}
+
+/** Sets the external id, and the subject too while it is our placeholder: a sign-in brings the real one. */
+export function updateIdentity(identityId: string, externalId: string, placeholder: string) {
+  return sql`
+    update external_identities set external_id = ${externalId},
+      subject = case when starts_with(subject, 'urn:iam:scim:') then ${placeholder} else subject end
+    where id = ${identityId}`;
+}
+
+export function updateIdentityStatus(identityId: string, status: 'active' | 'disabled') {
+  return sql`update external_identities set status = ${status} where id = ${identityId} and status <> ${status}`;
+}
+
+/** Makes the person a member of the tenant again, if the membership was removed or disabled. */
+export function upsertMembership(tenantId: string, principalId: string) {
+  return sql`
+    insert into memberships (tenant_id, principal_id) values (${tenantId}, ${principalId})
+    on conflict (tenant_id, principal_id) do update set status = 'active' where memberships.status <> 'active'`;
+}
+
+export function updatePrincipalName(principalId: string, displayName: string) {
+  return sql`
+    update principals set display_name = ${displayName} where id = ${principalId} and display_name <> ${displayName}`;
+}

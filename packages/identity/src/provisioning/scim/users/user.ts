@@ -1,0 +1,52 @@
+import type { RowOf } from '@baton/kernel/row';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Tables } from '../../../service/schema.ts';
+import { optionalText, requiredText } from '../protocol/documents.ts';
+
+/** The columns of a user that its changes and its answers need. `document` holds what has no column of its own. */
+export type UserRow = Pick<
+  RowOf<Tables['scim_users'], { document: JsonObject }>,
+  | 'id'
+  | 'principal_id'
+  | 'external_identity_id'
+  | 'user_name'
+  | 'external_id'
+  | 'display_name'
+  | 'active'
+  | 'document'
+  | 'version'
+  | 'created_at'
+  | 'modified_at'
+>;
+
+/** What a client can change of a user. */
+export interface UserContent {
+  readonly userName: string;
+  readonly externalId: string | null;
+  readonly displayName: string | null;
+  readonly active: boolean;
+  readonly document: JsonObject;
+}
+
+/** @throws Refusal `scim_invalid_value` for a user without a name, or for a text that is too long */
+export function contentOf(document: JsonObject): UserContent {
+  const { userName, externalId, displayName, active, ...rest } = document;
+  return {
+    userName: requiredText(userName, 320),
+    externalId: optionalText(externalId, 500),
+    displayName: optionalText(displayName, 200),
+    active: active === true,
+    document: rest,
+  };
+}
+
+/** What a client can change of a user, as one document: the inverse of `contentOf`. */
+export function documentOf(row: UserRow): JsonObject {
+  return {
+    userName: row.user_name,
+    ...(row.external_id === null ? {} : { externalId: row.external_id }),
+    ...(row.display_name === null ? {} : { displayName: row.display_name }),
+    active: row.active,
+    ...row.document,
+  };
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/db';
+import {
+  deleteReservation,
+  endReservation,
+  insertLeftAccount,
+  insertReservation,
+  type Reservation,
+  type ReservationRow,
+  updateReservedAccount,
+} from './name-reservations.sql.ts';
+
+/** Longer than any request can take: two protocols of 5 seconds, waits for connections and a queue, and statements. */
+const reservedSecondsMax = 120;
+
+/** The right of one request to create the account of a user name. All processes respect it. */
+export class NameReservation {
+  readonly #reservation: Reservation;
+  /** The account left from a deleted user, or from a creation that was not finished. */
+  readonly leftId: string | undefined;
+  /** When the first attempt with an unknown outcome began: milliseconds since 1970. */
+  readonly triedMs: number | undefined;
+
+  constructor(reservation: Reservation, row: ReservationRow) {
+    this.#reservation = reservation;
+    this.leftId = row.upstream_id ?? undefined;
+    this.triedMs = row.is_tried ? row.first_tried_ms : undefined;
+  }
+
+  /** To be called in the transaction that stores the user. @returns false when another request has the name by now */
+  async end(db: Db): Promise<boolean> {
+    return (await db.run(deleteReservation(this.#reservation))) === 1;
+  }
+
+  /** Stores the id of an account that has no user. @returns false when the reservation has ended */
+  async note(db: Db, upstreamId: string): Promise<boolean> {
+    return (await db.run(updateReservedAccount(this.#reservation, upstreamId))) === 1;
+  }
+
+  /**
+   * Ends the reservation after a failure.
+   * @param leftId the account for the next request with this name
+   * @param isSettled whether certainly no account was created; otherwise the attempt is remembered
+   */
+  async release(db: Db, leftId: string | undefined, isSettled: boolean): Promise<void> {
+    const isNothingLeft = leftId === undefined && this.triedMs === undefined && isSettled;
+    const statement = isNothingLeft
+      ? deleteReservation(this.#reservation)
+      : endReservation(this.#reservation, leftId ?? null);
+    await db.run(statement);
+  }
+}
+
+/** @returns undefined while another request has the name */
+export async function reserveName(
+  db: Db,
+  name: { sourceId: string; tenantId: string; userName: string },
+): Promise<NameReservation | undefined> {
+  const reservation = { ...name, holder: randomUUID() };
+  const row = await db.row(insertReservation(reservation, reservedSecondsMax));
+  return row === undefined ? undefined : new NameReservation(reservation, row);
+}
+
+/** Keeps the account of a user who is deleted: a user created later under the name gets it again. */
+export async function keepAccount(
+  db: Db,
+  name: { sourceId: string; tenantId: string; userName: string },
+  upstreamId: string,
+): Promise<void> {
+  await db.run(insertLeftAccount(name, upstreamId));
+}
