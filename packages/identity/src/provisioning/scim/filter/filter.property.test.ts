@@ -15,7 +15,8 @@ import {
   type Shown,
 } from '../testing/filters.ts';
 import { parseFilter } from './filter-grammar.ts';
-import { filterCondition, SqlValues } from './filter.sql.ts';
+import { filterCondition } from './filter.sql.ts';
+import { SqlValues } from './sql-scope.ts';
 import { enterpriseUrn, userKind } from '../protocol/schemas.ts';
 
 /**

@@ -2,8 +2,10 @@ import type { Statement } from '@baton/kernel/sql';
 import { fail } from '../../errors.ts';
 import { parseAttributePath } from '../protocol/attribute-path.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
-import { filterCondition, type Scope, sortExpression, SqlValues } from './filter.sql.ts';
+import { filterCondition } from './filter.sql.ts';
 import type { Filter } from './filter-grammar.ts';
+import { sortExpression } from './sort.sql.ts';
+import { type Scope, SqlValues } from './sql-scope.ts';
 
 /** Which page of a list, in which order. Resources that are equal in `sortBy` come in the order of their creation. */
 export interface PageOrder {

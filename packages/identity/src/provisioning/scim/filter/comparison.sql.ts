@@ -1,0 +1,100 @@
+import { InstantInput } from '@baton/kernel/wire';
+import { fail } from '../../errors.ts';
+import type { Attribute } from '../protocol/attributes.ts';
+import { isUuid, ordered } from './expression.sql.ts';
+import type { LeafFilter, Operator } from './filter-grammar.ts';
+import type { SqlValues } from './sql-scope.ts';
+
+/**
+ * The comparison of one expression with a value (RFC 7644, table 3). Which operators there are depends on the type:
+ *
+ * | type                       | operators                                    |
+ * | -------------------------- | -------------------------------------------- |
+ * | any, compared with `null`  | `eq`, `ne`                                   |
+ * | boolean                    | `eq`, `ne`                                   |
+ * | dateTime                   | `eq`, `ne`, `gt`, `ge`, `lt`, `le`           |
+ * | binary                     | `eq`, `ne`, `co`, `sw`, `ew`                 |
+ * | string, reference          | all                                          |
+ *
+ * What is absent is null: it meets `ne` and `eq null`, and no other comparison.
+ */
+
+const signs: Partial<Record<Operator, string>> = {
+  eq: '=',
+  ne: 'is distinct from',
+  gt: '>',
+  ge: '>=',
+  lt: '<',
+  le: '<=',
+};
+
+/** The operators that become `like`, by the pattern around the literal text. */
+const patterns: Partial<Record<Operator, (literal: string) => string>> = {
+  co: (literal) => `%${literal}%`,
+  sw: (literal) => `${literal}%`,
+  ew: (literal) => `%${literal}`,
+};
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @throws Refusal `scim_invalid_filter` for an operator or a value that does not fit the attribute */
+export function comparisonCondition(
+  attribute: Attribute,
+  expression: string,
+  filter: LeafFilter,
+  values: SqlValues,
+): string {
+  if (filter.kind === 'present') return `(${expression} is not null)`;
+  const { operator, value } = filter;
+  if (value === null) return nullCondition(operator, `${expression} is null`, `${expression} is not null`);
+  if (attribute.type === 'boolean') return booleanCondition(expression, operator, value, values);
+  if (typeof value !== 'string') return fail('scim_invalid_filter');
+  if (attribute.type === 'dateTime') return instantCondition(expression, operator, value, values);
+  // Without a cast to text, so that the index of the ids is used.
+  if (isUuid(expression) && operator === 'eq' && uuidForm.test(value))
+    return `(${expression} = ${values.add(value)}::uuid)`;
+  return textCondition(attribute, expression, operator, value, values);
+}
+
+/** `eq null` is absence, `ne null` is presence. @throws Refusal `scim_invalid_filter` for other operators */
+export function nullCondition(operator: Operator, isAbsent: string, isPresent: string): string {
+  if (operator === 'eq') return `(${isAbsent})`;
+  return operator === 'ne' ? `(${isPresent})` : fail('scim_invalid_filter');
+}
+
+function booleanCondition(
+  expression: string,
+  operator: Operator,
+  value: string | number | boolean,
+  values: SqlValues,
+): string {
+  // Some directories send "True".
+  const word = String(value).toLowerCase();
+  if ((operator !== 'eq' && operator !== 'ne') || (word !== 'true' && word !== 'false'))
+    return fail('scim_invalid_filter');
+  return `(${expression} ${signs[operator]} ${values.add(word === 'true')}::boolean)`;
+}
+
+function instantCondition(expression: string, operator: Operator, value: string, values: SqlValues): string {
+  const sign = signs[operator];
+  const instant = InstantInput.safeParse(value);
+  if (sign === undefined || !instant.success) return fail('scim_invalid_filter');
+  return `(${expression} ${sign} ${values.add(instant.data)}::timestamptz)`;
+}
+
+function textCondition(
+  attribute: Attribute,
+  expression: string,
+  operator: Operator,
+  value: string,
+  values: SqlValues,
+): string {
+  const left = ordered(attribute, expression);
+  const right = (text: string) => ordered(attribute, `${values.add(text)}::text`);
+  const pattern = patterns[operator];
+  if (pattern !== undefined) return `(${left} like ${right(pattern(value.replaceAll(/[\\%_]/g, '\\$&')))})`;
+  // Binary values have no order.
+  if (attribute.type === 'binary' && operator !== 'eq' && operator !== 'ne')
+    return fail('scim_invalid_filter');
+  return `(${left} ${signs[operator]} ${right(value)})`;
+}

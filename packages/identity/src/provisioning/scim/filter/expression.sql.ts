@@ -1,0 +1,81 @@
+import type { Located } from '../protocol/attribute-path.ts';
+import { type Attribute, attributeNamed, type ResourceKind } from '../protocol/attributes.ts';
+import type { Scope } from './sql-scope.ts';
+
+/**
+ * The SQL expression of an attribute with one value, over the row `r`:
+ *
+ * | attribute                  | expression                                              |
+ * | -------------------------- | ------------------------------------------------------- |
+ * | `userName`                 | `r.user_name`                                           |
+ * | `title`                    | `(r.document ->> 'title')`                              |
+ * | `name.givenName`           | `(r.document -> 'name' ->> 'givenName')`                |
+ * | `urn:…:manager.value`      | `(r.document -> 'urn:…' -> 'manager' ->> 'value')`      |
+ * | `meta.created`             | `r.created_at`                                          |
+ *
+ * Names come from the schemas, never from a client. An absent attribute is null.
+ */
+
+/** Attributes that have a column of their own, of users and of groups. */
+export const columns: Readonly<Record<string, string>> = {
+  id: 'r.id',
+  externalId: 'r.external_id',
+  userName: 'r.user_name',
+  displayName: 'r.display_name',
+  active: 'r.active',
+};
+
+const metaExpressions: Readonly<Record<string, (scope: Scope) => string>> = {
+  created: () => 'r.created_at',
+  lastModified: () => 'r.modified_at',
+  version: () => `('W/"' || r.version || '"')`,
+  resourceType: ({ kind }) => `'${kind.name}'::text`,
+  location: ({ kind, values, base }) => `(${values.add(`${base}${kind.endpoint}/`)}::text || r.id)`,
+};
+
+export function expressionOf(scope: Scope, { attribute, sub, extension }: Located): string {
+  const owner = ownerOf(extension?.urn);
+  if (extension === undefined) {
+    const meta = attribute.name === 'meta' && sub !== undefined ? metaExpressions[sub.name] : undefined;
+    if (meta !== undefined) return meta(scope);
+    const column = columns[attribute.name];
+    if (column !== undefined) return column;
+  }
+  return sub === undefined
+    ? typed(attribute, `(${owner} ->> '${attribute.name}')`)
+    : typed(sub, `(${owner} -> '${attribute.name}' ->> '${sub.name}')`);
+}
+
+/** Whether an attribute with parts and one value, such as `name`, is present at all. */
+export function presenceCondition(kind: ResourceKind, { attribute, extension }: Located): string {
+  if (attribute.name === 'meta') return '(true)';
+  // Groups have no document.
+  return kind.name === 'Group' ? '(false)' : `(${ownerOf(extension?.urn)} ? '${attribute.name}')`;
+}
+
+/** What a path without a part is compared by: of an attribute with parts its `value`, which is undefined if it has none. */
+export function comparedAttribute({ attribute, sub }: Located): Attribute | undefined {
+  if (sub !== undefined) return sub;
+  return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;
+}
+
+/** What JSON holds as text, in the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
+export function typed({ type }: Attribute, text: string): string {
+  return type === 'boolean' ? `(${text})::boolean` : text;
+}
+
+/** Texts are compared by code point, as the indexes are sorted, and in lower case unless case matters. */
+export function ordered(attribute: Attribute, expression: string): string {
+  if (attribute.type === 'boolean' || attribute.type === 'dateTime') return expression;
+  const text = isUuid(expression) ? `${expression}::text` : expression;
+  return attribute.caseExact ? `(${text} collate "C")` : `(lower(${text}) collate "C")`;
+}
+
+/** Ids are the only expressions of type uuid. */
+export function isUuid(expression: string): boolean {
+  return expression === 'r.id' || expression === 'e.id';
+}
+
+function ownerOf(extensionUrn: string | undefined): string {
+  return extensionUrn === undefined ? 'r.document' : `r.document -> '${extensionUrn}'`;
+}

@@ -1,0 +1,27 @@
+import { type AttributePath, locate } from '../protocol/attribute-path.ts';
+import { attributeNamed } from '../protocol/attributes.ts';
+import { elementsOf } from './elements.sql.ts';
+import { comparedAttribute, expressionOf, isUuid, ordered } from './expression.sql.ts';
+import type { Scope } from './sql-scope.ts';
+
+/**
+ * The expression to sort by. A list sorts by its primary element, else by its first one (RFC 7644, section 3.4.2.3).
+ * @returns undefined for a name that is no attribute, or none that can be compared
+ */
+export function sortExpression(scope: Scope, path: AttributePath): string | undefined {
+  const located = locate(scope.kind, path);
+  if (located === undefined || located.attribute.returned === 'never') return undefined;
+  const { attribute } = located;
+  const leaf = comparedAttribute(located);
+  if (leaf === undefined) return undefined;
+  const sub = leaf === attribute ? undefined : leaf;
+  if (!attribute.multiValued) {
+    const expression = expressionOf(scope, { ...located, sub });
+    // A uuid sorts as its text does.
+    return isUuid(expression) ? expression : ordered(leaf, expression);
+  }
+  const elements = elementsOf(scope, attribute);
+  const primary = attributeNamed(attribute.subAttributes ?? [], 'primary');
+  const order = primary === undefined ? '1' : `coalesce(${elements.part(primary)}, false) desc, e.place`;
+  return `(select ${ordered(leaf, elements.part(sub))} from ${elements.from} where ${elements.of} order by ${order} limit 1)`;
+}

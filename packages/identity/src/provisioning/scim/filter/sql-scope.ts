@@ -1,0 +1,22 @@
+import type { ResourceKind } from '../protocol/attributes.ts';
+
+/** The values of a statement whose text is put together per request: `$1`, `$2`, … */
+export class SqlValues {
+  readonly values: unknown[] = [];
+
+  /** @returns the parameter that stands for the value in the text */
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/** The statement that a filter becomes part of. It reads rows `r` of scim_users or scim_groups. */
+export interface Scope {
+  readonly kind: ResourceKind;
+  readonly values: SqlValues;
+  /** The address that the resources are below. */
+  readonly base: string;
+  /** The parameter that holds the id of the source. */
+  readonly source: string;
+}
