@@ -10,12 +10,11 @@ import { flushRecords } from '../../records/journal/journal.ts';
 import { fail } from '../errors.ts';
 import { signAccessToken } from '../../issuing/token-exchange/access-token.ts';
 import type { AuthenticateRequest, FederatedExchangeRequest } from './federation.api.ts';
-import { decideScopes } from '../linking/grants.ts';
-import { findGrantBasis, type GrantBasisRow } from '../linking/grants.sql.ts';
+import { decideScopes } from './grants.ts';
+import { findGrantBasis, type GrantBasisRow, insertFederatedContext } from './federation.sql.ts';
 import { projectGroups } from '../linking/group-projection.ts';
 import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/linking.ts';
-import { insertFederatedContext } from '../linking/linking.sql.ts';
-import { type UpstreamIdentity, verifyUpstreamToken } from './upstream-token.ts';
+import { type UpstreamIdentity, verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
 
 /** A confirmed sign-in, on its way to be committed. */
 interface SignIn extends LinkedPerson {

@@ -1,16 +1,12 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 
 /** An external identity that a token may mean. */
-export interface LinkRow {
-  id: string;
-  principal_id: string;
-  subject: string;
-  external_id: string;
-  status: 'active' | 'disabled';
-  identity_provider_id: string | null;
-  has_subject: boolean;
-  has_external_id: boolean;
-}
+export type LinkRow = Pick<
+  RowOf<Tables['external_identities']>,
+  'id' | 'principal_id' | 'subject' | 'external_id' | 'status' | 'identity_provider_id'
+> & { has_subject: boolean; has_external_id: boolean };
 
 /** What a token says, next to the provider it came through. */
 export interface LinkQuestion {
@@ -41,12 +37,7 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkQuest
     for no key update`;
 }
 
-export interface PersonRow {
-  id: string;
-  kind: string;
-  status: 'active' | 'paused' | 'disabled';
-  is_member: boolean;
-}
+export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
 /** Against a disable at the same time; of any status and tenant. */
 export function sharePeople(tenantId: string, principalIds: readonly string[]) {
@@ -89,23 +80,4 @@ export function updateLink(
       end,
       subject = ${subject}, last_sign_in_at = now(), last_acr = ${acr}
     where id = ${id}`;
-}
-
-export function insertFederatedContext(context: {
-  id: string;
-  tenantId: string;
-  principalId: string;
-  externalIdentityId: string;
-  issuer: string;
-  acr: string | null;
-  amr: readonly string[];
-  /** Null is now, and the future is now too. */
-  authTime: string | null;
-}) {
-  return sql<{ auth_time: string }>`
-    insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
-      source)
-    values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
-      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'federation')
-    returning auth_time`;
 }

@@ -17,7 +17,7 @@ import {
   sharePeople,
   updateLink,
 } from './linking.sql.ts';
-import type { UpstreamIdentity } from '../federation/upstream-token.ts';
+import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 
 /** A rival changed what was looked up: the sign-in is to be tried again. */
 export class LinkChanged extends Error {

@@ -13,10 +13,22 @@ import {
   rsa,
   sealed,
   signBlock,
-} from './testing/forger.ts';
-import { refuses } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, signInBy, startFederation } from './testing/sign-in.ts';
-import { claimsOf, jwkOf, makePair, type SigningPair, type Upstream } from './testing/upstream.ts';
+} from '../federation/testing/forger.ts';
+import { refuses } from '../federation/testing/refusals.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  signInBy,
+  startFederation,
+} from '../federation/testing/sign-in.ts';
+import {
+  claimsOf,
+  jwkOf,
+  makePair,
+  type SigningPair,
+  type Upstream,
+} from '../federation/testing/upstream.ts';
 
 /** What `verification.test.ts` leaves out: signatures that a lenient verifier would take, made with the right key. */
 

@@ -3,8 +3,15 @@ import { createHmac, createSign, constants, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { storeCounts } from '../../testing/records.ts';
-import { refuses as allRefused } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, routes, signInBy, startFederation } from './testing/sign-in.ts';
+import { refuses as allRefused } from '../federation/testing/refusals.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  routes,
+  signInBy,
+  startFederation,
+} from '../federation/testing/sign-in.ts';
 import {
   claimsOf,
   jwkOf,
@@ -13,7 +20,7 @@ import {
   type SigningPair,
   type Upstream,
   upstreamAudience,
-} from './testing/upstream.ts';
+} from '../federation/testing/upstream.ts';
 
 const foreign = makePair('upstream-1');
 const elliptic = makePair('elliptic', 'ES256');

@@ -4,10 +4,16 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
-import { blocksOf, bytesOf, encode, modulusOf, rsa, sealed } from './testing/forger.ts';
-import { refuses } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, signInBy } from './testing/sign-in.ts';
-import { claimsOf, jwkOf, makePair, type SigningPair, upstreamAudience } from './testing/upstream.ts';
+import { blocksOf, bytesOf, encode, modulusOf, rsa, sealed } from '../federation/testing/forger.ts';
+import { refuses } from '../federation/testing/refusals.ts';
+import { makeRealm, newSubject, type Realm, signInBy } from '../federation/testing/sign-in.ts';
+import {
+  claimsOf,
+  jwkOf,
+  makePair,
+  type SigningPair,
+  upstreamAudience,
+} from '../federation/testing/upstream.ts';
 
 /** Key documents as a broken or hostile provider could publish them, met by tokens that their keys have signed. */
 

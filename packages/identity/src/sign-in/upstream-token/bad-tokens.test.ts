@@ -4,9 +4,16 @@ import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { storeCounts } from '../../testing/records.ts';
-import { encode, rsa, sealed } from './testing/forger.ts';
-import { refuses } from './testing/refusals.ts';
-import { makeRealm, newSubject, type Realm, routes, signInBy, startFederation } from './testing/sign-in.ts';
+import { encode, rsa, sealed } from '../federation/testing/forger.ts';
+import { refuses } from '../federation/testing/refusals.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  routes,
+  signInBy,
+  startFederation,
+} from '../federation/testing/sign-in.ts';
 import {
   claimsOf,
   jwkOf,
@@ -15,7 +22,7 @@ import {
   startUpstream,
   type Upstream,
   upstreamAudience,
-} from './testing/upstream.ts';
+} from '../federation/testing/upstream.ts';
 
 /** What `verification.test.ts` leaves out: odd headers and claims, most of them under a signature that is right. */
 

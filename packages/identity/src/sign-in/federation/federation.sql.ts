@@ -1,0 +1,50 @@
+import type { RowOf } from '@baton/kernel/row';
+import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
+
+/** What a grant rests on. */
+export interface GrantBasisRow {
+  /** Null when it isn't an active audience of the tenant. */
+  allowed_scopes: RowOf<Tables['audiences']>['allowed_scopes'] | null;
+  /** Those of `groupKeys` that the person is in. */
+  member_of: string[];
+  now_seconds: number;
+}
+
+/** Only membership in an active `local` group entitles to a privileged scope, whatever source the membership is from. */
+export function findGrantBasis(wanted: {
+  tenantId: string;
+  principalId: string;
+  audience: string;
+  groupKeys: readonly string[];
+}) {
+  return sql<GrantBasisRow>`
+    select
+      (select allowed_scopes from audiences
+        where tenant_id = ${wanted.tenantId} and key = ${wanted.audience} and status = 'active') as allowed_scopes,
+      array(
+        select g.key from groups g join group_members m on m.group_id = g.id
+        where g.tenant_id = ${wanted.tenantId} and m.principal_id = ${wanted.principalId}
+          and g.key = any (${wanted.groupKeys}::text[]) and g.source = 'local' and g.status = 'active') as member_of,
+      floor(extract(epoch from now()))::bigint as now_seconds`;
+}
+
+/** Records the sign-in, from which platform access tokens may be issued for a while. */
+export function insertFederatedContext(context: {
+  id: string;
+  tenantId: string;
+  principalId: string;
+  externalIdentityId: string;
+  issuer: string;
+  acr: string | null;
+  amr: readonly string[];
+  /** Stored as now if it is null or lies in the future. */
+  authTime: string | null;
+}) {
+  return sql<{ auth_time: string }>`
+    insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
+      source)
+    values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
+      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'federation')
+    returning auth_time`;
+}
