@@ -1,7 +1,5 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
-import { characters, NameSet, tenantParam } from '../../service/fields.ts';
+import { tenantParam } from '../../service/fields.ts';
 import {
   groupCreated,
   groupMembershipAdded,
@@ -9,31 +7,8 @@ import {
 } from '../../directory/groups/groups.events.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { endpoint } from '../context.ts';
-import { authenticate, exchange } from './federation.ts';
-
-const AuthenticateRequest = z.strictObject({
-  identityProvider: characters(1, 120).describe('The key of the identity provider.'),
-  token: z.string().min(1).describe('An ID token of that provider.'),
-});
-export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>;
-
-const FederatedExchangeRequest = AuthenticateRequest.extend({
-  audience: characters(1, 120),
-  scopes: NameSet.default([]).describe('Empty: all that the audience allows, without the privileged ones.'),
-});
-export type FederatedExchangeRequest = z.infer<typeof FederatedExchangeRequest>;
-
-const signIn = {
-  principalId: Uuid,
-  identityProvider: z.string(),
-  groups: z.array(z.string()).describe('Our groups that the person is in through this provider.'),
-  authenticationContext: z.strictObject({
-    acr: z.string().nullable(),
-    amr: z.array(z.string()),
-    authTime: Timestamp.nullable(),
-  }),
-  identityProviderStale: z.boolean().describe('The provider does not answer; its former keys were used.'),
-};
+import { authenticateFederatedUser, exchangeFederatedToken } from './federation.ts';
+import { FederatedSignIn, FederatedSignInRequest, FederatedToken, FederatedTokenRequest } from './sign-in.ts';
 
 const refusals = [
   'identity_provider_not_found',
@@ -64,7 +39,7 @@ const effects = [
 
 const example = { identityProvider: 'corporate', token: 'the ID token of the provider' };
 
-export const confirmSignIn = endpoint({
+export const authenticate = endpoint({
   id: 'authenticateFederatedUser',
   method: 'POST',
   path: '/tenants/{tenantId}/federation:authenticate',
@@ -73,40 +48,30 @@ export const confirmSignIn = endpoint({
   description:
     'The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens.',
   params: tenantParam,
-  body: AuthenticateRequest,
-  returns: { 200: z.strictObject(signIn) },
+  body: FederatedSignInRequest,
+  returns: { 200: FederatedSignIn },
   errors: refusals,
   emits: effects,
-  // The keys may have to be fetched, which no transaction waits for.
+  // The handler may have to fetch keys first, and opens its transaction after that.
   transaction: 'none',
   example,
-  handle: ({ params, body }, context) => authenticate(context, params.tenantId, body),
+  handle: ({ params, body }, context) => authenticateFederatedUser(context, params.tenantId, body),
 });
 
-export const exchangeSignIn = endpoint({
+export const exchange = endpoint({
   id: 'exchangeFederatedToken',
   method: 'POST',
   path: '/tenants/{tenantId}/federation:exchange',
   auth: 'presented',
   summary: 'Sign in with an ID token and get a short-lived access token of one audience.',
   params: tenantParam,
-  body: FederatedExchangeRequest,
-  returns: {
-    200: z.strictObject({
-      accessToken: z.string(),
-      tokenType: z.literal('Bearer'),
-      expiresIn: z.int().describe('Seconds.'),
-      audience: z.string(),
-      scope: z.array(z.string()),
-      sessionId: Uuid,
-      ...signIn,
-    }),
-  },
+  body: FederatedTokenRequest,
+  returns: { 200: FederatedToken },
   errors: [...refusals, 'human_principal_required', 'audience_not_allowed', 'scope_not_allowed'],
   emits: effects,
   transaction: 'none',
   example: { ...example, audience: 'control-plane', scopes: ['control-plane:read'] },
-  handle: ({ params, body }, context) => exchange(context, params.tenantId, body),
+  handle: ({ params, body }, context) => exchangeFederatedToken(context, params.tenantId, body),
 });
 
-export const federationApi = [confirmSignIn, exchangeSignIn];
+export const federationApi = [authenticate, exchange];

@@ -1,36 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { sqlState, violatedConstraint } from '@baton/kernel/db';
 import { Refusal } from '@baton/kernel/refusal';
-import { audit, auditDraft } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
-import { sortedSet } from '../../service/fields.ts';
-import { type OpenProvider, requireOpenProvider } from '../identity-providers/identity-providers.ts';
-import { flushRecords } from '../../records/journal/journal.ts';
-import { fail } from '../errors.ts';
 import { signAccessToken } from '../../issuing/token-exchange/access-token.ts';
-import type { AuthenticateRequest, FederatedExchangeRequest } from './federation.api.ts';
-import { decideScopes } from './grants.ts';
-import { findGrantBasis, type GrantBasisRow, insertFederatedContext } from './federation.sql.ts';
+import { audit, auditDraft } from '../../records/audit.ts';
+import { flushRecords } from '../../records/journal/journal.ts';
+import { sortedSet } from '../../service/fields.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
+import { requireOpenProvider } from '../identity-providers/identity-providers.ts';
 import { projectGroups } from '../linking/group-projection.ts';
 import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/linking.ts';
 import { type UpstreamIdentity, verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
+import { findGrantBasis, type GrantBasisRow, insertFederatedContext } from './federation.sql.ts';
+import { decideScopes } from './grants.ts';
+import type {
+  FederatedSignIn,
+  FederatedSignInRequest,
+  FederatedToken,
+  FederatedTokenRequest,
+} from './sign-in.ts';
 
-/** A confirmed sign-in, on its way to be committed. */
+/** A confirmed sign-in, inside the transaction that stores it. */
 interface SignIn extends LinkedPerson {
   readonly provider: OpenProvider;
   readonly identity: UpstreamIdentity;
-  readonly groups: string[];
-  /** As it is stored: never later than now. Null for who isn't human. */
+  /** As it is stored: never later than now. Null for a principal that is not human. */
   readonly authTime: string | null;
-  /** What an answer says of it. */
-  readonly view: {
-    principalId: string;
-    identityProvider: string;
-    groups: string[];
-    authenticationContext: { acr: string | null; amr: string[]; authTime: string | null };
-    identityProviderStale: boolean;
-  };
+  readonly view: FederatedSignIn;
 }
 
 type Action = 'federation.authenticate' | 'federation.exchange';
@@ -39,8 +37,15 @@ type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_a
 const attemptsMax = 3;
 const acrLengthMax = 200;
 
-/** Confirms a sign-in; it opens the issuing of tokens and gives none (contract, section 9.7). */
-export function authenticate(context: Context, tenantId: string, request: AuthenticateRequest) {
+/**
+ * Confirms a sign-in and issues no token: it allows platform access tokens to be issued (contract, section 9.7).
+ * @throws Refusal as `confirm`
+ */
+export function authenticateFederatedUser(
+  context: Context,
+  tenantId: string,
+  request: FederatedSignInRequest,
+): Promise<FederatedSignIn> {
   return confirm(context, tenantId, request, 'federation.authenticate', async (inside, signIn) => {
     const acr = [...(signIn.identity.acr ?? 'none')].slice(0, acrLengthMax).join('');
     recordSignIn(inside, signIn, 'federation.authenticate', 'allowed', `acr:${acr}${staleMark(signIn)}`);
@@ -49,10 +54,15 @@ export function authenticate(context: Context, tenantId: string, request: Authen
 }
 
 /**
- * Confirms a sign-in and gives an access token for it. What is denied after the sign-in leaves the sign-in as it is.
- * @throws Refusal `human_principal_required`, `audience_not_allowed`, `scope_not_allowed`, and those of a sign-in
+ * Confirms a sign-in and issues an access token. If the token is denied, the sign-in is stored all the same.
+ * @throws Refusal `human_principal_required`, `audience_not_allowed`, `scope_not_allowed`, and those of `confirm`
  */
-export async function exchange(context: Context, tenantId: string, request: FederatedExchangeRequest) {
+export async function exchangeFederatedToken(
+  context: Context,
+  tenantId: string,
+  request: FederatedTokenRequest,
+): Promise<FederatedToken> {
+  // Without a signing key the request fails here, before anything is stored.
   context.signingKeys.current();
   const { audience } = request;
   const outcome = await confirm(context, tenantId, request, 'federation.exchange', async (inside, signIn) => {
@@ -69,9 +79,9 @@ export async function exchange(context: Context, tenantId: string, request: Fede
 async function grant(
   context: Context,
   signIn: SignIn,
-  { audience, scopes }: FederatedExchangeRequest,
+  { audience, scopes }: FederatedTokenRequest,
   deny: (code: Denial, groups?: readonly string[]) => { code: Denial },
-) {
+): Promise<FederatedToken | { code: Denial }> {
   const { privilegedScopes: privileged, IAM_TOKEN_TTL_SECONDS: expiresIn } = context.settings;
   const { principalId, principalKind, externalIdentityId, provider, identity, authTime } = signIn;
   if (principalKind !== 'human') return deny('human_principal_required');
@@ -99,30 +109,23 @@ async function grant(
   const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
   const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;
   recordSignIn(context, signIn, 'federation.exchange', 'allowed', reason);
-  const token = {
-    accessToken,
-    tokenType: 'Bearer' as const,
-    expiresIn,
-    audience,
-    scope: answer.scope,
-    sessionId,
-  };
-  return { ...token, ...signIn.view };
+  const token = { accessToken, tokenType: 'Bearer' as const, expiresIn, audience, scope: answer.scope };
+  return { ...token, sessionId, ...signIn.view };
 }
 
 /**
- * Verifies a token outside of any transaction, because the keys may have to be fetched, then signs the person in and
- * lets `finish` add to it in one transaction. A refusal rolls everything back and leaves one audit row.
+ * Verifies a token, then signs the person in and runs `finish`, both in one transaction. The verification is outside of
+ * it, because keys may have to be fetched. A refusal rolls everything back, and one audit row is written for it.
  * @throws Refusal with the code of the first step that fails (contract, sections 9.2 and 9.4), `rate_limited`
  */
 function confirm<T>(
   context: Context,
   tenantId: string,
-  request: AuthenticateRequest,
+  request: FederatedSignInRequest,
   action: Action,
   finish: (inside: Context, signIn: SignIn) => Promise<T>,
 ): Promise<T> {
-  // By address only: a count of the provider would let anybody close it for everybody.
+  // Counted by address only: with a count for the provider, anybody could keep everybody from signing in.
   return limitFailures(context, undefined, () =>
     confirmUnlimited(context, tenantId, request, action, finish),
   );
@@ -131,7 +134,7 @@ function confirm<T>(
 async function confirmUnlimited<T>(
   context: Context,
   tenantId: string,
-  { identityProvider, token }: AuthenticateRequest,
+  { identityProvider, token }: FederatedSignInRequest,
   action: Action,
   finish: (inside: Context, signIn: SignIn) => Promise<T>,
 ): Promise<T> {
@@ -160,7 +163,7 @@ async function signInPerson(
   identity: UpstreamIdentity,
   isStale: boolean,
 ): Promise<SignIn> {
-  // Fetching keys takes time: somebody may have closed the provider meanwhile.
+  // Read again: the provider may have been disabled while its keys were fetched.
   const provider = await requireOpenProvider(context.db, tenantId, key);
   const person = await linkPerson(context, provider, identity);
   const { principalId, principalKind, externalIdentityId } = person;
@@ -176,7 +179,6 @@ async function signInPerson(
     ...person,
     provider,
     identity,
-    groups,
     authTime: recorded?.auth_time ?? null,
     view: {
       principalId,
@@ -188,7 +190,11 @@ async function signInPerson(
   };
 }
 
-/** Two first sign-ins of one person at the same time: the loser finds, at its second try, whom the winner made. */
+/**
+ * Runs `work` in a transaction, three times at most: of two concurrent first sign-ins of one person, the second try of
+ * the one that failed finds the person that the other has stored.
+ * @throws Refusal `external_identity_conflict` when even the last try met a concurrent change
+ */
 async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -200,8 +206,8 @@ async function inTransaction<T>(context: Context, work: (inside: Context) => Pro
       });
     } catch (error) {
       const isClash = violatedConstraint(error) !== undefined || error instanceof LinkChanged;
-      const isRepeatable = isClash || ['40001', '40P01'].includes(sqlState(error) ?? '');
-      if (isRepeatable && attempt < attemptsMax) continue;
+      const isSerializationFailure = ['40001', '40P01'].includes(sqlState(error) ?? '');
+      if ((isClash || isSerializationFailure) && attempt < attemptsMax) continue;
       if (isClash) fail('external_identity_conflict', {}, { cause: error });
       throw error;
     }

@@ -1,10 +1,11 @@
 import { sortedSet } from '../../service/fields.ts';
 
-/** What a person asks for and what the tenant allows; group key by privileged scope. */
-export interface ScopeQuestion {
+/** What a person asks for and what the tenant allows. */
+export interface ScopeRequest {
   readonly asked: readonly string[];
   readonly allowed: readonly string[];
   readonly memberOf: readonly string[];
+  /** The key of the group that entitles to a privileged scope, by that scope. */
   readonly privileged: ReadonlyMap<string, string>;
 }
 
@@ -15,14 +16,14 @@ export type ScopeAnswer =
       readonly ceiling: string[];
       readonly used: string[];
     }
-  /** The groups that would have been needed. */
+  /** `groups`: which memberships are missing. */
   | { readonly isGranted: false; readonly groups: string[] };
 
 /**
- * Decides on the scopes of a federated sign-in (contract, sections 9.6 and 9.7). Privileged ones are granted to members
- * of their groups, and only when they are named: an empty request never brings one.
+ * Decides on the scopes of a federated sign-in (contract, sections 9.6 and 9.7). A privileged scope is granted
+ * only to a member of its group who asks for it by name: an empty request never grants one.
  */
-export function decideScopes({ asked, allowed, memberOf, privileged }: ScopeQuestion): ScopeAnswer {
+export function decideScopes({ asked, allowed, memberOf, privileged }: ScopeRequest): ScopeAnswer {
   if (asked.some((scope) => !allowed.includes(scope))) return { isGranted: false, groups: [] };
   const isEntitled = (scope: string) => {
     const group = privileged.get(scope);

@@ -1,42 +1,9 @@
 import { sql } from '@baton/kernel/sql';
+import type { OpenProvider, ProviderChoices, ProviderRow } from './identity-provider.ts';
 
-/** An identity provider as its answer shows it. */
-export interface ProviderRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  issuer: string;
-  audience: string;
-  jwks_uri: string;
-  subject_claim: string;
-  external_id_claim: string;
-  group_claim: string;
-  display_name_claim: string;
-  group_mappings: Record<string, string>;
-  required_acr_values: string[];
-  required_amr_values: string[];
-  lifecycle_profile: 'read_only' | 'managed';
-  jwks_cache_ttl_seconds: number;
-  jwks_stale_grace_seconds: number;
-  status: 'active' | 'disabled';
-  created_at: string;
-}
+type NewProvider = Omit<OpenProvider, 'status' | 'created_at'>;
 
-/** The columns that the admin chooses and may change. */
-export type ProviderChoices = Omit<
-  ProviderRow,
-  'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
->;
-
-export interface NewProvider extends ProviderChoices {
-  id: string;
-  tenant_id: string;
-  key: string;
-  issuer: string;
-  registered_issuer: string;
-}
-
-/** No row when the key or the issuer is taken in the tenant; a rival that takes one at this moment is waited for. */
+/** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same. */
 export function insertProvider(provider: NewProvider) {
   return sql<ProviderRow>`
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
@@ -53,7 +20,7 @@ export function insertProvider(provider: NewProvider) {
       jwks_stale_grace_seconds, display_name_claim, status, created_at`;
 }
 
-/** In the order of code points, whatever the database sorts by. */
+/** By key, in the order of code points, whatever the collation of the database. */
 export function findProviders(tenantId: string) {
   return sql<ProviderRow>`
     select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
@@ -82,7 +49,7 @@ export function lockProvider(tenantId: string, key: string) {
 
 /** The provider that signs people in: active, in an active tenant, with the issuer as it was registered. */
 export function findOpenProvider(tenantId: string, key: string) {
-  return sql<ProviderRow & { registered_issuer: string }>`
+  return sql<OpenProvider>`
     select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
       p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
       p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
@@ -91,6 +58,7 @@ export function findOpenProvider(tenantId: string, key: string) {
     where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'`;
 }
 
+/** An active SCIM source that writes the people of the provider. */
 export function findScimSource(providerId: string) {
   return sql<{ id: string }>`
     select id from provisioning_sources

@@ -7,7 +7,14 @@ import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
-import type { ProviderChanges, ProviderRequest } from './identity-providers.api.ts';
+import {
+  columnsOf,
+  type IdentityProviderChange,
+  type NewIdentityProvider,
+  type OpenProvider,
+  type ProviderChoices,
+  type ProviderRow,
+} from './identity-provider.ts';
 import {
   identityProviderDisabled,
   identityProviderEnabled,
@@ -21,26 +28,18 @@ import {
   findScimSource,
   insertProvider,
   lockProvider,
-  type ProviderChoices,
-  type ProviderRow,
   updateProvider,
   updateProviderStatus,
 } from './identity-providers.sql.ts';
-
-/** A provider that people may sign in through now. */
-export interface OpenProvider extends ProviderRow {
-  /** With the slashes that `issuer` has lost, if there were any. */
-  registered_issuer: string;
-}
 
 /**
  * Registers an identity provider (contract, section 9.1).
  * @throws Refusal `tenant_not_found`, `invalid_issuer`, `identity_provider_exists` for a taken key or issuer
  */
-export async function registerProvider(
+export async function createIdentityProvider(
   context: Context,
   tenantId: string,
-  { key, issuer, ...request }: ProviderRequest,
+  { key, issuer, ...request }: NewIdentityProvider,
 ): Promise<ProviderRow> {
   const { db } = context;
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
@@ -61,13 +60,13 @@ export async function registerProvider(
 }
 
 /** @throws Refusal `tenant_not_found` */
-export async function listProviders(db: Db, tenantId: string): Promise<ProviderRow[]> {
+export async function listIdentityProviders(db: Db, tenantId: string): Promise<ProviderRow[]> {
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
   return db.rows(findProviders(tenantId));
 }
 
 /** @throws Refusal `identity_provider_not_found` */
-export async function readProvider(db: Db, tenantId: string, key: string): Promise<ProviderRow> {
+export async function getIdentityProvider(db: Db, tenantId: string, key: string): Promise<ProviderRow> {
   return (await db.row(findProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
@@ -77,15 +76,15 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 }
 
 /**
- * Changes what is expected of tokens. It acts at the next sign-in; memberships follow then, too.
- * @throws Refusal `identity_provider_not_found`, `population_managed_by_directory` for `read_only` while a SCIM source
- * brings its people
+ * Changes what is expected of tokens, from the next sign-in on; the memberships of a person change then, too.
+ * @throws Refusal `identity_provider_not_found`; `population_managed_by_directory` for `read_only` while a SCIM source
+ * writes the people of this provider
  */
-export async function changeProvider(
+export async function updateIdentityProvider(
   context: Context,
   tenantId: string,
   key: string,
-  changes: ProviderChanges,
+  changes: IdentityProviderChange,
 ): Promise<ProviderRow> {
   const { db } = context;
   const provider = (await db.row(lockProvider(tenantId, key))) ?? fail('identity_provider_not_found');
@@ -105,10 +104,10 @@ export async function changeProvider(
 }
 
 /**
- * Closes or opens a provider. Repeated, it changes nothing and is audited all the same.
+ * Enables or disables a provider. A repetition changes nothing, and is audited too.
  * @throws Refusal `identity_provider_not_found`
  */
-export async function switchProvider(
+export async function setIdentityProviderStatus(
   context: Context,
   tenantId: string,
   key: string,
@@ -116,12 +115,12 @@ export async function switchProvider(
 ): Promise<ProviderRow> {
   const { db } = context;
   const provider = (await db.row(lockProvider(tenantId, key))) ?? fail('identity_provider_not_found');
-  const isOpened = status === 'active';
-  record(context, provider, isOpened ? 'identity_providers.enable' : 'identity_providers.disable');
+  const isEnabled = status === 'active';
+  record(context, provider, isEnabled ? 'identity_providers.enable' : 'identity_providers.disable');
   if (provider.status === status) return provider;
   await db.run(updateProviderStatus(provider.id, status));
   const about = { tenantId, aggregateId: provider.id };
-  const event = isOpened ? identityProviderEnabled : identityProviderDisabled;
+  const event = isEnabled ? identityProviderEnabled : identityProviderDisabled;
   emit(context, event, about, { identityProviderId: provider.id, key });
   return { ...provider, status };
 }
@@ -142,22 +141,4 @@ function parseIssuer(issuer: string): string {
   // An address has no other letters; with them, issuer and subject could be too long for their index.
   if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
-}
-
-/** The choices of a request in the names of their columns; what is absent is undefined. */
-function columnsOf(choices: ProviderChanges): Partial<ProviderChoices> {
-  return {
-    audience: choices.audience,
-    jwks_uri: choices.jwksUri,
-    subject_claim: choices.subjectClaim,
-    external_id_claim: choices.externalIdClaim,
-    group_claim: choices.groupClaim,
-    display_name_claim: choices.displayNameClaim,
-    group_mappings: choices.groupMappings,
-    required_acr_values: choices.requiredAcrValues,
-    required_amr_values: choices.requiredAmrValues,
-    lifecycle_profile: choices.lifecycleProfile,
-    jwks_cache_ttl_seconds: choices.jwksCacheTtlSeconds,
-    jwks_stale_grace_seconds: choices.jwksStaleGraceSeconds,
-  };
 }

@@ -10,20 +10,20 @@ export interface UpstreamKey {
 /** Public keys by `kid`. */
 export type KeySet = ReadonlyMap<string, UpstreamKey>;
 
-/** A key document that says nothing: not of its form, or too long. */
+/** A key document that is malformed or has too many keys. */
 export class KeyDocumentError extends Error {
   override readonly name = 'KeyDocumentError';
 }
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
-/** Beyond these a verification costs more than it should; no key that is in use comes near. */
+/** Larger keys would make a verification too expensive; none in use comes near. */
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
 /**
- * Reads a key document (RFC 7517). What can't verify a signature of ours is left out: symmetric keys, those for
- * encryption, those without a name, weak ones, unknown kinds. A name that two keys bear names neither.
+ * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys
+ * for encryption, keys without a `kid`, weak keys, unknown types. If two keys have the same `kid`, both are left out.
  * @throws KeyDocumentError
  */
 export function parseKeySet(document: unknown): KeySet {
@@ -55,8 +55,8 @@ function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
   if (!isForSignatures || !verifies) return undefined;
   if (alg !== undefined && typeof alg !== 'string') return undefined;
   try {
-    // Only the public members are passed on, whatever else was published.
-    if (kty === 'RSA') return strongEnough({ key: importKey({ kty, n, e }), alg });
+    // Only the public members are used, whatever else was published.
+    if (kty === 'RSA') return ifStrong({ key: importKey({ kty, n, e }), alg });
     if (kty === 'EC') return { key: importKey({ kty, crv, x, y }), alg };
   } catch {
     return undefined;
@@ -68,8 +68,8 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
   return createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
 }
 
-/** With an exponent of 1 the padded hash is its own signature: anybody could make it. An even number is no RSA key. */
-function strongEnough(found: UpstreamKey): UpstreamKey | undefined {
+/** With an exponent of 1, a padded hash is its own signature, so anybody could make one. An RSA modulus is never even. */
+function ifStrong(found: UpstreamKey): UpstreamKey | undefined {
   const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};
   const lastByte = Buffer.from(found.key.export({ format: 'jwk' }).n as string, 'base64url').at(-1) ?? 0;
   const isLong = modulusLength >= modulusBitsMin && modulusLength <= modulusBitsMax;

@@ -15,39 +15,40 @@ export interface KeySource {
 
 export interface FoundKeys {
   readonly keys: KeySet;
-  /** The provider does not answer, and these are older than they should be. */
+  /** The provider does not answer, and these are older than its cache TTL. */
   readonly isStale: boolean;
-  /** They were read for this very question: reading them again would tell nothing new. */
+  /** They were fetched for this request: fetching them again would bring nothing new. */
   readonly isNew: boolean;
 }
 
 interface Entry {
   readonly source: string;
   keys: KeySet | undefined;
-  /** When the reading began that brought them. */
+  /** When the fetch began that brought them. */
   readAtMs: number;
-  /** The reading under way; everybody shares it. */
-  reading: Promise<KeySet> | undefined;
-  /** Until when a failure is taken for the answer: as long as it took, so a slow death does not hold up each request. */
+  /** The running fetch, which all callers share. */
+  fetching: Promise<KeySet> | undefined;
+  /** Until then no new fetch is tried: as long as the failed one took, so a timeout does not delay every request. */
   failedUntilMs: number;
-  /** When the last reading failed, unless one has succeeded since. */
+  /** When the last fetch failed, unless one has succeeded since. */
   failedAtMs: number;
+  /** When a fetch was last forced by an unknown `kid`. */
   forcedAtMs: number;
 }
 
 const providersMax = 1000;
 const forcedIntervalMs = 10_000;
-/** Beyond this part of their time keys are read again in the background, so nobody waits for it. */
+/** After this part of the cache TTL, keys are fetched again in the background, so that no request waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
-/** A provider that nobody signs in through any more is not asked again: its failure is forgotten. */
+/** After this time a failure is no longer reported: a provider that nobody signs in through is not fetched from. */
 const failingMs = 15 * 60_000;
 
-/** Of all providers together: none is named, so that the figures can go anywhere. */
+/** Of all providers together. None is named, so that the figures may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;
-  /** Of the oldest keys that are used meanwhile. */
+  /** Age of the oldest keys of a failing provider. */
   readonly failingAgeSeconds: number;
 }
 
@@ -55,12 +56,12 @@ class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
 }
 
-/** The keys of identity providers, in the memory of this process (contract, section 9.3). */
+/** The keys of identity providers, cached in the memory of this process (contract, section 9.3). */
 export class ProviderKeys {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
   readonly #nowMs: () => number;
-  /** In the order of their last use. */
+  /** In the order of their last use, so that the oldest is dropped first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(outbound: OutboundClient, log: Logger, nowMs: () => number = () => performance.now()) {
@@ -70,8 +71,8 @@ export class ProviderKeys {
   }
 
   /**
-   * The keys to verify with: from memory while they are fresh, else from the provider, else from memory during the
-   * grace that the provider has.
+   * The keys to verify with: from the cache while they are fresh, else from the provider; if that fails, from the cache
+   * during the provider's grace period.
    * @throws Refusal `identity_provider_unavailable`, with Retry-After
    */
   async keysOf(source: KeySource): Promise<FoundKeys> {
@@ -79,11 +80,11 @@ export class ProviderKeys {
     const ttlMs = source.jwks_cache_ttl_seconds * 1000;
     const ageMs = this.#nowMs() - entry.readAtMs;
     if (entry.keys !== undefined && ageMs < ttlMs) {
-      if (ageMs >= ttlMs * refreshAheadPart) this.#read(source, entry).catch(() => undefined);
+      if (ageMs >= ttlMs * refreshAheadPart) this.#fetch(source, entry).catch(() => undefined);
       return { keys: entry.keys, isStale: false, isNew: false };
     }
     try {
-      return { keys: await this.#read(source, entry), isStale: false, isNew: true };
+      return { keys: await this.#fetch(source, entry), isStale: false, isNew: true };
     } catch (error) {
       const graceMs = ttlMs + source.jwks_stale_grace_seconds * 1000;
       if (entry.keys !== undefined && this.#nowMs() - entry.readAtMs < graceMs)
@@ -94,23 +95,23 @@ export class ProviderKeys {
   }
 
   /**
-   * The keys after meeting a `kid` that `found` does not have: read again once, and at most every 10 seconds for a
+   * The keys after a `kid` that `found` does not have. They are fetched again, but at most every 10 seconds for each
    * provider, because anybody can make up a `kid`.
    */
   async keysBeyond(source: KeySource, found: FoundKeys): Promise<KeySet> {
     const entry = this.#entryOf(source);
     if (found.isNew) return found.keys;
     const nowMs = this.#nowMs();
-    if (entry.reading === undefined) {
+    if (entry.fetching === undefined) {
       if (nowMs - entry.forcedAtMs < forcedIntervalMs) return entry.keys ?? found.keys;
       entry.forcedAtMs = nowMs;
     }
-    return this.#read(source, entry).catch(() => found.keys);
+    return this.#fetch(source, entry).catch(() => found.keys);
   }
 
   /**
-   * How many providers' keys are kept, and how it stands with those whose provider failed to answer of late. Keys that
-   * nobody asks for grow old without a fault, so their age tells nothing.
+   * How many providers' keys are cached, and the state of those whose provider failed to answer lately. The age of other
+   * keys says nothing: keys that nobody uses are not fetched again.
    */
   health(): ProviderKeysHealth {
     const nowMs = this.#nowMs();
@@ -137,7 +138,7 @@ export class ProviderKeys {
             source: address,
             keys: undefined,
             readAtMs: Number.NEGATIVE_INFINITY,
-            reading: undefined,
+            fetching: undefined,
             failedUntilMs: Number.NEGATIVE_INFINITY,
             failedAtMs: Number.NEGATIVE_INFINITY,
             forcedAtMs: Number.NEGATIVE_INFINITY,
@@ -148,12 +149,12 @@ export class ProviderKeys {
     return entry;
   }
 
-  /** Reads the keys; whoever asks meanwhile gets the same answer. */
-  #read(source: KeySource, entry: Entry): Promise<KeySet> {
-    if (entry.reading !== undefined) return entry.reading;
+  /** Fetches the keys; concurrent callers share one fetch. */
+  #fetch(source: KeySource, entry: Entry): Promise<KeySet> {
+    if (entry.fetching !== undefined) return entry.fetching;
     const beganMs = this.#nowMs();
-    if (beganMs < entry.failedUntilMs) return Promise.reject(new Error('it has just failed'));
-    entry.reading = this.#fetchKeys(source)
+    if (beganMs < entry.failedUntilMs) return Promise.reject(new Error('the last fetch has just failed'));
+    entry.fetching = this.#fetchKeys(source)
       .then(
         (keys) => {
           entry.keys = keys;
@@ -166,18 +167,18 @@ export class ProviderKeys {
           entry.failedUntilMs = entry.failedAtMs + (entry.failedAtMs - beganMs);
           this.#log.warn(
             { err: error, identityProviderId: source.id },
-            'the keys of a provider are out of reach',
+            'the keys of a provider could not be fetched',
           );
           throw error;
         },
       )
       .finally(() => {
-        entry.reading = undefined;
+        entry.fetching = undefined;
       });
-    return entry.reading;
+    return entry.fetching;
   }
 
-  /** Discovery included it takes 5 seconds at most. */
+  /** Takes 5 seconds at most, including discovery. */
   async #fetchKeys(source: KeySource): Promise<KeySet> {
     const deadline = AbortSignal.timeout(this.#outbound.timeoutMs);
     const address = source.jwks_uri === '' ? await this.#discover(source, deadline) : source.jwks_uri;
@@ -189,8 +190,10 @@ export class ProviderKeys {
     const address = `${issuer}/.well-known/openid-configuration`;
     const document = (await this.#outbound.readJson(address, deadline)) as Record<string, unknown> | null;
     const { issuer: named, jwks_uri: jwksUri } = document ?? {};
-    if (named !== issuer && named !== registered_issuer) throw new DiscoveryError('it names another issuer');
-    if (typeof jwksUri !== 'string' || jwksUri === '') throw new DiscoveryError('it names no key document');
+    if (named !== issuer && named !== registered_issuer)
+      throw new DiscoveryError('the discovery document names another issuer');
+    if (typeof jwksUri !== 'string' || jwksUri === '')
+      throw new DiscoveryError('the discovery document names no key document');
     return jwksUri;
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 
-/** Those that are missing; a rival that makes one at this moment is waited for. In the order of their keys. */
+/** Inserts the groups that are missing, in the order of their keys, and returns them. Waits for concurrent inserts. */
 export function insertFederatedGroups(
   tenantId: string,
   groups: readonly { readonly id: string; readonly key: string }[],
@@ -14,8 +14,8 @@ export function insertFederatedGroups(
     returning id, key`;
 }
 
-/** Held, so that nobody deletes one before the person is in it; one that is being deleted is waited for, and missing. */
-export function findGroupsByKey(tenantId: string, keys: readonly string[]) {
+/** The lock keeps the groups from being deleted before the person is added. A group that is being deleted is left out. */
+export function lockGroupsByKey(tenantId: string, keys: readonly string[]) {
   return sql<{ id: string; key: string }>`
     select id, key from groups
     where tenant_id = ${tenantId} and key = any (${keys}::text[])
@@ -30,7 +30,7 @@ export interface Projection {
   groupIds: readonly string[];
 }
 
-/** Only what this provider has brought. */
+/** Deletes memberships from this provider only. */
 export function deleteOtherMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
   return sql<{ group_id: string }>`
     delete from group_members
@@ -39,7 +39,7 @@ export function deleteOtherMemberships({ tenantId, principalId, providerId, grou
     returning group_id`;
 }
 
-/** A membership from another source stays as it is. */
+/** A membership that exists from another source stays as it is. */
 export function insertMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
   return sql<{ group_id: string }>`
     insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)

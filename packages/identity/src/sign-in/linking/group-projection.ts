@@ -6,21 +6,21 @@ import {
   groupMembershipAdded,
   groupMembershipRemoved,
 } from '../../directory/groups/groups.events.ts';
-import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { emit } from '../../records/journal/journal.ts';
 import {
   deleteOtherMemberships,
-  findGroupsByKey,
+  lockGroupsByKey,
   findProjectedGroups,
   insertFederatedGroups,
   insertMemberships,
 } from './group-projection.sql.ts';
 
 /**
- * Makes the memberships that a provider has brought equal to what its token says (contract, section 9.5). A token that
- * says nothing of groups leaves them alone; an empty list ends them. The caller holds the person's identity locked, so
- * two sign-ins of one person do this one after the other.
- * @param upstream the groups of the token; undefined when it says nothing
+ * Makes the memberships from a provider equal to the groups in its token (contract, section 9.5). Without a group claim
+ * they stay; an empty list ends them. The caller has locked the person's identity, so two sign-ins of one person do this
+ * one after the other.
+ * @param upstream the groups of the token; undefined without a group claim
  * @returns the keys of our groups that the person is in through this provider
  */
 export async function projectGroups(
@@ -35,7 +35,7 @@ export async function projectGroups(
   if (upstream === undefined) return (await db.rows(findProjectedGroups(person))).map(({ key }) => key);
   const keys = mappedGroups(provider.group_mappings, upstream);
   await createMissingGroups(context, provider, keys);
-  const groups = keys.length === 0 ? [] : await db.rows(findGroupsByKey(tenantId, keys));
+  const groups = keys.length === 0 ? [] : await db.rows(lockGroupsByKey(tenantId, keys));
   const projection = { ...person, groupIds: groups.map(({ id }) => id) };
   const removed = await db.rows(deleteOtherMemberships(projection));
   const added = groups.length === 0 ? [] : await db.rows(insertMemberships(projection));
@@ -48,7 +48,7 @@ export async function projectGroups(
   return groups.map(({ key }) => key);
 }
 
-/** Our groups that the mappings make of upstream ones, sorted; an upstream group that nobody mapped does not count. */
+/** The keys of our groups that the upstream groups map to, sorted. Upstream groups without a mapping are ignored. */
 function mappedGroups(mappings: Readonly<Record<string, string>>, upstream: readonly string[]): string[] {
   const present = new Set(upstream.map(trimGroup));
   const mapped = Object.entries(mappings).filter(([name]) => present.has(trimGroup(name)));
@@ -60,7 +60,7 @@ function trimGroup(name: string): string {
   return name.trim().replace(/^\/+/, '').trim();
 }
 
-/** A group that gives a privileged scope is made by the admin or not at all. */
+/** Groups that entitle to a privileged scope are not created here: only an administrator may do so. */
 async function createMissingGroups(
   context: Context,
   provider: OpenProvider,

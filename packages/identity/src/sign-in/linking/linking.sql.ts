@@ -2,22 +2,22 @@ import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
 
-/** An external identity that a token may mean. */
+/** An external identity that has the subject or the external id of a token. */
 export type LinkRow = Pick<
   RowOf<Tables['external_identities']>,
   'id' | 'principal_id' | 'subject' | 'external_id' | 'status' | 'identity_provider_id'
 > & { has_subject: boolean; has_external_id: boolean };
 
-/** What a token says, next to the provider it came through. */
-export interface LinkQuestion {
+/** What a token says of a person, and the provider it came through. */
+export interface LinkClaims {
   providerId: string;
   issuer: string;
   subject: string;
   externalId: string;
 }
 
-/** By issuer and subject in all tenants, and by the external id at the provider: two rows at most. */
-export function findLinks({ providerId, issuer, subject, externalId }: LinkQuestion) {
+/** By issuer and subject in all tenants, and by external id at the provider: two rows at most. */
+export function findLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
   return sql<{ principal_id: string }>`
     select principal_id from external_identities
     where (rtrim(issuer, '/') = ${issuer} and subject = ${subject})
@@ -25,7 +25,7 @@ export function findLinks({ providerId, issuer, subject, externalId }: LinkQuest
     order by id`;
 }
 
-export function lockLinks({ providerId, issuer, subject, externalId }: LinkQuestion) {
+export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
   return sql<LinkRow>`
     select id, principal_id, subject, external_id, status, identity_provider_id,
       rtrim(issuer, '/') = ${issuer} and subject = ${subject} as has_subject,
@@ -39,8 +39,8 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkQuest
 
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
-/** Against a disable at the same time; of any status and tenant. */
-export function sharePeople(tenantId: string, principalIds: readonly string[]) {
+/** Of any status and tenant. The lock makes a concurrent disable wait. */
+export function lockPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`
     select p.id, p.kind, p.status, exists (
       select from memberships m
@@ -50,9 +50,9 @@ export function sharePeople(tenantId: string, principalIds: readonly string[]) {
     for share of p`;
 }
 
-/** Fails on a unique index when a rival links the same at this moment: the sign-in is then tried again. */
+/** Violates a unique index when a concurrent transaction links the same: the sign-in is tried again then. */
 export function insertLink(
-  link: LinkQuestion & { id: string; tenantId: string; principalId: string; acr: string | null },
+  link: LinkClaims & { id: string; tenantId: string; principalId: string; acr: string | null },
 ) {
   return sql`
     insert into external_identities (id, tenant_id, principal_id, issuer, subject, source, identity_provider_id,
@@ -62,14 +62,10 @@ export function insertLink(
 }
 
 /**
- * Notes a sign-in: an identity without a provider is adopted, an empty external id at this provider is filled, the
- * subject follows the token.
+ * Stores a sign-in. An identity without a provider gets this one, an empty external id is filled, and the subject becomes
+ * that of the token.
  */
-export function updateLink(
-  id: string,
-  { providerId, subject, externalId }: LinkQuestion,
-  acr: string | null,
-) {
+export function updateLink(id: string, { providerId, subject, externalId }: LinkClaims, acr: string | null) {
   return sql`
     update external_identities set
       identity_provider_id = coalesce(identity_provider_id, ${providerId}),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { audit } from '../../records/audit.ts';
 import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
-import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { addPrincipal } from '../../directory/principals/principals.ts';
@@ -10,21 +10,21 @@ import { fail } from '../errors.ts';
 import {
   findLinks,
   insertLink,
-  type LinkQuestion,
+  type LinkClaims,
   type LinkRow,
   lockLinks,
   type PersonRow,
-  sharePeople,
+  lockPeople,
   updateLink,
 } from './linking.sql.ts';
 import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 
-/** A rival changed what was looked up: the sign-in is to be tried again. */
+/** A concurrent transaction changed what was looked up: the sign-in must be tried again. */
 export class LinkChanged extends Error {
   override readonly name = 'LinkChanged';
 }
 
-/** Whom a token means here. */
+/** The person that a token identifies. */
 export interface LinkedPerson {
   readonly principalId: string;
   readonly principalKind: string;
@@ -34,10 +34,10 @@ export interface LinkedPerson {
 const nameLengthMax = 200;
 
 /**
- * Finds whom a token means, or makes a person of it (contract, section 9.4). The principal is locked before its
- * identity, as everywhere, and stays as it is until the transaction ends.
+ * Finds the person that a token identifies, or creates one (contract, section 9.4). The principal is locked before its
+ * identity, as in every transaction, and until this one ends.
  * @throws Refusal `external_identity_conflict`, `identity_disabled`, `principal_disabled`, `principal_not_in_tenant`
- * @throws LinkChanged, or a violated unique index, when a rival was faster
+ * @throws LinkChanged, or a violated unique index, when a concurrent transaction was faster
  */
 export async function linkPerson(
   context: Context,
@@ -46,44 +46,44 @@ export async function linkPerson(
 ): Promise<LinkedPerson> {
   const { db } = context;
   const { subject, externalId } = identity;
-  const question = { providerId: provider.id, issuer: provider.issuer, subject, externalId };
-  const meant = await db.rows(findLinks(question));
+  const claims = { providerId: provider.id, issuer: provider.issuer, subject, externalId };
+  const found = await db.rows(findLinks(claims));
   const people = await db.rows(
-    sharePeople(
+    lockPeople(
       provider.tenant_id,
-      meant.map((link) => link.principal_id),
+      found.map((link) => link.principal_id),
     ),
   );
-  const links = meant.length === 0 ? [] : await db.rows(lockLinks(question));
+  const links = found.length === 0 ? [] : await db.rows(lockLinks(claims));
   if (links.length > 1) fail('external_identity_conflict');
   const [link] = links;
-  if (link === undefined) return makePerson(context, provider, { ...question, ...identity });
+  if (link === undefined) return createPerson(context, provider, { ...claims, ...identity });
   const person = people.find(({ id }) => id === link.principal_id);
   if (person === undefined) throw new LinkChanged();
-  refuseClosedLink(link, person, externalId);
-  await db.run(updateLink(link.id, question, identity.acr));
+  refuseUnusableLink(link, person, externalId);
+  await db.run(updateLink(link.id, claims, identity.acr));
   auditChanges(context, provider, link, subject);
   return { principalId: person.id, principalKind: person.kind, externalIdentityId: link.id };
 }
 
-function refuseClosedLink(link: LinkRow, person: PersonRow, externalId: string): void {
+function refuseUnusableLink(link: LinkRow, person: PersonRow, externalId: string): void {
   if (link.status !== 'active') fail('identity_disabled');
   if (link.external_id !== '' && link.external_id !== externalId) fail('external_identity_conflict');
   if (person.status !== 'active') fail('principal_disabled');
   if (!person.is_member) fail('principal_not_in_tenant');
 }
 
-async function makePerson(
+async function createPerson(
   context: Context,
   { tenant_id: tenantId, key }: OpenProvider,
-  question: LinkQuestion & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
+  claims: LinkClaims & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
 ): Promise<LinkedPerson> {
-  const ownName = [...`${key}:${question.externalId}`].slice(0, nameLengthMax).join('');
-  const displayName = question.displayName ?? ownName;
+  const ownName = [...`${key}:${claims.externalId}`].slice(0, nameLengthMax).join('');
+  const displayName = claims.displayName ?? ownName;
   const person = await addPrincipal(context.db, { tenantId, kind: 'human', displayName });
   if (person === undefined) throw new LinkChanged();
   const [principalId, externalIdentityId] = [person.id, randomUUID()];
-  await context.db.run(insertLink({ ...question, id: externalIdentityId, tenantId, principalId }));
+  await context.db.run(insertLink({ ...claims, id: externalIdentityId, tenantId, principalId }));
   const origin = { identityProvider: key };
   emit(
     context,

@@ -1,5 +1,5 @@
 import { compactVerify } from 'jose';
-import type { OpenProvider } from '../identity-providers/identity-providers.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 import type { UpstreamKey } from '../identity-providers/key-set.ts';
 import { fail } from '../errors.ts';
@@ -8,14 +8,14 @@ import { fail } from '../errors.ts';
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
-  /** What the provider's display name claim calls the person, fit to be stored; undefined without a usable one. */
+  /** From the provider's display name claim, cleaned so that it can be stored; undefined if there is no usable one. */
   readonly displayName: string | undefined;
   readonly acr: string | null;
   /** In the order of the token. */
   readonly amr: readonly string[];
   /** RFC 3339, as the token has it: it may lie in the future. */
   readonly authTime: string | null;
-  /** Undefined when the token says nothing of groups, which is not the same as none. */
+  /** Undefined when the token has no such claim: memberships stay. An empty list ends them. */
   readonly groups: readonly string[] | undefined;
 }
 
@@ -30,7 +30,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Verifies an upstream ID token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the provider
- * only: nothing that a header points to or brings along (`jku`, `jwk`, `x5u`, `x5c`) is looked at.
+ * only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(
@@ -56,12 +56,12 @@ function parseHeader(token: string): Json {
   const [head = '', body = '', ...rest] = token.split('.');
   if (rest.length !== 1 || !isBase64Url(head) || !isBase64Url(body)) malformed('upstream token malformed');
   const header = parseObject(Buffer.from(head, 'base64url')) ?? malformed('upstream header malformed');
-  // An extension that must be understood: we understand none.
+  // These name extensions that a verifier must understand; none is implemented.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) malformed('upstream header critical');
   return header;
 }
 
-/** The one form of base64url that its bytes have: another one would be a second text of the same token. */
+/** Only the canonical base64url of its bytes: with others, one token could be written as several texts. */
 function isBase64Url(text: string): boolean {
   return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
@@ -96,7 +96,7 @@ async function verifySignature(
   try {
     return (await compactVerify(token, key, { algorithms: [alg] })).payload;
   } catch (cause) {
-    // Also a key of another kind or curve than the algorithm's.
+    // Also thrown for a key whose type or curve does not fit the algorithm.
     return fail('invalid_signature', {}, { cause });
   }
 }
@@ -105,7 +105,7 @@ function parsePayload(bytes: Uint8Array): Json {
   return parseObject(bytes) ?? fail('invalid_token', {}, { reason: 'upstream payload malformed' });
 }
 
-/** Signed by the same keys, and no proof that anybody signed in: access tokens, logout and event tokens. */
+/** Access, logout and event tokens are signed by the same keys, but do not prove that anybody signed in. */
 function refuseOtherTokens({ typ }: Json, payload: Json): void {
   const isJwt = typ === undefined || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
   const { events, typ: kind = 'ID', token_use: use = 'id' } = payload;
@@ -131,14 +131,14 @@ function isInstant(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** Of a token for several parties, `azp` says who asked for it: that must be us. */
+/** If a token has several audiences, `azp` says which of them requested it: that must be ours. */
 function isMeantFor(audience: string, { aud, azp }: Json): boolean {
   if (!Array.isArray(aud)) return aud === audience;
   return aud.includes(audience) && (aud.length === 1 || azp === audience);
 }
 
 function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
-  // A choice that is empty names no claim, also where a token has one without a name.
+  // An empty setting names no claim, even if the token has a claim with an empty name.
   const claim = (name: string) => (name !== '' && Object.hasOwn(payload, name) ? payload[name] : undefined);
   const subject = claim(provider.subject_claim);
   if (typeof subject !== 'string' || subject === '') return fail('missing_subject_claim');
@@ -161,25 +161,25 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   return identity;
 }
 
-/** A name that would be refused or invisible is none: whoever may sign in is not kept out by it. */
+/** A name that is unusable or invisible is ignored: it must not keep the person from signing in. */
 function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
-  // Code points, so that none is cut in half.
+  // By code points, so that no surrogate pair is cut in half.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }
 
-/** The texts of a claim that is one or a list of them; undefined for anything else. */
+/** The texts of a claim that is a text or a list; undefined for anything else. */
 function textsOf(claim: unknown): string[] | undefined {
   if (typeof claim === 'string') return [claim];
   return Array.isArray(claim) ? claim.filter((item) => typeof item === 'string') : undefined;
 }
 
-/** RFC 3339 of seconds since 1970; null for what is no instant of the years 1 to 9999. */
+/** RFC 3339 of seconds since 1970; null for anything but an instant in the years 1 to 9999. */
 function instantText(seconds: unknown): string | null {
   if (!isInstant(seconds) || seconds < -62_135_596_800 || seconds >= 253_402_300_800) return null;
   return new Date(seconds * 1000).toISOString();

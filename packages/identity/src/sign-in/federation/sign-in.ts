@@ -1,0 +1,49 @@
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { characters, NameSet } from '../../service/fields.ts';
+
+export const FederatedSignInRequest = z
+  .strictObject({
+    identityProvider: characters(1, 120).describe('The key of the identity provider.'),
+    token: z.string().min(1).describe('An ID token of that provider.'),
+  })
+  .meta({ id: 'FederatedSignInRequest' });
+export type FederatedSignInRequest = z.infer<typeof FederatedSignInRequest>;
+
+export const FederatedTokenRequest = z
+  .strictObject({
+    ...FederatedSignInRequest.shape,
+    audience: characters(1, 120),
+    scopes: NameSet.default([]).describe('Empty: all that the audience allows, without the privileged ones.'),
+  })
+  .meta({ id: 'FederatedTokenRequest' });
+export type FederatedTokenRequest = z.infer<typeof FederatedTokenRequest>;
+
+/** What is answered of a confirmed sign-in. */
+export const FederatedSignIn = z
+  .strictObject({
+    principalId: Uuid,
+    identityProvider: z.string(),
+    groups: z.array(z.string()).describe('Our groups that the person is in through this provider.'),
+    authenticationContext: z.strictObject({
+      acr: z.string().nullable(),
+      amr: z.array(z.string()),
+      authTime: Timestamp.nullable(),
+    }),
+    identityProviderStale: z.boolean().describe('The provider does not answer; its former keys were used.'),
+  })
+  .meta({ id: 'FederatedSignIn' });
+export type FederatedSignIn = z.infer<typeof FederatedSignIn>;
+
+export const FederatedToken = z
+  .strictObject({
+    accessToken: z.string(),
+    tokenType: z.literal('Bearer'),
+    expiresIn: z.int().describe('Seconds.'),
+    audience: z.string(),
+    scope: z.array(z.string()),
+    sessionId: Uuid,
+    ...FederatedSignIn.shape,
+  })
+  .meta({ id: 'FederatedToken' });
+export type FederatedToken = z.infer<typeof FederatedToken>;

@@ -1,0 +1,116 @@
+import type { RowOf } from '@baton/kernel/row';
+import { textsByName, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { characters, Issuer, Key, NameSet, Status } from '../../service/fields.ts';
+import type { Tables } from '../../service/schema.ts';
+
+const LifecycleProfile = z.enum(['read_only', 'managed']);
+const CacheSeconds = z.int().min(0).max(86_400);
+
+/** What is answered: a row of `identity_providers` without the form in which its issuer was registered. */
+export const IdentityProvider = z
+  .strictObject({
+    id: Uuid,
+    tenant_id: Uuid,
+    key: z.string(),
+    issuer: z.string().describe('Without the slashes at its end; a token may also bear the registered form.'),
+    audience: z.string(),
+    jwks_uri: z.string(),
+    subject_claim: z.string(),
+    external_id_claim: z.string(),
+    group_claim: z.string(),
+    display_name_claim: z.string(),
+    group_mappings: z.record(z.string(), z.string()),
+    required_acr_values: z.array(z.string()),
+    required_amr_values: z.array(z.string()),
+    lifecycle_profile: LifecycleProfile,
+    jwks_cache_ttl_seconds: CacheSeconds,
+    jwks_stale_grace_seconds: CacheSeconds,
+    status: Status,
+    created_at: Timestamp,
+  })
+  .meta({ id: 'IdentityProvider' });
+
+/** The address of a key document; empty means discovery. */
+const JwksUri = characters(0, 500).refine(
+  (uri) => uri === '' || (/^https?:\/\//.test(uri) && URL.canParse(uri)),
+  'must be an http or https address',
+);
+
+/** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
+const GroupMappings = textsByName(z.string().regex(/[^\s/]/, 'must name a group'), Key);
+
+/** What is chosen at the registration and can be changed later. */
+const choices = {
+  audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens.'),
+  jwksUri: JwksUri.describe('The key document; empty: found by discovery.'),
+  subjectClaim: characters(1, 80),
+  externalIdClaim: characters(0, 80),
+  groupClaim: characters(0, 80),
+  displayNameClaim: characters(0, 80).describe(
+    'Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do.',
+  ),
+  groupMappings: GroupMappings.describe('Upstream group to key of a group here; others do not count.'),
+  requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
+  requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
+  lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
+  jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are used without asking.'),
+  jwksStaleGraceSeconds: CacheSeconds.describe('How much longer while the provider does not answer.'),
+};
+
+export const NewIdentityProvider = z
+  .strictObject({
+    key: Key.describe('The name that clients pass as `identityProvider`.'),
+    issuer: Issuer.describe('The `iss` of upstream tokens: an http or https address.'),
+    ...choices,
+    jwksUri: choices.jwksUri.default(''),
+    subjectClaim: choices.subjectClaim.default('sub'),
+    externalIdClaim: choices.externalIdClaim.default('sub'),
+    groupClaim: choices.groupClaim.default('groups'),
+    displayNameClaim: choices.displayNameClaim.default(''),
+    groupMappings: choices.groupMappings.default({}),
+    requiredAcrValues: choices.requiredAcrValues.default([]),
+    requiredAmrValues: choices.requiredAmrValues.default([]),
+    lifecycleProfile: choices.lifecycleProfile.default('read_only'),
+    jwksCacheTtlSeconds: choices.jwksCacheTtlSeconds.default(300),
+    jwksStaleGraceSeconds: choices.jwksStaleGraceSeconds.default(900),
+  })
+  .meta({ id: 'NewIdentityProvider' });
+export type NewIdentityProvider = z.infer<typeof NewIdentityProvider>;
+
+/** Key and issuer can't change, because the linked identities refer to them. */
+export const IdentityProviderChange = z
+  .strictObject(choices)
+  .partial()
+  .meta({ id: 'IdentityProviderChange' });
+export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
+
+/** A provider that people may sign in through now. `registered_issuer` still has the slashes at its end. */
+export type OpenProvider = RowOf<Tables['identity_providers'], { group_mappings: Record<string, string> }>;
+
+/** A provider as it is answered. */
+export type ProviderRow = Omit<OpenProvider, 'registered_issuer'>;
+
+/** The columns that an administrator chooses and may change. */
+export type ProviderChoices = Omit<
+  ProviderRow,
+  'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
+>;
+
+/** The choices of a request by the names of their columns; those that are absent are undefined. */
+export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoices> {
+  return {
+    audience: change.audience,
+    jwks_uri: change.jwksUri,
+    subject_claim: change.subjectClaim,
+    external_id_claim: change.externalIdClaim,
+    group_claim: change.groupClaim,
+    display_name_claim: change.displayNameClaim,
+    group_mappings: change.groupMappings,
+    required_acr_values: change.requiredAcrValues,
+    required_amr_values: change.requiredAmrValues,
+    lifecycle_profile: change.lifecycleProfile,
+    jwks_cache_ttl_seconds: change.jwksCacheTtlSeconds,
+    jwks_stale_grace_seconds: change.jwksStaleGraceSeconds,
+  };
+}
