@@ -19,7 +19,7 @@ import { startJournalRetention } from '../records/journal/retention.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { OutboundClient } from '../operations/outbound/outbound.ts';
 import { createPresentedLookup } from '../issuing/presented/presented-lookup.ts';
-import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness-sweep.ts';
+import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
 import { identityRuntime, renderUnreadable } from './runtime.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';

@@ -1,18 +1,18 @@
 import type { Caller as AnyCaller } from '../service/caller.ts';
 import type { UpstreamSource } from './upstream-directory/upstream-directory.ts';
 
-/** Who asks; a SCIM client asks for a source. */
+/** The caller of a request; that of a SCIM request is a source. */
 export interface Caller extends AnyCaller {
   readonly scim?: ScimSource;
 }
 
-/** The source that a SCIM request writes for. It comes from the credential and from nothing else. */
+/** The source that a SCIM request writes for. Only the credential decides which one that is. */
 export interface ScimSource {
   readonly id: string;
   readonly key: string;
   readonly tenantId: string;
   readonly providerId: string;
   readonly providerIssuer: string;
-  /** The directory that hears of its users first, if it has one. */
+  /** The directory that users are written to first, if there is one. */
   readonly upstream: UpstreamSource | undefined;
 }

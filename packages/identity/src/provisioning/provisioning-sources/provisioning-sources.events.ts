@@ -35,7 +35,7 @@ export const provisioningSourceEnabled = defineEvent(
   Named,
 );
 
-/** Once per episode: the next write or heartbeat of the source arms it again. */
+/** Once per episode, which the next write or heartbeat of the source ends. */
 export const provisioningSourceStale = defineEvent(
   'provisioning_source.stale',
   'provisioning_source',

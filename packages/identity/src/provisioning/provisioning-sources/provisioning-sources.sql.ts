@@ -1,45 +1,32 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
-import type { SourceRequest } from './provisioning-sources.api.ts';
+import type { Tables } from '../../service/schema.ts';
+import type { NewProvisioningSource, SourceChoices, SourceRow, StoredSource } from './provisioning-source.ts';
 
-export interface SourceRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  kind: 'scim' | 'ldap';
-  identity_provider_id: string;
-  service_principal_id: string | null;
-  upstream_mode: 'off' | 'scim' | 'admin' | 'auto';
-  status: 'active' | 'disabled';
-  stale_after_seconds: number;
-  last_sync_at: string | null;
-  is_stale: boolean;
-}
+type ProviderRow = RowOf<Tables['identity_providers']>;
 
-/** What an operator may change later; a source has no address of its own where nothing is written upstream. */
-export interface SourceChoices {
-  stale_after_seconds: number;
-  upstream_mode: SourceRow['upstream_mode'];
-  upstream_base_url: string;
-  upstream_realm: string;
-}
-
-/** The lock makes whoever changes the provider's profile at this moment wait, or be waited for. */
-export function holdProvider(tenantId: string, key: string) {
-  return sql<{ id: string; lifecycle_profile: 'read_only' | 'managed' }>`
+/** The lock excludes a concurrent change of the provider's profile. */
+export function lockProvider(tenantId: string, key: string) {
+  return sql<Pick<ProviderRow, 'id' | 'lifecycle_profile'>>`
     select id, lifecycle_profile from identity_providers where tenant_id = ${tenantId} and key = ${key}
     for share`;
 }
 
-/** The same of the provider of a source. */
-export function holdProviderOf(source: Pick<SourceRow, 'tenant_id' | 'identity_provider_id'>) {
-  return sql<{ lifecycle_profile: 'read_only' | 'managed' }>`
+/** The same for the provider of a source. */
+export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identity_provider_id'>) {
+  return sql<Pick<ProviderRow, 'lifecycle_profile'>>`
     select lifecycle_profile from identity_providers
     where id = ${source.identity_provider_id} and tenant_id = ${source.tenant_id}
     for share`;
 }
 
 /** No row when the key, the provider or the service principal has a source already. */
-export function insertSource(id: string, tenantId: string, providerId: string, wanted: SourceRequest) {
+export function insertSource(
+  id: string,
+  tenantId: string,
+  providerId: string,
+  wanted: NewProvisioningSource,
+) {
   return sql<SourceRow>`
     insert into provisioning_sources (id, tenant_id, key, kind, identity_provider_id, service_principal_id,
       upstream_mode, upstream_base_url, upstream_realm, stale_after_seconds)
@@ -59,10 +46,10 @@ export function findSources(tenantId: string) {
 }
 
 /**
- * Marks the sources that have fallen silent and were not marked yet, of one tenant or of all. One that is written at
- * this moment is left alone: it isn't silent.
+ * Marks the sources that are stale and not marked yet, of one tenant or of all. One that is locked is skipped: its
+ * directory is writing now.
  */
-export function markStale(tenantId: string | null) {
+export function updateStaleSources(tenantId: string | null) {
   return sql<SourceRow>`
     with silent as materialized (
       select id from provisioning_sources
@@ -84,17 +71,17 @@ export function findSource(tenantId: string, sourceId: string) {
     from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
 }
 
-/** Against another change, or another token, of the same source at the same time. */
+/** Excludes a concurrent change, and a concurrent issuing of a token, of the source. */
 export function lockSource(tenantId: string, sourceId: string) {
-  return sql<Omit<SourceRow, 'is_stale'> & SourceChoices>`
+  return sql<StoredSource & SourceChoices>`
     select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
       stale_after_seconds, last_sync_at, upstream_base_url, upstream_realm
     from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}
     for no key update`;
 }
 
-/** A source that is not silent by its new measure is alerted of when it falls silent by that. */
-export function updateSource(source: Pick<SourceRow, 'id' | 'tenant_id'>, choices: SourceChoices) {
+/** A source that is not stale by the new limit loses its mark, and is recorded again when it becomes stale. */
+export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, choices: SourceChoices) {
   return sql`
     update provisioning_sources set stale_after_seconds = ${choices.stale_after_seconds},
       upstream_mode = ${choices.upstream_mode}, upstream_base_url = ${choices.upstream_base_url},
@@ -105,15 +92,18 @@ export function updateSource(source: Pick<SourceRow, 'id' | 'tenant_id'>, choice
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** One that is opened again and still silent is alerted of again. */
-export function updateSourceStatus(source: Pick<SourceRow, 'id' | 'tenant_id'>, status: SourceRow['status']) {
+/** Removes the mark too: a source that is enabled again and still stale is recorded again. */
+export function updateSourceStatus(
+  source: Pick<StoredSource, 'id' | 'tenant_id'>,
+  status: StoredSource['status'],
+) {
   return sql`
     update provisioning_sources set status = ${status}, stale_detected_at = null
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** The end of every successful SCIM write, also of one that changes nothing; and a heartbeat. */
-export function markSynced(sourceId: string) {
+/** At the end of every successful SCIM write, also of one that changes nothing, and at a heartbeat. */
+export function updateLastSync(sourceId: string) {
   return sql`
     update provisioning_sources set last_sync_at = now(), stale_detected_at = null where id = ${sourceId}`;
 }

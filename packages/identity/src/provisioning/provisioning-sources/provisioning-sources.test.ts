@@ -6,7 +6,7 @@ import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeServiceAccount, makeAudience, makeTenant } from '../../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../../testing/provisioning.ts';
 import { auditOf, journalOf } from '../../testing/records.ts';
-import { sweepStaleSources } from './staleness-sweep.ts';
+import { sweepStaleSources } from './staleness.ts';
 
 let identity: TestIdentity;
 before(async () => {

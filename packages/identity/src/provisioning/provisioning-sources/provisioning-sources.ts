@@ -1,36 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import { audit, type Auditing } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
-import { emit, type Emitting } from '../../records/journal/journal.ts';
 import { readPrincipal } from '../../directory/principals/principals.ts';
-import { fail } from '../errors.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
-import type { Source, SourceRequest } from './provisioning-sources.api.ts';
-import { provisioningSourceRegistered, provisioningSourceStale } from './provisioning-sources.events.ts';
+import { audit } from '../../records/audit.ts';
+import type { AuditAction } from '../../records/drafts.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { changeReason, changesOf } from '../../service/changes.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  type NewProvisioningSource,
+  type ProvisioningSource,
+  type ProvisioningSourceChange,
+  type SourceChoices,
+  provisioningSourceOf,
+  type StoredSource,
+} from './provisioning-source.ts';
+import {
+  provisioningSourceDisabled,
+  provisioningSourceEnabled,
+  provisioningSourceRegistered,
+  provisioningSourceUpdated,
+} from './provisioning-sources.events.ts';
 import {
   findSource,
   findSources,
-  holdProvider,
   insertSource,
-  markStale,
-  markSynced,
-  type SourceRow,
+  lockProvider,
+  lockProviderOf,
+  lockSource,
+  updateLastSync,
+  updateSource,
+  updateSourceStatus,
 } from './provisioning-sources.sql.ts';
+import { recordStaleSources } from './staleness.ts';
 
 /**
- * Registers a source (contract, section 11). The checks run in the order of the endpoint's `errors`; a principal that is
- * no member of the tenant is absent.
+ * Registers a source (contract, section 11). The checks run in the order of the endpoint's `errors`.
+ * @throws Refusal `tenant_not_found`, `identity_provider_not_found`, `population_managed_by_directory`;
+ * `principal_not_found` also for one that is no member of the tenant; `service_account_required`,
+ * `service_principal_required`, `provisioning_source_exists`
  */
-export async function registerSource(
+export async function createProvisioningSource(
   context: Context,
   tenantId: string,
-  wanted: SourceRequest,
-): Promise<Source> {
+  wanted: NewProvisioningSource,
+): Promise<ProvisioningSource> {
   const { db } = context;
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
   const provider =
-    (await db.row(holdProvider(tenantId, wanted.identityProvider))) ?? fail('identity_provider_not_found');
+    (await db.row(lockProvider(tenantId, wanted.identityProvider))) ?? fail('identity_provider_not_found');
   if (wanted.kind === 'scim' && provider.lifecycle_profile === 'read_only')
     fail('population_managed_by_directory');
   if (wanted.servicePrincipalId != null) {
@@ -43,66 +62,114 @@ export async function registerSource(
   const { id, key, kind } = source;
   const payload = { provisioningSourceId: id, key, kind, identityProviderId: provider.id };
   emit(context, provisioningSourceRegistered, { tenantId, aggregateId: id }, payload);
-  audit(context, {
-    tenantId,
-    action: 'provisioning_sources.register',
-    resource: ['provisioning_source', id],
-    reason: `source:${key} kind:${kind}`,
-  });
-  return sourceView(source);
+  record(context, source, 'provisioning_sources.register', ` kind:${kind}`);
+  return provisioningSourceOf(source);
 }
 
-/** The sources of a tenant; those that have fallen silent since the last look are recorded. */
-export async function listSources(context: Context, tenantId: string): Promise<Source[]> {
-  await detectStaleSources(context, tenantId);
-  return (await context.db.rows(findSources(tenantId))).map(sourceView);
+/** The sources of a tenant. Those that have become stale since the last check are recorded. */
+export async function listProvisioningSources(
+  context: Context,
+  tenantId: string,
+): Promise<ProvisioningSource[]> {
+  await recordStaleSources(context, tenantId);
+  return (await context.db.rows(findSources(tenantId))).map(provisioningSourceOf);
 }
 
 /** @throws Refusal `provisioning_source_not_found` */
-export async function readSource(db: Db, tenantId: string, sourceId: string): Promise<Source> {
-  return sourceView((await db.row(findSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found'));
+export async function getProvisioningSource(
+  db: Db,
+  tenantId: string,
+  sourceId: string,
+): Promise<ProvisioningSource> {
+  return provisioningSourceOf(
+    (await db.row(findSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found'),
+  );
 }
 
-/** Notes that a source has just been heard from, which ends an episode of silence. */
-export async function noteContact({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
-  await db.run(markSynced(sourceId));
-}
-
-/** Records the sources that have fallen silent, each once per episode; of all tenants without a tenant. */
-export async function detectStaleSources(
-  context: Auditing & Emitting & Pick<Context, 'db'>,
-  tenantId: string | null,
-): Promise<void> {
-  for (const source of await context.db.rows(markStale(tenantId))) {
-    const about = { tenantId: source.tenant_id, aggregateId: source.id };
-    emit(context, provisioningSourceStale, about, {
-      provisioningSourceId: source.id,
-      key: source.key,
-      staleAfterSeconds: source.stale_after_seconds,
-      lastSyncAt: source.last_sync_at,
-    });
-    audit(context, {
-      tenantId: source.tenant_id,
-      action: 'provisioning_sources.stale_detected',
-      resource: ['provisioning_source', source.id],
-      outcome: 'denied',
-      reason: `source:${source.key}`,
-      actor: 'monitor',
-    });
+/** Changes what differs from the stored values. @throws Refusal `provisioning_source_not_found` */
+export async function updateProvisioningSource(
+  context: Context,
+  tenantId: string,
+  sourceId: string,
+  change: ProvisioningSourceChange,
+): Promise<ProvisioningSource> {
+  const { db } = context;
+  const source = await lockForChange(context, tenantId, sourceId);
+  const changed = changesOf<SourceChoices>(source, {
+    stale_after_seconds: change.staleAfterSeconds,
+    upstream_mode: change.upstreamMode,
+    upstream_base_url: change.upstreamBaseUrl,
+    upstream_realm: change.upstreamRealm,
+  });
+  if (Object.keys(changed).length > 0) {
+    await db.run(updateSource(source, { ...source, ...changed }));
+    const about = { tenantId, aggregateId: sourceId };
+    emit(context, provisioningSourceUpdated, about, { provisioningSourceId: sourceId, key: source.key });
+    record(context, source, 'provisioning_sources.update', ` ${changeReason(changed)}`);
   }
+  return getProvisioningSource(db, tenantId, sourceId);
 }
 
-function sourceView(row: SourceRow): Source {
-  return {
-    id: row.id,
-    key: row.key,
-    kind: row.kind,
-    identityProviderId: row.identity_provider_id,
-    servicePrincipalId: row.service_principal_id,
-    upstreamMode: row.upstream_mode,
-    status: row.status,
-    staleAfterSeconds: row.stale_after_seconds,
-    lastSyncAt: row.last_sync_at,
-    stale: row.is_stale,
-  };
+/**
+ * Enables or disables a source. A repetition changes nothing, and is audited too.
+ * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled whose
+ * provider has become `read_only`
+ */
+export async function setProvisioningSourceStatus(
+  context: Context,
+  tenantId: string,
+  sourceId: string,
+  status: StoredSource['status'],
+): Promise<ProvisioningSource> {
+  const { db } = context;
+  const source = await lockForChange(context, tenantId, sourceId);
+  const isEnabled = status === 'active';
+  if (isEnabled && source.kind === 'scim') {
+    const provider = await db.row(lockProviderOf(source));
+    if (provider?.lifecycle_profile === 'read_only') fail('population_managed_by_directory');
+  }
+  record(context, source, isEnabled ? 'provisioning_sources.enable' : 'provisioning_sources.disable');
+  if (source.status !== status) {
+    await db.run(updateSourceStatus(source, status));
+    const event = isEnabled ? provisioningSourceEnabled : provisioningSourceDisabled;
+    const about = { tenantId, aggregateId: sourceId };
+    emit(context, event, about, { provisioningSourceId: sourceId, key: source.key });
+  }
+  return getProvisioningSource(db, tenantId, sourceId);
+}
+
+/**
+ * Records that a directory was read, which nobody would notice when nothing has changed (contract, W27).
+ * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
+ */
+export async function heartbeatProvisioningSource(
+  context: Context,
+  tenantId: string,
+  sourceId: string,
+): Promise<ProvisioningSource> {
+  const { db } = context;
+  const source = await lockForChange(context, tenantId, sourceId);
+  if (source.kind === 'scim') fail('source_syncs_itself');
+  await noteContact(context, sourceId);
+  record(context, source, 'provisioning_sources.heartbeat');
+  return getProvisioningSource(db, tenantId, sourceId);
+}
+
+/** Stores that a source has just written or was read: from now on it is not stale. */
+export async function noteContact({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
+  await db.run(updateLastSync(sourceId));
+}
+
+async function lockForChange({ db }: Context, tenantId: string, sourceId: string) {
+  return (await db.row(lockSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found');
+}
+
+function record(
+  context: Context,
+  { id, tenant_id, key }: Pick<StoredSource, 'id' | 'tenant_id' | 'key'>,
+  action: AuditAction,
+  more = '',
+): void {
+  const resource = ['provisioning_source', id] as const;
+  audit(context, { tenantId: tenant_id, action, resource, reason: `source:${key}${more}` });
 }

@@ -1,52 +1,29 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Name } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
-import { sourceParams } from './provisioning-sources.api.ts';
+import { sourceParams } from './provisioning-source.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';
+import { IssuedProvisioningToken, NewProvisioningToken, ProvisioningToken } from './provisioning-token.ts';
 import {
-  endProvisioningToken,
-  issueProvisioningToken,
+  createProvisioningToken,
   listProvisioningTokens,
+  revokeProvisioningToken,
 } from './provisioning-tokens.ts';
 
-const yearSeconds = 31_536_000;
-
-const TokenRequest = z.strictObject({
-  name: Name,
-  expiresInSeconds: z.int().min(60).max(yearSeconds).default(yearSeconds),
-});
-export type TokenRequest = z.infer<typeof TokenRequest>;
-
-const view = {
-  id: Uuid,
-  name: z.string(),
-  publicPrefix: z.string(),
-  createdAt: Timestamp,
-  expiresAt: Timestamp,
-};
-const ProvisioningToken = z.strictObject({ ...view, revokedAt: Timestamp.nullable() });
-export type ProvisioningToken = z.infer<typeof ProvisioningToken>;
-const TokenIssuance = z.strictObject({
-  ...view,
-  token: z.string().nullable().describe('The secret: in the first answer only.'),
-});
-export type TokenIssuance = z.infer<typeof TokenIssuance>;
-
-export const issue = endpoint({
+export const create = endpoint({
   id: 'createProvisioningToken',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens',
   summary: 'Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time.',
   params: sourceParams,
-  body: TokenRequest,
-  returns: { 201: TokenIssuance },
+  body: NewProvisioningToken,
+  returns: { 201: IssuedProvisioningToken },
   errors: ['provisioning_source_not_found', 'idempotency_key_reused', 'token_limit_reached'],
   idempotency: 'own',
   secrets: ['token'],
   example: { name: 'Entra ID' },
   handle: ({ params, body }, context) =>
-    issueProvisioningToken(context, params.tenantId, params.sourceId, body),
+    createProvisioningToken(context, params.tenantId, params.sourceId, body),
 });
 
 export const list = endpoint({
@@ -70,7 +47,7 @@ export const revoke = endpoint({
   errors: ['credential_not_found'],
   emits: [provisioningTokenRevoked],
   handle: ({ params }, context) =>
-    endProvisioningToken(context, params.tenantId, params.sourceId, params.tokenId),
+    revokeProvisioningToken(context, params.tenantId, params.sourceId, params.tokenId),
 });
 
-export const provisioningTokensApi = [issue, list, revoke];
+export const provisioningTokensApi = [create, list, revoke];

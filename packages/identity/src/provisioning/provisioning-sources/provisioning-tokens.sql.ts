@@ -1,15 +1,11 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
+import type { ProvisioningTokenRow } from './provisioning-token.ts';
 
-export interface ProvisioningTokenRow {
-  id: string;
-  name: string;
-  public_prefix: string;
-  created_at: string;
-  expires_at: string;
-  revoked_at: string | null;
-}
+type TokenRow = RowOf<Tables['provisioning_tokens']>;
 
-export function insertProvisioningToken(made: {
+export function insertProvisioningToken(token: {
   id: string;
   tenantId: string;
   sourceId: string;
@@ -23,13 +19,14 @@ export function insertProvisioningToken(made: {
   return sql<ProvisioningTokenRow>`
     insert into provisioning_tokens (id, tenant_id, provisioning_source_id, name, public_prefix, secret_hash, expires_at,
       idempotency_key, idempotency_fingerprint)
-    values (${made.id}, ${made.tenantId}, ${made.sourceId}, ${made.name}, ${made.publicPrefix}, ${made.secretHash},
-      now() + make_interval(secs => ${made.ttlSeconds}), ${made.idempotencyKey}, ${made.fingerprint})
+    values (${token.id}, ${token.tenantId}, ${token.sourceId}, ${token.name}, ${token.publicPrefix}, ${token.secretHash},
+      now() + make_interval(secs => ${token.ttlSeconds}), ${token.idempotencyKey}, ${token.fingerprint})
     returning id, name, public_prefix, created_at, expires_at, revoked_at`;
 }
 
+/** The token that an earlier request with this Idempotency-Key has made. */
 export function findTokenByKey(sourceId: string, key: string) {
-  return sql<ProvisioningTokenRow & { idempotency_fingerprint: string }>`
+  return sql<ProvisioningTokenRow & Pick<TokenRow, 'idempotency_fingerprint'>>`
     select id, name, public_prefix, created_at, expires_at, revoked_at, idempotency_fingerprint
     from provisioning_tokens where provisioning_source_id = ${sourceId} and idempotency_key = ${key}`;
 }
@@ -40,15 +37,16 @@ export function findProvisioningTokens(sourceId: string) {
     from provisioning_tokens where provisioning_source_id = ${sourceId} order by created_at, id`;
 }
 
+/** Neither revoked nor expired. */
 export function countLiveTokens(sourceId: string) {
   return sql<{ count: number }>`
     select count(*) as count from provisioning_tokens
     where provisioning_source_id = ${sourceId} and revoked_at is null and expires_at > now()`;
 }
 
-/** A row for a token of the source; `is_first` when this call revoked it. */
-export function revokeProvisioningToken(sourceId: string, tokenId: string) {
-  return sql<{ public_prefix: string; is_first: boolean }>`
+/** Revokes a token. No row if the source has no such token; `is_first` if it was not revoked before. */
+export function updateRevoked(sourceId: string, tokenId: string) {
+  return sql<Pick<TokenRow, 'public_prefix'> & { is_first: boolean }>`
     with held as materialized (
       select id, public_prefix, revoked_at is null as is_first from provisioning_tokens
       where id = ${tokenId} and provisioning_source_id = ${sourceId}

@@ -10,17 +10,23 @@ import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';
 import { findSource, lockSource } from './provisioning-sources.sql.ts';
-import type { ProvisioningToken, TokenIssuance, TokenRequest } from './provisioning-tokens.api.ts';
+import {
+  type IssuedProvisioningToken,
+  issuedTokenOf,
+  type NewProvisioningToken,
+  type ProvisioningToken,
+  provisioningTokenOf,
+  type ProvisioningTokenRow,
+} from './provisioning-token.ts';
 import {
   countLiveTokens,
   findProvisioningTokens,
   findTokenByKey,
   insertProvisioningToken,
-  type ProvisioningTokenRow,
-  revokeProvisioningToken,
+  updateRevoked,
 } from './provisioning-tokens.sql.ts';
 
-/** Two, so that a directory can be given the new one before the old one ends. */
+/** Two, so that a directory can be given a new token before the old one is revoked. */
 const liveTokensMax = 2;
 
 /** The public part of a presented provisioning token, or undefined when it isn't of that form. */
@@ -29,31 +35,31 @@ export function parseProvisioningToken(token: string): string | undefined {
 }
 
 /**
- * Issues a long-lived token of a source, for directories that can hold only that (contract, section 21).
+ * Issues a long-lived token of a source, for directories that can't request access tokens (contract, section 21).
  * @throws Refusal `provisioning_source_not_found`, `idempotency_key_reused`, `token_limit_reached`
  */
-export async function issueProvisioningToken(
+export async function createProvisioningToken(
   context: Context,
   tenantId: string,
   sourceId: string,
-  wanted: TokenRequest,
-): Promise<TokenIssuance | Reply<TokenIssuance>> {
+  wanted: NewProvisioningToken,
+): Promise<IssuedProvisioningToken | Reply<IssuedProvisioningToken>> {
   const { db } = context;
-  const idempotencyKey = readKey(context);
+  const idempotencyKey = idempotencyKeyOf(context);
   const fingerprint = fingerprintOf('POST', 'provisioning-token', wanted, sourceId);
-  // The lock makes rivals of one source wait for each other: for the limit, and for the key.
+  // The lock serializes the requests of one source, for the limit and for the Idempotency-Key.
   const source = (await db.row(lockSource(tenantId, sourceId))) ?? fail('provisioning_source_not_found');
   const stored = idempotencyKey === null ? undefined : await db.row(findTokenByKey(sourceId, idempotencyKey));
   if (stored !== undefined) {
     if (stored.idempotency_fingerprint !== fingerprint) fail('idempotency_key_reused');
-    return reply(201, { ...issuanceView(stored), token: null }, { 'idempotency-replayed': 'true' });
+    return reply(201, issuedTokenOf(stored, null), { 'idempotency-replayed': 'true' });
   }
   const live = (await db.row(countLiveTokens(sourceId)))?.count ?? 0;
   if (live >= liveTokensMax) fail('token_limit_reached');
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_scim_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
   observer()?.made('provisioning token', token);
-  const made = (await db.row(
+  const created = (await db.row(
     insertProvisioningToken({
       id: randomUUID(),
       tenantId,
@@ -69,10 +75,10 @@ export async function issueProvisioningToken(
   audit(context, {
     tenantId,
     action: 'provisioning_tokens.issue',
-    resource: ['provisioning_token', made.id],
+    resource: ['provisioning_token', created.id],
     reason: `source:${source.key} prefix:${publicPrefix}`,
   });
-  return { ...issuanceView(made), token };
+  return issuedTokenOf(created, token);
 }
 
 /** @throws Refusal `provisioning_source_not_found` */
@@ -83,11 +89,11 @@ export async function listProvisioningTokens(
 ): Promise<ProvisioningToken[]> {
   if ((await db.row(findSource(tenantId, sourceId))) === undefined) fail('provisioning_source_not_found');
   const rows = await db.rows(findProvisioningTokens(sourceId));
-  return rows.map((row) => ({ ...issuanceView(row), revokedAt: row.revoked_at }));
+  return rows.map(provisioningTokenOf);
 }
 
-/** @throws Refusal `credential_not_found` */
-export async function endProvisioningToken(
+/** Revokes a token; a repetition changes nothing. @throws Refusal `credential_not_found` */
+export async function revokeProvisioningToken(
   context: Context,
   tenantId: string,
   sourceId: string,
@@ -95,9 +101,9 @@ export async function endProvisioningToken(
 ): Promise<undefined> {
   const { db } = context;
   const source = (await db.row(lockSource(tenantId, sourceId))) ?? fail('credential_not_found');
-  const ended = (await db.row(revokeProvisioningToken(sourceId, tokenId))) ?? fail('credential_not_found');
-  if (!ended.is_first) return;
-  const publicPrefix = ended.public_prefix;
+  const revoked = (await db.row(updateRevoked(sourceId, tokenId))) ?? fail('credential_not_found');
+  if (!revoked.is_first) return;
+  const publicPrefix = revoked.public_prefix;
   const about = { tenantId, aggregateId: tokenId };
   const payload = { credentialId: tokenId, provisioningSourceId: sourceId, publicPrefix };
   emit(context, provisioningTokenRevoked, about, payload);
@@ -109,8 +115,8 @@ export async function endProvisioningToken(
   });
 }
 
-/** The Idempotency-Key, if there is one; a blank one is refused, because whoever sends it counts on it. */
-function readKey({ headers }: Context): string | null {
+/** The Idempotency-Key, or null. A blank one is refused: its sender relies on it. @throws InvalidRequest */
+function idempotencyKeyOf({ headers }: Context): string | null {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string') return null;
   const key = header.trim();
@@ -119,14 +125,4 @@ function readKey({ headers }: Context): string | null {
     throw new InvalidRequest([{ in: 'header', path: ['Idempotency-Key'], type: 'invalid', message }]);
   }
   return key;
-}
-
-function issuanceView(row: ProvisioningTokenRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    publicPrefix: row.public_prefix,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
 }

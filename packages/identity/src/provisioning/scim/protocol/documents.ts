@@ -3,13 +3,12 @@ import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed, type ResourceKind, schemaOf } from './attributes.ts';
 import { commonAttributes } from './schemas.ts';
 
-/** Elements of one list at most, the members of a group excepted. */
+/** The limit for one list, except for the members of a group. */
 export const elementsMax = 1000;
 
 /**
- * Reads what a client sends as the attributes of a kind: canonical names, the declared types, nothing unknown and
- * nothing read-only. Every object of the result is made here from names of the schemas, so no name of a client ever
- * becomes a key.
+ * Parses the body of a resource: its attributes by their canonical names and in their declared types, without unknown
+ * and read-only ones. All keys of the result are names of the schemas: none comes from the client.
  * @throws Refusal `scim_invalid_value`
  */
 export function parseDocument(kind: ResourceKind, sent: JsonObject): JsonObject {
@@ -36,7 +35,7 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
   }
 }
 
-/** One value as the schema has it; undefined for one that is absent or empty. @throws Refusal `scim_invalid_value` */
+/** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
   if (value === null) return undefined;
@@ -50,7 +49,7 @@ export function parseAttribute(attribute: Attribute, value: Json): Json | undefi
   return elements.length === 0 ? undefined : elements;
 }
 
-/** One element of a list. A bare value stands for its `value`. */
+/** One element of a list. A value that is no object stands for its `value`. @throws Refusal `scim_invalid_value` */
 export function parseElement(attribute: Attribute, element: Json): JsonObject | undefined {
   if (element === null) return undefined;
   const whole = isObject(element) ? element : { value: element };

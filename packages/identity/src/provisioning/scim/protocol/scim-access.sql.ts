@@ -1,21 +1,25 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../../service/schema.ts';
 
-/** A source and what stands in its way. */
-export interface ScimSourceRow {
-  source_id: string | null;
-  key: string;
-  tenant_id: string;
-  upstream_mode: 'off' | 'scim' | 'admin' | 'auto';
-  upstream_base_url: string;
-  upstream_realm: string;
-  provider_id: string;
-  provider_issuer: string;
-  provider_status: string;
-  /** Account, principal, membership and tenant are all active. */
+type Source = RowOf<Tables['provisioning_sources']>;
+type Provider = RowOf<Tables['identity_providers']>;
+
+/** A source, and what decides whether it may write now. */
+export type ScimSourceRow = Pick<
+  Source,
+  'key' | 'tenant_id' | 'upstream_mode' | 'upstream_base_url' | 'upstream_realm'
+> & {
+  /** Null for a service account that has no active SCIM source; the other columns of the source are null then, too. */
+  source_id: Source['id'] | null;
+  provider_id: Provider['id'];
+  provider_issuer: Provider['issuer'];
+  provider_status: Provider['status'];
+  /** Whether the credential, and the principal, its membership and its tenant are all active. */
   is_live: boolean;
-}
+};
 
-/** By the service account of an access token; its source, if it has one. */
+/** By the service account of an access token. No row if there is no such account in the tenant. */
 export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
   return sql<ScimSourceRow>`
     select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, s.upstream_realm,
@@ -33,7 +37,7 @@ export function findSourceOfAccount(accountId: string, principalId: string, tena
 
 /** By the public part of a provisioning token. */
 export function findSourceOfToken(publicPrefix: string) {
-  return sql<ScimSourceRow & { secret_hash: string }>`
+  return sql<ScimSourceRow & Pick<RowOf<Tables['provisioning_tokens']>, 'secret_hash'>>`
     select k.secret_hash, s.id as source_id, s.key, s.tenant_id, s.upstream_mode, s.upstream_base_url,
       s.upstream_realm, i.id as provider_id, i.issuer as provider_issuer, i.status as provider_status,
       k.revoked_at is null and k.expires_at > now() and s.status = 'active' and s.kind = 'scim'

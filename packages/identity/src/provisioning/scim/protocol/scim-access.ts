@@ -8,15 +8,14 @@ import type { UpstreamSource } from '../../upstream-directory/upstream-directory
 import type { Settings } from '../../settings.ts';
 import type { Context } from '../../context.ts';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
-import type { ErrorCode } from '../../errors.ts';
 import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
 import { isSecretOf } from '../../../service/secrets.ts';
-import { fail } from '../../errors.ts';
+import { type ErrorCode, fail } from '../../errors.ts';
 import type { SigningKeys } from '../../../issuing/signing-keys/signing-keys.ts';
 import { type ScimDenial, ScimDenials } from './scim-denials.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
 
-/** The source of a request whose endpoint admits nobody else. */
+/** The source of a SCIM request. @throws Error at an endpoint that admits other callers */
 export function sourceOf({ caller }: Pick<Context, 'caller'>): ScimSource {
   if (caller.scim === undefined) throw new Error('the endpoint admits callers without a source');
   return caller.scim;
@@ -27,7 +26,7 @@ type Parts = Pick<
   'settings' | 'pool' | 'signingKeys' | 'failureLimits' | 'counters' | 'ledger' | 'log'
 >;
 type FoundSource = ScimSourceRow & { source_id: string };
-/** Refuses a request whose credential tells the tenant; what it says of the credential is recorded. */
+/** Refuses a request whose credential belongs to a tenant, and records the denial in the tenant's audit record. */
 type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
 type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 
@@ -55,12 +54,12 @@ export function createScimAdmission(parts: Parts) {
         : byAccessToken(parts, token, deny),
     );
     if (row.provider_status !== 'active') {
-      const denied = ofSource(row, credential ?? 'access_token');
+      const denied = deniedSource(row, credential ?? 'access_token');
       deny('scim_identity_provider_inactive', 'identity_provider_inactive', denied);
     }
     counters.presented('scim', 'admitted');
     const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-    if (endpoint.body !== undefined && hasBody) refuseOtherMedia(headers['content-type']);
+    if (endpoint.body !== undefined && hasBody) requireScimMedia(headers['content-type']);
     return {
       actor: `provisioning_source:${row.key}`,
       scim: {
@@ -85,10 +84,10 @@ async function byProvisioningToken(
   const isGenuine = isSecretOf(token, row?.secret_hash);
   if (row === undefined) {
     counters.presented('scim', 'unknown');
-    return refuse(publicPrefix === undefined ? 'no token of ours' : `scim:${publicPrefix} unknown_prefix`);
+    return refuse(publicPrefix === undefined ? 'unknown token form' : `scim:${publicPrefix} unknown_prefix`);
   }
   const source = row as FoundSource;
-  const denied = ofSource(source, `scim:${publicPrefix}`);
+  const denied = deniedSource(source, `scim:${publicPrefix}`);
   if (!isGenuine) return deny('scim_unauthorized', 'wrong_secret', denied);
   if (!row.is_live) return deny('scim_unauthorized', 'not_active', denied);
   return source;
@@ -96,7 +95,7 @@ async function byProvisioningToken(
 
 async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<FoundSource> {
   const { settings, pool, signingKeys, counters } = parts;
-  const claims = await verified(token, signingKeys, settings).catch((error: unknown) => {
+  const claims = await verifyAccessToken(token, signingKeys, settings).catch((error: unknown) => {
     counters.presented('scim', 'unknown');
     throw error;
   });
@@ -127,7 +126,7 @@ function upstreamOf(row: FoundSource): UpstreamSource | undefined {
   return mode === 'off' || baseUrl === '' ? undefined : { sourceId, mode, baseUrl, realm };
 }
 
-function ofSource({ tenant_id, source_id, key }: FoundSource, credential: string): Denied {
+function deniedSource({ tenant_id, source_id, key }: FoundSource, credential: string): Denied {
   return {
     credential,
     tenantId: tenant_id,
@@ -136,10 +135,10 @@ function ofSource({ tenant_id, source_id, key }: FoundSource, credential: string
   };
 }
 
-async function verified(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
-  // Any published key: while keys change, the token may come from a process that has another one sign already, or still.
+async function verifyAccessToken(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
+  // Any published key: during a key rotation, processes may sign by different ones.
   const keyOf = ({ kid }: { kid?: string }) =>
-    keys.published(kid)?.publicKey ?? refuse('access token: of an unknown key');
+    keys.published(kid)?.publicKey ?? refuse('access token: unknown key');
   try {
     const { payload } = await jwtVerify(token, keyOf, {
       algorithms: ['RS256'],
@@ -150,9 +149,9 @@ async function verified(token: string, keys: SigningKeys, settings: Settings): P
     });
     if (typeof payload.aud !== 'string') return refuse('several audiences');
     if (![payload.exp, payload.iat, payload.nbf].every(Number.isSafeInteger))
-      return refuse('access token: times of another form');
+      return refuse('access token: malformed times');
     const ids = [payload.sub, payload['tenant_id'], payload['credential_id']];
-    if (!ids.every((id) => Uuid.safeParse(id).success)) return refuse('access token: ids of another form');
+    if (!ids.every((id) => Uuid.safeParse(id).success)) return refuse('access token: malformed ids');
     return payload;
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -160,7 +159,7 @@ async function verified(token: string, keys: SigningKeys, settings: Settings): P
   }
 }
 
-function refuseOtherMedia(contentType: string | undefined): void {
+function requireScimMedia(contentType: string | undefined): void {
   const media = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (media !== 'application/scim+json' && media !== 'application/json') fail('scim_unsupported_media_type');
 }

@@ -5,19 +5,19 @@ import type { ExchangeLedger } from '../../../issuing/token-exchange/exchange-le
 const intervalMs = 60_000;
 const keptMax = 10_000;
 
-/** Who was denied, by what is known of the credential. */
+/** A denied request, as far as its credential tells who sent it. */
 export type ScimDenial = Pick<AuditEntry, 'tenantId' | 'resource' | 'reason'> & { readonly actor: string };
 
 /**
- * Records SCIM requests that are denied (contract, W5), where the credential tells the tenant. A directory that was
- * switched off goes on calling for weeks, and who knows a prefix can guess as fast as the network: the same denial is
- * recorded once a minute, the counters have them all. Nobody waits for the row, so a known prefix takes no longer than
- * an unknown one.
+ * Records denied SCIM requests (contract, W5) whose credential tells the tenant. A directory whose source was disabled
+ * goes on sending for weeks, and whoever knows the prefix of a token can guess its secret as fast as the network allows.
+ * So the same denial is recorded once a minute; the counters count all. The request does not wait for the row: a known
+ * prefix must not take longer than an unknown one.
  */
 export class ScimDenials {
   readonly #ledger: ExchangeLedger;
   readonly #log: Logger;
-  /** When each denial was last recorded, in that order. */
+  /** When each denial was last recorded, oldest first. */
   readonly #recordedAtMs = new Map<string, number>();
 
   constructor(ledger: ExchangeLedger, log: Logger) {

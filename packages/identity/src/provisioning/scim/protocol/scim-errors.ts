@@ -16,7 +16,7 @@ const scimTypes: Partial<Record<ErrorCode, string>> = {
   scim_uniqueness: 'uniqueness',
 };
 
-/** An error as RFC 7644, section 3.12, wants it. It never repeats what was sent. */
+/** An error in the form of RFC 7644, section 3.12. It never repeats what was sent. */
 export function scimError(code: ErrorCode, headers: Readonly<Record<string, string>> = {}) {
   const isForm = code === 'invalid_request' || code === 'validation_error';
   const status = isForm ? 400 : errors[code].status;

@@ -7,7 +7,7 @@ import { made, makeTenant } from '../../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../../testing/provisioning.ts';
 import { auditOf, journalOf, journalTypes, storeCounts } from '../../testing/records.ts';
 import { scimClient } from '../../testing/scim-client.ts';
-import { sweepStaleSources } from './staleness-sweep.ts';
+import { sweepStaleSources } from './staleness.ts';
 
 let identity: TestIdentity;
 before(async () => {
