@@ -114,7 +114,7 @@ describe('registering a provisioning source', () => {
     await made(register({ key: 'another', identityProvider: 'okta', servicePrincipalId: other }));
   });
 
-  test('a directory that is read needs no service principal, and may keep a read-only provider', async () => {
+  test('an LDAP source needs no service principal, and its provider may be read-only', async () => {
     const { tenantId, register } = await makeGround();
     await makeProvider(identity, tenantId, 'ldap', 'read_only');
     const source = await made(
@@ -124,7 +124,7 @@ describe('registering a provisioning source', () => {
   });
 });
 
-describe('a silent source', () => {
+describe('a stale source', () => {
   const silence = (sourceId: string) =>
     identity.pool.run(sql`
       update provisioning_sources set created_at = now() - interval '2 days', last_sync_at = null
@@ -158,7 +158,7 @@ describe('a silent source', () => {
     assert.equal((await alerts(tenantId)).length, 2);
   });
 
-  test('one that is disabled is not stale, and an unknown tenant has none', async () => {
+  test('a disabled source is not stale, and the list of an unknown tenant is empty', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     await silence(sourceId);
     await identity.pool.run(sql`update provisioning_sources set status = 'disabled' where id = ${sourceId}`);
@@ -212,7 +212,7 @@ describe('provisioning tokens', () => {
     await made(identity.post(path, { name: 'third' }));
   });
 
-  test('a token that has expired makes room for another', async () => {
+  test('an expired token does not count', async () => {
     const { tenantId, sourceId, tokenId } = await makeProvisioning(identity);
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
     await made(identity.post(path, { name: 'second' }));
@@ -221,7 +221,7 @@ describe('provisioning tokens', () => {
     await made(identity.post(path, { name: 'third' }));
   });
 
-  test('rivals never make more than two', async () => {
+  test('concurrent requests never make more than two', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
     const answers = await Promise.all(Array.from({ length: 6 }, () => identity.post(path, { name: 'x' })));
@@ -243,7 +243,7 @@ describe('provisioning tokens', () => {
       assert.deepEqual([answer.status, answer.body.detail], [404, 'credential_not_found']);
   });
 
-  test('it lives for a minute to a year', async () => {
+  test('its lifetime is a minute to a year', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
     for (const expiresInSeconds of [59, 31_536_001])

@@ -32,7 +32,7 @@ async function makeDirectory() {
 }
 
 describe('a provisioning source', () => {
-  test('is read as the list shows it', async () => {
+  test('is answered alone as in the list', async () => {
     const { tenantId, source, path } = await makeDirectory();
     const { status, body } = await identity.get(path);
     assert.deepEqual([status, body], [200, source]);
@@ -79,7 +79,7 @@ describe('a provisioning source', () => {
       assert.equal((await identity.patch(path, bad)).status, 422);
   });
 
-  test('is told by upstreamMode off that it writes here again', async () => {
+  test('writes only here again after upstreamMode off', async () => {
     const { tenantId, sourceId, token } = await makeProvisioning(identity);
     const create = () => scimClient(identity, token).post('/Users', { userName: randomUUID() });
     const path = pathOf(tenantId, sourceId);
@@ -91,7 +91,7 @@ describe('a provisioning source', () => {
 });
 
 describe('a disabled source', () => {
-  test('closes SCIM at once by both credentials, with one event, and opens again', async () => {
+  test('refuses SCIM at once for both credentials, with one event, and can be enabled again', async () => {
     const { tenantId, sourceId, token, account } = await makeProvisioning(identity, 'switched');
     const { clientId, clientSecret } = account;
     const request = { clientId, clientSecret, audience: 'iam-scim', scopes: ['scim:write'] };
@@ -125,7 +125,7 @@ describe('a disabled source', () => {
     }
   });
 
-  test('of SCIM does not open while its provider keeps its own people', async () => {
+  test('of kind scim can not be enabled while its provider is read_only', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = pathOf(tenantId, sourceId);
     await made(identity.post(`${path}:disable`));
@@ -137,7 +137,7 @@ describe('a disabled source', () => {
     await made(identity.post(`${path}:enable`));
   });
 
-  test('never is active beside a read_only provider, however the two are switched', async () => {
+  test('is never active with a read_only provider, however both are changed concurrently', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = pathOf(tenantId, sourceId);
     const provider = `/tenants/${tenantId}/identity-providers/entra`;
@@ -165,7 +165,7 @@ describe('a heartbeat', () => {
       .length;
   };
 
-  test('of a directory notes the contact without an event, and arms the alert again', async () => {
+  test('of an LDAP source stores the contact without an event, and ends the episode', async () => {
     const { tenantId, source, path } = await makeDirectory();
     await silence(source.id);
     assert.equal(await alerts(tenantId), 1);
@@ -188,14 +188,14 @@ describe('a heartbeat', () => {
     assert.equal(await alerts(tenantId), 2);
   });
 
-  test('of a SCIM source is refused: its writes tell', async () => {
+  test('of a SCIM source is refused: its writes are its contacts', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const { status, body } = await identity.post(`${pathOf(tenantId, sourceId)}:heartbeat`);
     assert.deepEqual([status, body.detail], [409, 'source_syncs_itself']);
     assert.equal((await identity.get(pathOf(tenantId, sourceId))).body.lastSyncAt, null);
   });
 
-  test('is not needed to end an episode that a longer measure or a new opening ends', async () => {
+  test('is not needed to end an episode: a longer limit and enabling again do too', async () => {
     const { tenantId, source, path } = await makeDirectory();
     await silence(source.id);
     assert.equal(await alerts(tenantId), 1);

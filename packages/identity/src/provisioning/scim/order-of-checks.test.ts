@@ -28,7 +28,7 @@ const ownKey = createPrivateKey(testSigningKey());
 const foreignKey = createPrivateKey(makeRsaKey(3072));
 const { store, closedTenant } = storeFaults(() => identity);
 
-/** A request by an access token of the service account, which is signed when all faults are in. */
+/** A request by an access token of the service account, signed after all faults are set. */
 interface ScimAttempt extends Attempt {
   readonly claims: Record<string, unknown>;
   /** A provisioning token of the same source, for what the test makes itself. */
@@ -121,7 +121,7 @@ type Noun = 'Users' | 'Groups';
 const nameOf = (noun: Noun) => (noun === 'Users' ? 'userName' : 'displayName');
 const newBody = (noun: Noun) => ({ [nameOf(noun)]: randomUUID() });
 
-/** One of the source's own. */
+/** A user of the source. */
 async function withResource(noun: Noun, body?: object): Promise<ScimAttempt> {
   const attempt = await prepare(body);
   const { id } = await made(scimClient(identity, attempt.directory).post(`/${noun}`, newBody(noun)));
@@ -134,7 +134,7 @@ const existing: readonly Fault<ScimAttempt>[] = [
   fault('scim_not_found', absent('id')),
   fault('scim_version_mismatch', ({ headers }) => (headers['if-match'] = 'W/"7"')),
 ];
-/** Somebody else of the source has the name, and the request asks for it. */
+/** Another user of the source has the name that the request asks for. */
 const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
   const wanted = newBody(noun);
   await made(scimClient(identity, attempt.directory).post(`/${noun}`, wanted));
@@ -143,7 +143,7 @@ const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
   else operation.value = Object.values(wanted)[0];
 };
 
-/** The source writes to a directory first that it has no credentials for, and the request is one to write there. */
+/** The source has an upstream directory without credentials, and the request is one that writes there. */
 const upstream = (noun: Noun) =>
   noun === 'Users'
     ? [
@@ -208,7 +208,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       fault('scim_uniqueness', takenName(noun)),
       ...upstream(noun),
     ],
-    // What is wrong with an operation is found operation by operation.
+    // Operations are checked one after the other.
     besides: [...outside, 'scim_invalid_value', 'scim_invalid_path', 'scim_mutability', 'scim_no_target'],
     proven: accessWithBody,
     finish,

@@ -15,8 +15,8 @@ const rounds = 10;
 
 let processes: [TestIdentity, TestIdentity];
 let upstream: Upstream;
-let ground: Provisioning;
-/** The same directory at either process. */
+let fixture: Provisioning;
+/** Clients of the same source, one for each process. */
 let clients: [ScimClient, ScimClient];
 before(async () => {
   const first = await startIdentity({
@@ -25,9 +25,9 @@ before(async () => {
   });
   processes = [first, await first.another()];
   upstream = await startUpstream();
-  ground = await makeProvisioning(first);
-  await makeAudience(first, ground.tenantId);
-  clients = clientsOf(ground.token);
+  fixture = await makeProvisioning(first);
+  await makeAudience(first, fixture.tenantId);
+  clients = clientsOf(fixture.token);
 });
 after(async () => {
   await processes[0].close();
@@ -38,7 +38,7 @@ const clientsOf = (token: string): [ScimClient, ScimClient] => [
   scimClient(processes[0], token),
   scimClient(processes[1], token),
 ];
-/** So many calls at once, by turns to either process. */
+/** Concurrent calls, alternating between the processes. */
 const race = (calls: number, call: (client: ScimClient, n: number) => Promise<Answer>) =>
   Promise.all(Array.from({ length: calls }, (_, n) => call(clients[n % 2] as ScimClient, n)));
 const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
@@ -54,7 +54,7 @@ interface Census {
   counted_active: number;
 }
 
-/** Who there is in a tenant whose people all come from its source. */
+/** Counts what is stored in a tenant whose people all come from its source. */
 async function census({ tenantId, sourceId }: { tenantId: string; sourceId: string }): Promise<Census> {
   return (await processes[0].pool.row<Census>(sql`
     select (select count(*) from memberships m join principals p on p.id = m.principal_id
@@ -78,12 +78,12 @@ async function makeDirectoryOfRealm() {
   return { realm, ...source, clients: clientsOf(source.token), employee, token };
 }
 
-test('a create beside first sign-ins of the same external id: all succeed, and it is one person', async () => {
+test('a creation and concurrent first sign-ins with its external id all succeed and make one person', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const directory = await makeDirectoryOfRealm();
     const { realm, token, employee } = directory;
     const create = async () => {
-      // Each round it meets the sign-ins at another moment.
+      // Each round starts the deletion at another moment of the sign-ins.
       await pause(round * 2);
       return (directory.clients[round % 2] as ScimClient).post('/Users', {
         userName: 'ada',
@@ -105,12 +105,12 @@ test('a create beside first sign-ins of the same external id: all succeed, and i
   }
 });
 
-test('whatever a directory does beside sign-ins of the same person, nobody waits for ever and nothing fails', async () => {
+test('writes of a user and concurrent sign-ins of its person neither deadlock nor fail', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { clients: own, realm, token, employee } = await makeDirectoryOfRealm();
     const user = { userName: 'ada', externalId: employee };
     const { id } = await made(own[0].post('/Users', user));
-    // From now on the subject is known: another external id makes no other person of it.
+    // The subject is known from here on: another external id is still the same person.
     await made(signInBy(processes[0], realm, token));
     const set = (value: object, n: number) =>
       (own[n % 2] as ScimClient).patch(`/Users/${id}`, [{ op: 'replace', value }]);
@@ -134,7 +134,7 @@ test('whatever a directory does beside sign-ins of the same person, nobody waits
   }
 });
 
-test('members that are added and removed at the same time: none is lost, and each change is one version', async () => {
+test('members that are added and removed concurrently: none is lost, and each change is one version', async () => {
   const users = await Promise.all(Array.from({ length: 24 }, makeUser));
   const [old, fresh] = [users.slice(0, 12), users.slice(12)];
   for (let round = 0; round < 3; round += 1) {
@@ -155,7 +155,7 @@ test('members that are added and removed at the same time: none is lost, and eac
   }
 });
 
-test('a delete beside changes and beside memberships: it is gone, and nothing of it is left', async () => {
+test('a deletion with concurrent changes and memberships: the user is gone, and nothing of it is left', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const id = await makeUser();
     const group = await made(clients[0].post('/Groups', { displayName: randomUUID() }));
@@ -172,11 +172,11 @@ test('a delete beside changes and beside memberships: it is gone, and nothing of
     assert.equal((await clients[1].get(`/Users/${id}`)).status, 404);
     assert.deepEqual((await clients[1].get(`/Groups/${group.id}`)).body.members, []);
   }
-  const { users, counted, active, counted_active: countedActive } = await census(ground);
+  const { users, counted, active, counted_active: countedActive } = await census(fixture);
   assert.deepEqual([counted, countedActive], [users, active]);
 });
 
-test('of simultaneous deletes one ends the user and its person, the others find nobody', async () => {
+test('of concurrent deletions one deletes the user and disables its person, the others answer 404', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const id = await makeUser();
     const answers = await race(6, (client) => client.delete(`/Users/${id}`));
@@ -187,21 +187,21 @@ test('of simultaneous deletes one ends the user and its person, the others find 
   }
 });
 
-test('a person who is switched off while tokens are issued and exchanged: afterwards no token works', async () => {
+test('a person is disabled while tokens are issued and exchanged: afterwards no token works', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const id = await makeUser();
     const { principal_id: principalId } = (await processes[0].pool.row<{ principal_id: string }>(
       sql`select principal_id from scim_users where id = ${id}`,
     )) as { principal_id: string };
-    await signIn(processes[0], ground.tenantId, principalId);
-    const { token } = await makeToken(processes[0], ground.tenantId, principalId);
+    await signIn(processes[0], fixture.tenantId, principalId);
+    const { token } = await makeToken(processes[0], fixture.tenantId, principalId);
     const exchange = (n: number, presented: string) =>
       (processes[n % 2] as TestIdentity).request('POST', '/api/v1/platform-access-tokens:exchange', {
         body: { token: presented, audience: 'control-plane' },
       });
     const issue = (n: number) =>
       (processes[n % 2] as TestIdentity).post(
-        `/tenants/${ground.tenantId}/principals/${principalId}/platform-access-tokens`,
+        `/tenants/${fixture.tenantId}/principals/${principalId}/platform-access-tokens`,
         { name: 'late', audiences: ['control-plane'], scopeCeiling: [] },
         { 'idempotency-key': randomUUID() },
       );

@@ -35,7 +35,7 @@ test('a line holds a source, its base address, and a client or a token', async (
   assert.equal((await readUpstreamCredentials({ IAM_UPSTREAM_CREDENTIALS_FILE: undefined })).size, 0);
 });
 
-test('a file that can not be used is refused at the start by a sentence without its content', async () => {
+test('an invalid file is refused at the start by a message without its content', async () => {
   const secret = 'never-to-be-shown';
   const refusals: [string, RegExp][] = [
     [`source ${base} baton:${secret}`, /has a line 1 that is of another form/],
@@ -53,7 +53,7 @@ test('a file that can not be used is refused at the start by a sentence without 
     });
 });
 
-test('a reload that fails leaves the former ones in use', async () => {
+test('a failed reload leaves the previous credentials in use', async () => {
   const file = join(folder, 'credentials');
   await writeFile(file, '');
   const identity = await startIdentity({ IAM_UPSTREAM_CREDENTIALS_FILE: file });

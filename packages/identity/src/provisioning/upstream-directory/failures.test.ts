@@ -5,47 +5,47 @@ import { keepSecret } from '@baton/kernel/testing/leaks';
 import { sql } from '@baton/kernel/sql';
 import { made } from '../../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../../testing/records.ts';
-import { type Mood, send } from './testing/keycloak.ts';
+import { type Override, send } from './testing/keycloak.ts';
 import {
   newUser,
   type Source,
-  startUpstreamGround,
-  switching,
-  type UpstreamGround,
+  startUpstreamFixture,
+  setActive,
+  type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
 /** Contract, section 10.8: a failure refuses the whole write, 502, and nothing is stored. */
 
-let ground: UpstreamGround;
+let fixture: UpstreamFixture;
 before(async () => {
-  ground = await startUpstreamGround();
+  fixture = await startUpstreamFixture();
 });
-after(() => ground.close());
+after(() => fixture.close());
 afterEach(() => {
-  ground.keycloak.moods = {};
+  fixture.keycloak.overrides = {};
 });
 
 const answering =
-  (status: number, headers?: Record<string, string>): Mood =>
+  (status: number, headers?: Record<string, string>): Override =>
   (res) =>
     send(res, { status, ...(headers && { headers }), json: { secret: 'of the directory' } });
 const withId =
-  (id: unknown): Mood =>
+  (id: unknown): Override =>
   (res, act) =>
     send(res, { ...act(), headers: {}, json: { id } });
-const never: Mood = () => undefined;
-const cutOff: Mood = (res) => res.destroy();
-const long: Mood = (res) => send(res, { status: 201, json: 'x'.repeat(262_144) });
-const html: Mood = (res) => res.writeHead(201).end('<html>');
+const never: Override = () => undefined;
+const cutOff: Override = (res) => res.destroy();
+const long: Override = (res) => send(res, { status: 201, json: 'x'.repeat(262_144) });
+const html: Override = (res) => res.writeHead(201).end('<html>');
 
-/** What every failure leaves: nothing but one line in the audit record. */
+/** Every failure leaves one row in the audit record and nothing else. */
 async function expectRefused(
   { client, tenantId }: Source,
   write: () => Promise<{ status: number; body: { status?: string } }>,
   action: string,
   why: string,
 ): Promise<void> {
-  const { identity } = ground;
+  const { identity } = fixture;
   const counts = async () => ({ ...((await storeCounts(identity)) as object), audits: 0 });
   const [before, journal] = [await counts(), await journalOf(identity, tenantId)];
   const users = (await client.get('/Users')).body;
@@ -60,7 +60,7 @@ async function expectRefused(
 }
 
 describe('a write that the directory does not take is 502 and leaves nothing', () => {
-  const failures: [string, Mood][] = [
+  const failures: [string, Override][] = [
     ['status_500', answering(500)],
     ['status_503', answering(503)],
     ['status_400', answering(400)],
@@ -85,51 +85,54 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   ];
 
   test('a creation, whatever the answer is', async () => {
-    const source = await ground.source('admin');
-    for (const [why, mood] of failures) {
-      ground.keycloak.moods.admin = mood;
+    const source = await fixture.source('admin');
+    for (const [why, override] of failures) {
+      fixture.keycloak.overrides.admin = override;
       const create = () => source.client.post('/Users', newUser());
       await expectRefused(source, create, 'scim.users.create', `admin:${why}`);
     }
-    assert.ok(!ground.keycloak.asked.some((asked) => asked.includes('elsewhere')), 'no redirect is followed');
+    assert.ok(
+      !fixture.keycloak.requests.some((request) => request.includes('elsewhere')),
+      'no redirect is followed',
+    );
   });
 
   test('a switch by PATCH, PUT and DELETE', async () => {
-    const source = await ground.source('scim');
+    const source = await fixture.source('scim');
     const user = newUser();
     const { id } = await made(source.client.post('/Users', user));
     const path = `/Users/${id}`;
-    for (const [why, mood] of failures.slice(0, 9)) {
+    for (const [why, override] of failures.slice(0, 9)) {
       if (why === 'not_json') continue;
-      ground.keycloak.moods.scim = mood;
+      fixture.keycloak.overrides.scim = override;
       const writes = [
-        [() => source.client.patch(path, switching(false)), 'scim.users.patch'],
+        [() => source.client.patch(path, setActive(false)), 'scim.users.patch'],
         [() => source.client.put(path, { ...user, active: false }), 'scim.users.replace'],
         [() => source.client.delete(path), 'scim.users.delete'],
       ] as const;
       for (const [write, action] of writes) await expectRefused(source, write, action, `scim:${why}`);
     }
-    ground.keycloak.moods = {};
-    assert.equal(ground.keycloak.accountOf(user.userName)?.active, true);
+    fixture.keycloak.overrides = {};
+    assert.equal(fixture.keycloak.accountOf(user.userName)?.active, true);
     assert.equal((await source.client.delete(path)).status, 204);
   });
 
-  test('one that takes longer than 5 seconds, or whose directory is not there', async () => {
-    const source = await ground.source('scim');
+  test('one that takes longer than 5 seconds, or whose directory is down', async () => {
+    const source = await fixture.source('scim');
     const { id } = await made(source.client.post('/Users', newUser()));
-    ground.keycloak.moods.scim = never;
+    fixture.keycloak.overrides.scim = never;
     const began = performance.now();
     const create = () => source.client.post('/Users', newUser());
     await expectRefused(source, create, 'scim.users.create', 'scim:too_late');
     assert.ok(performance.now() - began < 10_000);
-    ground.keycloak.moods.token = never;
-    ground.keycloak.revokeTokens();
-    ground.keycloak.moods.scim = undefined;
-    const switchOff = () => source.client.patch(`/Users/${id}`, switching(false));
+    fixture.keycloak.overrides.token = never;
+    fixture.keycloak.revokeTokens();
+    fixture.keycloak.overrides.scim = undefined;
+    const switchOff = () => source.client.patch(`/Users/${id}`, setActive(false));
     await expectRefused(source, switchOff, 'scim.users.patch', 'scim:token_too_late');
 
     const nobody = 'http://127.0.0.1:1';
-    const gone = await startUpstreamGround();
+    const gone = await startUpstreamFixture();
     try {
       const line = (sourceId: string) => `${sourceId} ${nobody} a:b`;
       const { client, tenantId } = await gone.source('auto', { upstreamBaseUrl: nobody }, line);
@@ -142,24 +145,24 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   });
 
   test('the account of an unknown user is no success', async () => {
-    const source = await ground.source('scim');
+    const source = await fixture.source('scim');
     const user = newUser();
     const { id } = await made(source.client.post('/Users', user));
-    ground.keycloak.accounts.splice(0);
-    const switchOff = () => source.client.patch(`/Users/${id}`, switching(false));
+    fixture.keycloak.accounts.splice(0);
+    const switchOff = () => source.client.patch(`/Users/${id}`, setActive(false));
     await expectRefused(source, switchOff, 'scim.users.patch', 'scim:status_404');
   });
 
   test('the account of another user is no success, and stays as it is', async () => {
     for (const mode of ['scim', 'admin'] as const) {
-      const { keycloak } = ground;
-      const source = await ground.source(mode);
+      const { keycloak } = fixture;
+      const source = await fixture.source(mode);
       const user = newUser();
       await made(source.client.post('/Users', user));
       const account = keycloak.accountOf(user.userName);
-      // As a directory answers that joins people by their email.
-      keycloak.moods[mode] = (res) => {
-        keycloak.moods = {};
+      // The answer of a directory that merges people by their email address.
+      keycloak.overrides[mode] = (res) => {
+        keycloak.overrides = {};
         send(res, { status: 201, json: { id: account?.id } });
       };
       const create = () => source.client.post('/Users', newUser());
@@ -169,83 +172,83 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   });
 
   test('mode auto falls back to the admin API on any failure, and fails when that does', async () => {
-    const { keycloak } = ground;
-    const source = await ground.source('auto');
-    for (const [, mood] of failures.filter(([why]) => !why.startsWith('bad_id'))) {
-      keycloak.moods = { scim: mood };
+    const { keycloak } = fixture;
+    const source = await fixture.source('auto');
+    for (const [, override] of failures.filter(([why]) => !why.startsWith('bad_id'))) {
+      keycloak.overrides = { scim: override };
       const user = newUser();
       const { id } = await made(source.client.post('/Users', user));
-      await made(source.client.patch(`/Users/${id}`, switching(false)));
+      await made(source.client.patch(`/Users/${id}`, setActive(false)));
       assert.equal(keycloak.accountOf(user.userName)?.active, false);
     }
-    keycloak.moods = { scim: answering(404), admin: answering(500) };
+    keycloak.overrides = { scim: answering(404), admin: answering(500) };
     const create = () => source.client.post('/Users', newUser());
     await expectRefused(source, create, 'scim.users.create', 'scim:status_404 admin:status_500');
   });
 
-  test('mode auto has 5 seconds for each road', async () => {
-    const source = await ground.source('auto');
-    ground.keycloak.moods.scim = never;
+  test('mode auto has 5 seconds for each protocol', async () => {
+    const source = await fixture.source('auto');
+    fixture.keycloak.overrides.scim = never;
     const user = newUser();
     assert.equal((await source.client.post('/Users', user)).status, 201);
-    assert.equal(ground.keycloak.accounts.filter(({ userName }) => userName === user.userName).length, 1);
+    assert.equal(fixture.keycloak.accounts.filter(({ userName }) => userName === user.userName).length, 1);
   });
 });
 
 describe('credentials', () => {
-  test('are got once, renewed before their end, and again when the directory refuses them', async () => {
-    const { keycloak } = ground;
-    const source = await ground.source('scim');
+  test('get one access token, renewed before it expires and after the directory refuses it', async () => {
+    const { keycloak } = fixture;
+    const source = await fixture.source('scim');
     const create = () => source.client.post('/Users', newUser());
     await Promise.all([1, 2, 3, 4].map(create));
-    const count = (what: string) => keycloak.asked.filter((asked) => asked === what).length;
+    const count = (what: string) => keycloak.requests.filter((request) => request === what).length;
     assert.deepEqual([count('POST token'), count('POST scim')], [1, 4]);
     keycloak.revokeTokens();
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     await made(create());
-    assert.deepEqual(keycloak.asked, ['POST scim', 'POST token', 'POST scim']);
-    // A token that ends within 30 seconds is used once.
+    assert.deepEqual(keycloak.requests, ['POST scim', 'POST token', 'POST scim']);
+    // A token that expires within 30 seconds is used once.
     keycloak.revokeTokens();
     keycloak.expiresIn = 30;
     await made(create());
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     await made(create());
-    assert.deepEqual(keycloak.asked, ['POST token', 'POST scim']);
+    assert.deepEqual(keycloak.requests, ['POST token', 'POST scim']);
     keycloak.expiresIn = 60;
-    // Whoever is refused with a fresh token is refused for good.
-    keycloak.moods.scim = answering(401);
-    keycloak.asked.splice(0);
+    // A refusal of a fresh token is final.
+    keycloak.overrides.scim = answering(401);
+    keycloak.requests.splice(0);
     await expectRefused(source, create, 'scim.users.create', 'scim:status_401');
     assert.equal(count('POST scim'), 2);
   });
 
-  test('may be a token that is given', async () => {
-    const { keycloak } = ground;
+  test('may be a fixed token', async () => {
+    const { keycloak } = fixture;
     const token = `given.${randomUUID()}`;
     keepSecret('upstream access token', token);
     keycloak.otherTokens.add(token);
     const line = (sourceId: string) => `${sourceId.toUpperCase()} ${keycloak.address}/ bearer ${token}`;
-    const source = await ground.source('admin', {}, line);
+    const source = await fixture.source('admin', {}, line);
     await made(source.client.post('/Users', newUser()));
-    assert.deepEqual(keycloak.asked, ['POST admin']);
+    assert.deepEqual(keycloak.requests, ['POST admin']);
     keycloak.otherTokens.clear();
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     const create = () => source.client.post('/Users', newUser());
     await expectRefused(source, create, 'scim.users.create', 'admin:status_401');
-    assert.deepEqual(keycloak.asked, ['POST admin']);
+    assert.deepEqual(keycloak.requests, ['POST admin']);
   });
 
-  test('that are wrong, or whose token is of no use, are a failure', async () => {
-    const { keycloak } = ground;
+  test('that are wrong, or get an unusable token, are a failure', async () => {
+    const { keycloak } = fixture;
     const create = (source: Source) => () => source.client.post('/Users', newUser());
-    const wrong = await ground.source('scim', {}, (id) => `${id} ${keycloak.address} baton:wrong-secret`);
+    const wrong = await fixture.source('scim', {}, (id) => `${id} ${keycloak.address} baton:wrong-secret`);
     await expectRefused(wrong, create(wrong), 'scim.users.create', 'scim:token_status_401');
-    const source = await ground.source('scim');
+    const source = await fixture.source('scim');
     const giving =
-      (json: unknown): Mood =>
+      (json: unknown): Override =>
       (res) =>
         send(res, { status: 200, json });
-    for (const [why, mood] of [
+    for (const [why, override] of [
       ['token_status_302', answering(302)],
       ['token_status_500', answering(500)],
       ['token_too_large', long],
@@ -253,38 +256,38 @@ describe('credentials', () => {
       ['token_malformed', giving({ access_token: 'a\r\nb: c', expires_in: 60 })],
       ['token_malformed', giving({ access_token: 'abc', expires_in: 'soon' })],
     ] as const) {
-      keycloak.moods.token = mood;
+      keycloak.overrides.token = override;
       await expectRefused(source, create(source), 'scim.users.create', `scim:${why}`);
     }
-    assert.ok(!keycloak.asked.includes('POST scim'));
+    assert.ok(!keycloak.requests.includes('POST scim'));
   });
 
   test('without them nothing is sent, and the log says what to configure', async () => {
-    const { identity, keycloak } = ground;
+    const { identity, keycloak } = fixture;
     const line = (address: string) => (id: string) => `${id} ${address} a:b`;
     const theirs = 'https://login.example.com';
     const cases: [string, object, (id: string) => string | undefined][] = [
       ['no_credentials', {}, () => undefined],
-      // Who may change a source must not thereby learn its credentials.
+      // The right to change a source must not give access to its credentials.
       ['other_base_url', { upstreamBaseUrl: theirs }, line(keycloak.address)],
       ['other_base_url', { upstreamBaseUrl: `${keycloak.address}@x` }, line(keycloak.address)],
       ['no_realm', { upstreamRealm: '' }, line(keycloak.address)],
       ['no_realm', { upstreamRealm: '..' }, line(keycloak.address)],
     ];
     for (const [why, changes, lineOf] of cases) {
-      const source = await ground.source('auto', changes, lineOf);
+      const source = await fixture.source('auto', changes, lineOf);
       const logged = identity.logged.length;
       const create = () => source.client.post('/Users', newUser());
       await expectRefused(source, create, 'scim.users.create', why);
       const said = identity.logged.slice(logged).join('');
       assert.equal(said.includes('IAM_UPSTREAM_CREDENTIALS_FILE'), why !== 'no_realm', why);
     }
-    assert.deepEqual(keycloak.asked, []);
+    assert.deepEqual(keycloak.requests, []);
   });
 
   test('go to public hosts over https only, unless the setting names the host', async () => {
-    const { keycloak } = ground;
-    const other = await startUpstreamGround({ IAM_OUTBOUND_ALLOWED_HOSTS: '[]' });
+    const { keycloak } = fixture;
+    const other = await startUpstreamFixture({ IAM_OUTBOUND_ALLOWED_HOSTS: '[]' });
     try {
       for (const [upstreamBaseUrl, why] of [
         [keycloak.address, 'not_https'],
@@ -302,7 +305,7 @@ describe('credentials', () => {
   });
 
   test('are in no log, answer, table or event', async () => {
-    const { identity, keycloak } = ground;
+    const { identity, keycloak } = fixture;
     const secrets = [keycloak.clientSecret, ...keycloak.tokens];
     assert.ok(keycloak.tokens.length > 3);
     const kept = await identity.pool.rows(sql<{ text: string }>`

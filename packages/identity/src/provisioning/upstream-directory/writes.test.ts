@@ -9,21 +9,21 @@ import { filtered } from '../../testing/scim-client.ts';
 import { send } from './testing/keycloak.ts';
 import {
   newUser,
-  startUpstreamGround,
+  startUpstreamFixture,
   storedUser,
-  switching,
-  type UpstreamGround,
+  setActive,
+  type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** Contract, sections 10.5 and 10.8: what a directory hears of, and when. */
+/** Contract, sections 10.5 and 10.8: what is sent to a directory, and when. */
 
-let ground: UpstreamGround;
+let fixture: UpstreamFixture;
 before(async () => {
-  ground = await startUpstreamGround();
+  fixture = await startUpstreamFixture();
 });
-after(() => ground.close());
+after(() => fixture.close());
 afterEach(() => {
-  ground.keycloak.moods = {};
+  fixture.keycloak.overrides = {};
 });
 
 const person = {
@@ -33,18 +33,18 @@ const person = {
 };
 
 async function expectStored(userId: string, accountId: string | undefined, status: string): Promise<void> {
-  const stored = await storedUser(ground.identity, userId);
+  const stored = await storedUser(fixture.identity, userId);
   assert.deepEqual([stored?.upstream_id, stored?.subject, stored?.status], [accountId, accountId, status]);
 }
 
 describe('a new user', () => {
   test('mode scim makes an account by SCIM, and its id is the subject of the identity', async () => {
-    const { keycloak, source } = ground;
+    const { keycloak, source } = fixture;
     const { client } = await source('scim');
     const user = newUser(person);
     const { id } = await made(client.post('/Users', user));
     const account = keycloak.accountOf(user.userName);
-    assert.deepEqual(keycloak.asked, ['POST token', 'POST scim']);
+    assert.deepEqual(keycloak.requests, ['POST token', 'POST scim']);
     assert.deepEqual(account?.sent, {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
       userName: user.userName,
@@ -58,52 +58,52 @@ describe('a new user', () => {
   });
 
   test('mode admin makes an account by the admin API, and takes its id from Location', async () => {
-    const { keycloak, source } = ground;
+    const { keycloak, source } = fixture;
     const { client } = await source('admin');
     const user = newUser({ ...person, active: false });
     const { id } = await made(client.post('/Users', user));
     const account = keycloak.accountOf(user.userName);
-    assert.deepEqual(keycloak.asked, ['POST token', 'POST admin']);
+    assert.deepEqual(keycloak.requests, ['POST token', 'POST admin']);
     const email = 'ada@example.com';
     const names = { firstName: 'Ada', lastName: 'Lovelace', email };
     assert.deepEqual(account?.sent, { username: user.userName, enabled: false, ...names });
     await expectStored(id, account?.id, 'disabled');
   });
 
-  test('mode admin takes the id from the body where there is one', async () => {
-    const { identity, keycloak, source } = ground;
+  test('mode admin takes the id from the body if there is one', async () => {
+    const { identity, keycloak, source } = fixture;
     const { client } = await source('admin');
-    keycloak.moods.admin = (res, act) => send(res, { ...act(), json: { id: 'f:store:ada' } });
+    keycloak.overrides.admin = (res, act) => send(res, { ...act(), json: { id: 'f:store:ada' } });
     const { id } = await made(client.post('/Users', newUser({ externalId: undefined })));
     assert.equal((await storedUser(identity, id))?.subject, 'f:store:ada');
   });
 
-  test('mode auto takes SCIM where it works', async () => {
-    const { keycloak, source } = ground;
+  test('mode auto uses SCIM if it works', async () => {
+    const { keycloak, source } = fixture;
     const { client } = await source('auto');
     const user = newUser();
     const { id } = await made(client.post('/Users', user));
-    await made(client.patch(`/Users/${id}`, switching(false)));
-    assert.deepEqual(keycloak.asked, ['POST token', 'POST scim', 'PATCH scim']);
+    await made(client.patch(`/Users/${id}`, setActive(false)));
+    assert.deepEqual(keycloak.requests, ['POST token', 'POST scim', 'PATCH scim']);
     assert.equal(keycloak.accountOf(user.userName)?.active, false);
   });
 
-  test('of mode off, or without a base address, is nobody in the directory', async () => {
-    const { identity, keycloak, source } = ground;
+  test('of mode off, or without a base address, gets no account', async () => {
+    const { identity, keycloak, source } = fixture;
     for (const { client } of [await source('off'), await source('scim', { upstreamBaseUrl: '' })]) {
       const { id } = await made(client.post('/Users', newUser()));
-      await made(client.patch(`/Users/${id}`, switching(false)));
+      await made(client.patch(`/Users/${id}`, setActive(false)));
       assert.equal((await client.delete(`/Users/${id}`)).status, 204);
       const again = await made(client.post('/Users', newUser()));
       const stored = await storedUser(identity, again.id);
       assert.equal(stored?.upstream_id, null);
       assert.match(stored?.subject ?? '', /^urn:iam:scim:/);
     }
-    assert.deepEqual(keycloak.asked, []);
+    assert.deepEqual(keycloak.requests, []);
   });
 
   test('signs in with the id of the account as subject, and is the same person', async () => {
-    const { identity, source } = ground;
+    const { identity, source } = fixture;
     const upstream = await startUpstream();
     try {
       const one = await source('scim');
@@ -125,19 +125,19 @@ describe('a new user', () => {
       const { principalId } = await made(signInBy(identity, realm, await upstream.sign(claims)));
       assert.equal(principalId, stored?.principal_id);
       assert.ok(!(await auditActions(identity, one.tenantId)).some((action) => action.includes('rotated')));
-      await made(one.client.patch(`/Users/${id}`, switching(false)));
+      await made(one.client.patch(`/Users/${id}`, setActive(false)));
       assert.equal((await signInBy(identity, realm, await upstream.sign(claims))).status, 403);
     } finally {
       await upstream.close();
     }
   });
 
-  test('that the source has already is 409 before the directory is asked', async () => {
-    const { keycloak, source } = ground;
+  test('that the source has already is 409 before the directory is called', async () => {
+    const { keycloak, source } = fixture;
     const { client } = await source('scim');
     const user = newUser();
     await made(client.post('/Users', user));
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     const taken = [
       { ...newUser(), userName: user.userName.toUpperCase() },
       { ...newUser(), externalId: user.externalId },
@@ -147,7 +147,7 @@ describe('a new user', () => {
       assert.deepEqual([answer.status, answer.body.scimType], [409, 'uniqueness']);
     }
     assert.equal((await client.post('/Users', { userName: '' })).status, 400);
-    assert.deepEqual(keycloak.asked, []);
+    assert.deepEqual(keycloak.requests, []);
   });
 });
 
@@ -156,20 +156,20 @@ describe('a user', () => {
     ['scim', 'PATCH scim'],
     ['admin', 'PUT admin'],
   ] as const)
-    test(`is switched off, on and off for ever in the directory, mode ${mode}`, async () => {
-      const { identity, keycloak, source } = ground;
+    test(`is disabled, enabled and finally disabled in the directory, mode ${mode}`, async () => {
+      const { identity, keycloak, source } = fixture;
       const { client } = await source(mode);
       const user = newUser();
       const { id } = await made(client.post('/Users', user));
       const account = keycloak.accountOf(user.userName);
-      keycloak.asked.splice(0);
+      keycloak.requests.splice(0);
       const path = `/Users/${id}`;
       const { userName, externalId } = user;
       const steps: [() => Promise<{ status: number }>, boolean][] = [
-        [() => client.patch(path, switching(false)), false],
+        [() => client.patch(path, setActive(false)), false],
         [() => client.put(path, { userName, externalId, active: true }), true],
         [() => client.put(path, { userName, externalId, active: false }), false],
-        [() => client.patch(path, switching(true)), true],
+        [() => client.patch(path, setActive(true)), true],
         [() => client.delete(path), false],
       ];
       for (const [step, active] of steps) {
@@ -179,76 +179,76 @@ describe('a user', () => {
         if (stored !== undefined) assert.equal(stored.status, active ? 'active' : 'disabled');
       }
       assert.deepEqual(
-        keycloak.asked,
+        keycloak.requests,
         steps.map(() => verb),
       );
       assert.equal((await client.get(path)).status, 404);
     });
 
-  test('the directory hears of nothing but the switch', async () => {
-    const { keycloak, source } = ground;
+  test('only a change of active reaches the directory', async () => {
+    const { keycloak, source } = fixture;
     const { client } = await source('scim');
     const user = newUser();
     const other = await made(client.post('/Users', newUser()));
     const { id } = await made(client.post('/Users', user));
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     const path = `/Users/${id}`;
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
-    await made(client.patch(path, switching(true)));
+    await made(client.patch(path, setActive(true)));
     await made(client.put(path, { ...user, title: 'Admiral' }));
     const old = { 'if-match': 'W/"1"' };
-    assert.equal((await client.patch(path, switching(false), old)).status, 412);
+    assert.equal((await client.patch(path, setActive(false), old)).status, 412);
     assert.equal((await client.put(path, { ...user, active: false }, old)).status, 412);
     assert.equal((await client.delete(path, old)).status, 412);
     const taken = { userName: other.userName, active: false };
     assert.equal((await client.put(path, taken)).status, 409);
     assert.equal((await client.patch(path, [{ op: 'replace', value: taken }])).status, 409);
     assert.equal((await client.patch(path, [{ op: 'increase', path: 'active' }])).status, 400);
-    assert.deepEqual(keycloak.asked, []);
-    await made(client.patch(path, switching(false)));
+    assert.deepEqual(keycloak.requests, []);
+    await made(client.patch(path, setActive(false)));
     assert.equal((await client.delete(path)).status, 204);
-    assert.deepEqual(keycloak.asked, ['PATCH scim']);
+    assert.deepEqual(keycloak.requests, ['PATCH scim']);
   });
 
-  test('from before the directory was told of is changed without it', async () => {
-    const { identity, keycloak, source } = ground;
+  test('without an account is changed without the directory', async () => {
+    const { identity, keycloak, source } = fixture;
     const { client, tenantId, sourceId } = await source('off');
     const { id } = await made(client.post('/Users', newUser()));
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}`;
     await made(identity.patch(path, { upstreamMode: 'scim' }));
-    await made(client.patch(`/Users/${id}`, switching(false)));
+    await made(client.patch(`/Users/${id}`, setActive(false)));
     assert.equal((await client.delete(`/Users/${id}`)).status, 204);
-    assert.deepEqual(keycloak.asked, []);
+    assert.deepEqual(keycloak.requests, []);
   });
 });
 
-describe('who comes back after the end', () => {
+describe('a user that is created again after its deletion', () => {
   test('gets the account and the person back', async () => {
-    const { keycloak, source } = ground;
+    const { keycloak, source } = fixture;
     const { client } = await source('scim');
     const user = newUser();
     const first = await made(client.post('/Users', user));
     await client.delete(`/Users/${first.id}`);
     const account = keycloak.accountOf(user.userName);
     assert.equal(account?.active, false);
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     const again = await made(client.post('/Users', { ...user, userName: user.userName.toUpperCase() }));
-    assert.deepEqual(keycloak.asked, ['PATCH scim']);
+    assert.deepEqual(keycloak.requests, ['PATCH scim']);
     assert.equal(account.active, true);
     await expectStored(again.id, account.id, 'active');
     assert.equal((await client.get(`/Users${filtered('active eq true')}`)).body.totalResults, 1);
   });
 
-  test('gets a new account where the old one is gone', async () => {
-    const { identity, keycloak, source } = ground;
+  test('gets a new account if the old one is gone', async () => {
+    const { identity, keycloak, source } = fixture;
     const { client } = await source('auto');
     const user = newUser();
     const first = await made(client.post('/Users', user));
     await client.delete(`/Users/${first.id}`);
     keycloak.accounts.splice(0);
-    keycloak.asked.splice(0);
+    keycloak.requests.splice(0);
     const again = await made(client.post('/Users', user));
-    assert.deepEqual(keycloak.asked, ['PATCH scim', 'PUT admin', 'POST scim']);
+    assert.deepEqual(keycloak.requests, ['PATCH scim', 'PUT admin', 'POST scim']);
     assert.equal((await storedUser(identity, again.id))?.upstream_id, keycloak.accounts[0]?.id);
   });
 });

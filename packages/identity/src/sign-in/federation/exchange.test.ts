@@ -35,7 +35,7 @@ function tokenOf({ accessToken }: { accessToken: string }): Record<string, unkno
 }
 
 describe('federation:exchange', () => {
-  test('gives a token with exactly its claims, for the sign-in of this moment', async () => {
+  test('issues a token with exactly its claims for this sign-in', async () => {
     const realm = await makeRealm(identity, upstream);
     const sub = newSubject();
     const authTime = nowSeconds() - 30;
@@ -207,7 +207,7 @@ describe('privileged scopes', () => {
   const makeGroup = ({ tenantId }: Realm, key: string): Promise<{ id: string }> =>
     made(identity.post(`/tenants/${tenantId}/groups`, { key, name: key }));
 
-  test('are granted to members of their groups, and only when they are named', async () => {
+  test('are granted to members of their groups, and only if requested by name', async () => {
     const realm = await makePeopleRealm();
     await makeGroup(realm, 'people-admins');
     const claims = { sub: newSubject(), groups: ['admins'] };
@@ -223,7 +223,7 @@ describe('privileged scopes', () => {
     );
   });
 
-  test('of people go with the group that the setting names', async () => {
+  test('of people need the group that the setting names', async () => {
     const realm = await makePeopleRealm();
     await makeGroup(realm, 'deployers');
     const other = await identity.another({ IAM_PEOPLE_ADMIN_GROUP: 'deployers' });
@@ -236,7 +236,7 @@ describe('privileged scopes', () => {
     assert.deepEqual([await statusOf('ops'), await statusOf('admins')], [200, 403]);
   });
 
-  test('are refused for the whole request otherwise, and the audit names the groups', async () => {
+  test('are otherwise a refusal of the whole request, and the audit row names the groups', async () => {
     const realm = await makePeopleRealm();
     await makeGroup(realm, 'people-admins');
     const stranger = await exchange(
@@ -272,7 +272,7 @@ describe('privileged scopes', () => {
     assert.equal(await ask('fleet:admin'), 403);
   });
 
-  test('their groups are never made by a sign-in: dropped while absent, projected when there', async () => {
+  test('their groups are never created by a sign-in: left out while absent, projected if they exist', async () => {
     const realm = await makePeopleRealm();
     const claims = { sub: newSubject(), groups: ['admins', 'ops'] };
     const before = await exchange(realm, claims, { audience: 'iam' });

@@ -56,13 +56,13 @@ test('signs a person in by discovery, with acr, amr, auth_time and groups', asyn
   assert.deepEqual([again.principalId, again.groups], [body.principalId, ['administrators']]);
 });
 
-test('wants the methods that are required', async () => {
+test('requires the configured methods', async () => {
   const { id_token: token } = await upstream.signIn({ accountId: 'weak', acr: 'urn:gold', amr: ['pwd'] });
   const { status, body } = await signInBy(identity, realm, token);
   assert.deepEqual([status, body], [403, { detail: 'step_up_required' }]);
 });
 
-test('takes no access token of the provider for an ID token', async () => {
+test('does not accept an access token of the provider as ID token', async () => {
   const visitor = { accountId: 'ada', amr: ['otp'] };
   const { access_token: token } = await upstream.signIn(visitor, { resource });
   assert.equal(decodeProtectedHeader(token).typ, 'at+jwt');
@@ -70,7 +70,7 @@ test('takes no access token of the provider for an ID token', async () => {
   assert.deepEqual([status, body], [401, { detail: 'invalid_token' }]);
 });
 
-test('meets a new key at once, refuses the former one, and uses it no more than every 10 seconds for asking', async () => {
+test('fetches a new key at once, refuses the old one, and fetches at most every 10 seconds for it', async () => {
   const visitor = { accountId: 'grace', amr: ['otp'] };
   const { id_token: former } = await upstream.signIn(visitor);
   assert.equal((await signInBy(identity, realm, former)).status, 200);
@@ -84,7 +84,7 @@ test('meets a new key at once, refuses the former one, and uses it no more than 
   assert.equal((await signInBy(identity, realm, third)).body.detail, 'unknown_signing_key');
 });
 
-test('that is down signs people in by its former keys, and says so', async () => {
+test('that is down: its cached keys are used, and the answer says so', async () => {
   const pair = makePair('fourth');
   const other = await startOidcUpstream(pair);
   const eager = await makeRealm(identity, other, { jwksCacheTtlSeconds: 0 });

@@ -21,11 +21,11 @@ after(async () => {
 
 const foreign = makePair('upstream-1');
 
-/** A sign-in of somebody who is known; its token is signed when all faults are in. */
+/** A sign-in of a known person; its token is signed after all faults are set. */
 interface SignIn extends Attempt {
   readonly header: Record<string, unknown>;
   readonly claims: Record<string, unknown>;
-  /** What becomes of the token at last. */
+  /** The last change of the token. */
   broken: ((token: string) => string) | undefined;
   isForged: boolean;
 }

@@ -56,7 +56,7 @@ test('a subject that changes in two sign-ins at once stays one person', async ()
   for (const { status, body } of answers) assert.deepEqual([status, body.principalId], [200, principalId]);
 });
 
-test('a disable and sign-ins at the same time: after it nobody gets in, and nothing waits for ever', async () => {
+test('a disable with concurrent sign-ins: after it every sign-in is refused, and nothing deadlocks', async () => {
   const realm = await makeRealm(identity, upstream);
   const token = await upstream.sign({ sub: newSubject() });
   const { principalId } = (await signInBy(identity, realm, token)).body;
@@ -73,7 +73,7 @@ test('a disable and sign-ins at the same time: after it nobody gets in, and noth
   assert.equal((await signInBy(other, realm, token)).body.detail, 'principal_disabled');
 });
 
-test('a group that is deleted while somebody is signed in to it: the sign-in succeeds without it', async () => {
+test('a group that is deleted during a sign-in: the sign-in succeeds without it', async () => {
   const groupMappings = { Operators: 'operators', Staff: 'staff' };
   const realm = await makeRealm(identity, upstream, { groupMappings });
   const base = `/tenants/${realm.tenantId}/groups`;
@@ -100,13 +100,13 @@ test('a group that is deleted while somebody is signed in to it: the sign-in suc
   assert.ok(seen.has('operators,staff'), [...seen].join(' | '));
 });
 
-test('a directory deletes a group that a sign-in under way puts somebody in: that membership ends with it', async () => {
+test('a SCIM group that is deleted during a sign-in: the membership from the sign-in is deleted too', async () => {
   const realm = await makeRealm(identity, upstream, { lifecycleProfile: 'managed' });
   const { tenantId } = realm;
   const { token, account } = await makeSource(identity, tenantId, realm.key);
   const directory = scimClient(other, token);
   const { body: group } = await directory.post('/Groups', { displayName: 'Operators' });
-  // What a sign-in writes, and when it commits.
+  // When a sign-in writes, and when it commits.
   const removing = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`
       insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)

@@ -71,7 +71,7 @@ describe('POST …/identity-providers', () => {
     ]);
   });
 
-  test('keeps what is given; lists come out sorted without repeats, and the issuer without slashes at its end', async () => {
+  test('stores what is sent: lists sorted without repeats, and the issuer without slashes at its end', async () => {
     const wanted = fresh({
       jwksUri: 'https://keys.example/jwks',
       subjectClaim: 'oid',
@@ -135,7 +135,7 @@ describe('POST …/identity-providers', () => {
     }
   });
 
-  test('the tenant comes before the issuer, and the issuer before what exists', async () => {
+  test('checks the tenant, then the issuer, then whether it exists', async () => {
     const wanted = fresh();
     await made(register(wanted));
     const unknown = await register({ ...wanted, issuer: 'ldap://x' }, randomUUID());
@@ -190,7 +190,7 @@ describe('POST …/identity-providers', () => {
 });
 
 describe('the management of identity providers', () => {
-  test('lists them by key and reads one', async () => {
+  test('lists them by key and gets one', async () => {
     const tenant = await makeTenant(identity);
     assert.deepEqual((await identity.get(path('', tenant))).body, []);
     const b = await made(register(fresh({ key: 'b-provider' }), tenant));
@@ -213,7 +213,7 @@ describe('the management of identity providers', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('PATCH changes what is named; equal values write nothing; key and issuer stay', async () => {
+  test('PATCH changes the named fields; equal values write nothing; key and issuer stay', async () => {
     const provider = await made(register(fresh({ groupMappings: { a: 'alpha', b: 'beta' } })));
     const { key, id } = provider;
     const changes = { groupMappings: { b: 'beta', c: 'gamma' }, jwksCacheTtlSeconds: 0 };
@@ -277,7 +277,7 @@ describe('the management of identity providers', () => {
     assert.deepEqual(same(changed), same(sent));
   });
 
-  test('a provider whose people come by SCIM does not become read-only', async () => {
+  test('a provider with an active SCIM source can not become read-only', async () => {
     const { tenantId: tenant } = await makeProvisioning(identity);
     const { status, body } = await identity.patch(path('entra', tenant), { lifecycleProfile: 'read_only' });
     assert.deepEqual([status, body], [409, { detail: 'population_managed_by_directory' }]);

@@ -68,7 +68,7 @@ async function ask(source = sourceOf()) {
 const unavailable = ['identity_provider_unavailable', '5'];
 
 describe('the keys of a provider', () => {
-  test('are used without asking while they are fresh, and read again after', async () => {
+  test('are used from the cache while they are fresh, and fetched again after', async () => {
     assert.deepEqual(await ask(), ['first', false]);
     publish('second');
     nowMs += 239_000;
@@ -79,7 +79,7 @@ describe('the keys of a provider', () => {
     assert.equal(paths.length, 2);
   });
 
-  test('are read ahead in the background near the end of their time', async () => {
+  test('are fetched in the background near the end of their TTL', async () => {
     await ask();
     publish('second');
     nowMs += 241_000;
@@ -88,7 +88,7 @@ describe('the keys of a provider', () => {
     assert.deepEqual([await ask(), paths.length], [['second', false], 2]);
   });
 
-  test('are used during the grace while the provider is down, then it is unavailable, then it is back', async () => {
+  test('are used during the grace period while the provider is down; then it is unavailable, until it is back', async () => {
     await ask();
     breakDown();
     nowMs += 300_000;
@@ -101,12 +101,12 @@ describe('the keys of a provider', () => {
     assert.deepEqual(await ask(), ['second', false]);
   });
 
-  test('without any in memory a provider that is down is unavailable', async () => {
+  test('a provider that is down is unavailable if no keys are cached', async () => {
     breakDown();
     assert.deepEqual(await ask(), unavailable);
   });
 
-  test('with a TTL of 0 are read every time; with a grace of 0 it fails closed at once', async () => {
+  test('with a TTL of 0 are fetched every time; with a grace period of 0 a failure is final at once', async () => {
     const always = sourceOf({ jwks_cache_ttl_seconds: 0 });
     await ask(always);
     await ask(always);
@@ -116,13 +116,13 @@ describe('the keys of a provider', () => {
     assert.deepEqual(await ask({ ...always, jwks_stale_grace_seconds: 0 }), unavailable);
   });
 
-  test('are read once for all who ask at the same time', async () => {
+  test('are fetched once for concurrent callers', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => ask()));
     assert.ok(answers.every(([found]) => found === 'first'));
     assert.equal(paths.length, 1);
   });
 
-  test('a failure is remembered for as long as it took, so that nobody else waits for it', async () => {
+  test('a failure is remembered for as long as it took, so that the next request does not wait', async () => {
     const silent = sourceOf();
     answer = () => {
       nowMs += 5000;
@@ -134,7 +134,7 @@ describe('the keys of a provider', () => {
     assert.deepEqual(await ask(silent), ['first', false]);
   });
 
-  test('for an unknown kid are read again, at most every 10 seconds, once for all', async () => {
+  test('are fetched again for an unknown kid, at most every 10 seconds, once for concurrent callers', async () => {
     const source = sourceOf();
     await keys.keysOf(source);
     publish('second');
@@ -150,7 +150,7 @@ describe('the keys of a provider', () => {
     assert.equal(paths.length, 3);
   });
 
-  test('for an unknown kid are kept when the provider is down, and not read twice for one question', async () => {
+  test('are kept if the fetch for an unknown kid fails, and not fetched twice for one request', async () => {
     const source = sourceOf();
     const first = await keys.keysOf(source);
     assert.ok(first.isNew);
@@ -161,14 +161,14 @@ describe('the keys of a provider', () => {
     assert.equal(paths.length, 2);
   });
 
-  test('are forgotten when the provider moves', async () => {
+  test('are forgotten when the addresses of the provider change', async () => {
     await ask();
     publish('elsewhere');
     assert.deepEqual(await ask(sourceOf({ jwks_uri: `${url}/moved` })), ['elsewhere', false]);
     assert.deepEqual(paths, ['/keys', '/moved']);
   });
 
-  test('are kept for 1,000 providers at most', async () => {
+  test('are cached for 1,000 providers at most', async () => {
     for (let n = 0; n <= 1000; n += 1) await ask(sourceOf({ id: `provider-${n}` }));
     assert.equal(paths.length, 1001);
     await ask(sourceOf({ id: 'provider-1000' }));
@@ -188,7 +188,7 @@ describe('discovery', () => {
     };
   };
 
-  test('finds the key document of an issuer that names itself, as registered or without its slash', async () => {
+  test('finds the key document if it names the issuer, as registered or without its slash', async () => {
     describeAs({ issuer: `${url}/realm`, jwks_uri: `${url}/keys` });
     assert.deepEqual(await ask(discovering()), ['found', false]);
     assert.deepEqual(paths, ['/realm/.well-known/openid-configuration', '/keys']);
@@ -196,7 +196,7 @@ describe('discovery', () => {
     assert.deepEqual(await ask({ ...discovering(), id: 'other' }), ['found', false]);
   });
 
-  test('refuses a document of another issuer, without keys, or that points where nobody may go', async () => {
+  test('refuses a document of another issuer, without keys, or with a forbidden address', async () => {
     for (const [index, document] of [
       { issuer: `${url}/other`, jwks_uri: `${url}/keys` },
       { issuer: url.toUpperCase(), jwks_uri: `${url}/keys` },
@@ -227,7 +227,7 @@ describe('a key document', () => {
     assert.equal(found?.key.type, 'public');
   });
 
-  test('keys of no use are left out, and a name that two bear names neither', () => {
+  test('unusable keys are left out, and keys that share a kid', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
     const secret = { kty: 'oct', k: 'c2VjcmV0', kid: 'secret', alg: 'HS256' };
     const edwards = { ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }), kid: 'ed' };
@@ -245,7 +245,7 @@ describe('a key document', () => {
     assert.deepEqual(kidsOf(jwkOf('thrice'), jwkOf('thrice'), jwkOf('thrice')), []);
   });
 
-  test('of another form, or with more than 100 keys, is none', () => {
+  test('is refused if it is malformed or has more than 100 keys', () => {
     for (const document of [null, [], {}, { keys: {} }, 'keys', { keys: Array(101).fill(ecKey) }])
       assert.throws(() => parseKeySet(document), KeyDocumentError);
     assert.deepEqual(kidsOf(), []);

@@ -45,26 +45,26 @@ test('the first sign-in takes the name from the claim of the provider, on both r
   assert.ok(!written.includes('Lovelace'));
 });
 
-test('a later sign-in renames nobody', async () => {
+test('a later sign-in does not rename', async () => {
   const sub = newSubject();
   assert.equal(await nameAfter({ sub, name: 'Ada' }), 'Ada');
   assert.equal(await nameAfter({ sub, name: 'Somebody else' }), 'Ada');
 });
 
-test('by default no claim names anybody, not even one without a name', async () => {
+test('by default no claim is used, not even one with an empty name', async () => {
   const plain = await makeRealm(identity, upstream);
   const sub = newSubject();
   assert.equal(await nameAfter({ sub, name: 'Ada', '': 'Ada' }, plain), `${plain.key}:${sub}`);
 });
 
-test('a name is cut to 200 characters, none of them in half', async () => {
+test('a name is cut to 200 whole characters', async () => {
   const long = `${'x'.repeat(199)}${'😀'.repeat(5)}`;
   assert.equal(await nameAfter({ sub: newSubject(), name: long }), `${'x'.repeat(199)}😀`);
   assert.equal(await nameAfter({ sub: newSubject(), name: `${'x'.repeat(199)} y` }), 'x'.repeat(199));
   assert.equal(await nameAfter({ sub: newSubject(), name: 'Ada\u0000\r\n\tLovelace' }), 'Ada Lovelace');
 });
 
-test('what is no name leaves the one of provider and external id, and lets in all the same', async () => {
+test('an unusable name is replaced by provider and external id, and does not prevent the sign-in', async () => {
   for (const name of [
     undefined,
     null,
@@ -82,7 +82,7 @@ test('what is no name leaves the one of provider and external id, and lets in al
   }
 });
 
-test('whatever a token says, a name of 1 to 200 storable characters comes of it', async () => {
+test('any claim results in a name of 1 to 200 storable characters', async () => {
   const claimNames = ['name', '__proto__', 'constructor', 'sub'];
   const realms = new Map<string, Realm>();
   for (const claim of claimNames)

@@ -46,7 +46,7 @@ const membershipsOf = async (principalId: string) =>
 
 for (const route of routes)
   describe(`the groups of a token, by ${route}`, () => {
-    test('only mapped ones count, without spaces and slashes; missing groups are made', async () => {
+    test('only mapped ones count, without spaces and slashes; missing groups are created', async () => {
       const realm = await makeRealm(identity, upstream, { groupMappings });
       const groups = ['engineering', '//Engineering ', '/ops', 'Ops Leads', 'unmapped', 7, ''];
       const body = await enter(realm, { sub: newSubject(), groups }, route);
@@ -74,7 +74,7 @@ for (const route of routes)
       assert.deepEqual(row, { name: 'engineers', source: 'federated', status: 'active' });
     });
 
-    test('memberships become exactly the list; an empty one ends them; without the claim they stay', async () => {
+    test('memberships become exactly the list; an empty list ends them; without the claim they stay', async () => {
       const realm = await makeRealm(identity, upstream, { groupMappings });
       const sub = newSubject();
       const { principalId } = await enter(realm, { sub, groups: ['Engineering', 'hr'] }, route);

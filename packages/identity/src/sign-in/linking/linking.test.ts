@@ -53,7 +53,7 @@ async function refuses(realm: Realm, claims: object, route: Route, status: numbe
 
 describe('a first sign-in', () => {
   for (const route of routes)
-    test(`makes the person, whatever the profile, by ${route}`, async () => {
+    test(`creates the person, whatever the lifecycle profile, by ${route}`, async () => {
       for (const lifecycleProfile of ['read_only', 'managed']) {
         const realm = await makeRealm(identity, upstream, { lifecycleProfile, externalIdClaim: 'employee' });
         const [sub, employee] = [newSubject(), `e-${randomUUID()}`];
@@ -174,7 +174,7 @@ describe('a first sign-in', () => {
     assert.equal(reason, `provider:${realm.key} acr:${'x'.repeat(199)}😀`);
   });
 
-  test('opens the issuing of a token without the admin recording a sign-in', async () => {
+  test('allows issuing a token without an authentication context made by the administrator', async () => {
     const realm = await makeRealm(identity, upstream);
     const { body } = await enter(realm, { sub: newSubject(), acr: 'gold', amr: ['otp'] });
     const { credential } = await makeToken(identity, realm.tenantId, body.principalId);
@@ -193,7 +193,7 @@ describe('a further sign-in', () => {
     assert.equal((await journalOf(identity, realm.tenantId)).length, before);
   });
 
-  test('adopts a link made by hand, fills its external id, and audits that once', async () => {
+  test('takes over a link made by hand, fills its external id, and audits that once', async () => {
     const realm = await makeRealm(identity, upstream, {
       lifecycleProfile: 'managed',
       externalIdClaim: 'employee',
@@ -258,8 +258,8 @@ describe('a further sign-in', () => {
 });
 
 for (const route of routes)
-  describe(`a link that stands in the way, by ${route}`, () => {
-    test('subject and external id of different people, and a changed external id, conflict', async () => {
+  describe(`an unusable link, by ${route}`, () => {
+    test('subject and external id of different people are a conflict, and so is a changed external id', async () => {
       const realm = await makeRealm(identity, upstream, { externalIdClaim: 'employee' });
       const [one, two] = [newSubject(), newSubject()];
       await enter(realm, { sub: one, employee: 'e-1' });
@@ -286,7 +286,7 @@ for (const route of routes)
       await refuses(realm, { sub, employee: 'e-2' }, route, 403, 'identity_disabled');
     });
 
-    test('a person of another tenant with the same issuer and subject is not in this one', async () => {
+    test('a person of another tenant with the same issuer and subject is refused', async () => {
       const [here, elsewhere] = [await makeRealm(identity, upstream), await makeRealm(identity, upstream)];
       const sub = newSubject();
       const { principalId } = (await enter(elsewhere, { sub }, route)).body;
@@ -304,7 +304,7 @@ for (const route of routes)
       );
     });
 
-    test('a closed tenant has no identity provider', async () => {
+    test('a disabled tenant has no identity provider', async () => {
       const realm = await makeRealm(identity, upstream);
       await identity.pool.run(sql`update tenants set status = 'disabled' where id = ${realm.tenantId}`);
       const { status, body } = await enter(realm, { sub: newSubject() }, route);
@@ -312,7 +312,7 @@ for (const route of routes)
     });
   });
 
-test('a provider or tenant that is closed while the keys are fetched lets nobody in', async () => {
+test('a provider or tenant that is disabled while keys are fetched refuses the sign-in', async () => {
   const realm = await makeRealm(identity, upstream, { jwksCacheTtlSeconds: 0 });
   const token = await upstream.sign({ sub: newSubject() });
   const slow = upstream.delay(150);

@@ -42,7 +42,7 @@ after(async () => {
   server.close();
 });
 
-/** A provider of its own, so that nothing is remembered of another document. */
+/** A new provider, so that no other document is cached for it. */
 function realmWith(document: unknown): Promise<Realm> {
   answer = (_req, res) => res.end(typeof document === 'string' ? document : JSON.stringify(document));
   asked = [];
@@ -70,7 +70,7 @@ async function leavesOut(keys: Record<string, object>, pair: SigningPair = good)
   }
 }
 
-test('an RSA key of less than 2,048 bits is none', async () => {
+test('an RSA key of less than 2,048 bits is left out', async () => {
   // 512 bits are too few for the padding of anything longer: OpenSSL still makes such keys.
   for (const bits of [512, 1024, 2040]) {
     const weak = rsaPair('weak', bits);
@@ -82,7 +82,7 @@ test('an RSA key of less than 2,048 bits is none', async () => {
   await leavesOut({ '1,024 bits with zeros before them': jwkOf(weak, { n: n.toString('base64url') }) }, weak);
 });
 
-test('an RSA key that anybody could sign for, or that costs too much, is none', async () => {
+test('an RSA key with a weak exponent or modulus, or an expensive one, is left out', async () => {
   const n = modulusOf(good.publicKey);
   const exponent = (e: bigint, length = 1) => jwkOf(good, { e: bytesOf(e, length).toString('base64url') });
   const modulus = (changed: bigint, length = 256) =>
@@ -113,7 +113,7 @@ test('with e = 1 the padded hash itself would be a signature', async () => {
   });
 });
 
-test('a key that is for something else is none', async () => {
+test('a key for another use is left out', async () => {
   await leavesOut({
     'for encryption': jwkOf(good, { use: 'enc' }),
     'for something unknown': jwkOf(good, { use: 'x' }),
@@ -144,7 +144,7 @@ test('a key that names another algorithm does not verify this one', async () => 
   }
 });
 
-test('a point that is not on its curve is no key', async () => {
+test('a key whose point is not on its curve is left out', async () => {
   const { x, y } = curve.publicKey.export({ format: 'jwk' });
   const points: Record<string, object> = {
     zero: { x: encode(Buffer.alloc(32)), y: encode(Buffer.alloc(32)) },
@@ -169,7 +169,7 @@ test('of a private key in the document only its public half is used, and nothing
   assert.ok(!identity.logged.join('').includes(d as string));
 });
 
-test('a kid that several keys bear names none of them, whatever stands between and however often', async () => {
+test('keys with the same kid are left out, whatever their number and order', async () => {
   const twin = makePair('good');
   const dead = jwkOf(good, { use: 'enc' });
   const documents: Record<string, object[]> = {
@@ -186,7 +186,7 @@ test('a kid that several keys bear names none of them, whatever stands between a
   }
 });
 
-test('a document that says nothing, or too much, makes the provider unavailable', async () => {
+test('an empty, malformed or oversized document makes the provider unavailable', async () => {
   const key = jwkOf(good);
   const documents: Record<string, unknown> = {
     'no JSON': '{',
@@ -212,7 +212,7 @@ test('a document that says nothing, or too much, makes the provider unavailable'
   assert.equal((await signInBy(identity, full, signedBy(good))).status, 200);
 });
 
-test('a provider that sends elsewhere, packs, drips or never ends is unavailable', async () => {
+test('a provider that redirects, compresses, answers slowly or without end is unavailable', async () => {
   const document = JSON.stringify({ keys: [jwkOf(good)] });
   const listeners: Record<string, RequestListener> = {
     'a redirect to itself': (req, res) =>
@@ -246,7 +246,7 @@ test('a provider that sends elsewhere, packs, drips or never ends is unavailable
   }
 });
 
-test('what a document says of its keys does not widen what the token must say', async () => {
+test('the metadata of a key does not replace checks of the token', async () => {
   const realm = await realmWith({
     keys: [{ ...jwkOf(good), issuer: 'https://other.example', aud: 'other' }],
   });

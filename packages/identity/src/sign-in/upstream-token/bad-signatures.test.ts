@@ -78,7 +78,7 @@ function signedUntil(isWanted: (signature: Buffer) => boolean): [text: string, s
   throw new Error('no signature of that form was found');
 }
 
-test('an RSA block is taken byte by byte as the standard has it: no other hash name, length, padding or rest', async () => {
+test('an RSA block must be byte by byte that of the standard: no other hash name, length, padding or rest', async () => {
   const text = input();
   const { right, wrong } = blocksOf(text);
   const signatures = Object.entries(wrong).map(([name, block]): [string, Buffer] => [
@@ -87,11 +87,11 @@ test('an RSA block is taken byte by byte as the standard has it: no other hash n
   ]);
   assert.ok(signatures.length >= 24);
   await refused(sealedEach(text, Object.fromEntries(signatures)));
-  // The same hand makes a right one.
+  // The same code makes a valid one.
   await accepted(sealed(text, signBlock(right, upstream.key.privateKey)));
 });
 
-test('with an exponent of 3 a cube root is no signature', async () => {
+test('a cube root is no signature for an exponent of 3', async () => {
   const text = input(cubic);
   const forged = cubeRootForgery(text);
   // What makes it tempting: its cube has the padding, the name of the hash and the hash where they belong.
@@ -124,7 +124,7 @@ test('an RSA signature has the length of the modulus and is a number below it', 
   await refused({ 'without the zero that it begins with': sealed(short, leading.subarray(1)) });
 });
 
-test('PSS is not taken for PKCS #1, with any length of salt, nor the hash of another algorithm', async () => {
+test('PSS with any length of salt, and the hash of another algorithm, are refused for PKCS #1', async () => {
   const text = input();
   const pss = (saltLength: number) =>
     createSign('sha256')

@@ -58,7 +58,7 @@ async function accepted(tokens: Record<string, string>): Promise<void> {
     assert.equal((await signInBy(identity, realm, token)).status, 200, name);
 }
 
-test('none is refused in every spelling, with and without a signature', async () => {
+test('alg none is refused in every spelling, with and without a signature', async () => {
   const spellings = [
     'none',
     'None',
@@ -116,7 +116,7 @@ test('the public key is no HMAC secret, in whatever form and under whatever name
   await refused('invalid_signature', asRsa as Record<string, string>);
 });
 
-test('a header leads nobody to a key: nothing it points to is asked for, nothing it brings is used', async () => {
+test('keys in a header or at its addresses are neither used nor fetched', async () => {
   const own = `${upstream.issuer}/forged`;
   const jwk = jwkOf(forger);
   const headers = {
@@ -163,7 +163,7 @@ test('a kid is a text that names a published key, and nothing else', async () =>
   await refused('unknown_signing_key', Object.fromEntries(tokens));
 });
 
-test('what must be understood and is not, and what is no compact signed JSON, is invalid', async () => {
+test('critical headers, and anything but a compact JWS, are invalid', async () => {
   const right = signed();
   const [head, body, signature] = right.split('.') as [string, string, string];
   const json = { payload: body, protected: head, signature };
@@ -233,7 +233,7 @@ test('a payload that is no object of claims is invalid: nested, packed, cut, or 
   await refused('invalid_audience', { 'a deep aud': withText(/"aud":"[^"]+"/, `"aud":${deep}`) });
 });
 
-test('a name that stands twice has its last value everywhere, so no two readers can differ', async () => {
+test('a duplicate name has its last value everywhere', async () => {
   const twice = (first: string, last: string) =>
     signed(`{"alg":"${first}","kid":"other","kid":"upstream-1","alg":"${last}"}`);
   await refused('unsupported_algorithm', { 'RS256, then none': twice('RS256', 'none') });
@@ -311,7 +311,7 @@ test('a time is a finite number of seconds; nbf and iat have 5 seconds, exp none
   await accepted({ 'exp in a moment': withClaims({ exp: Date.now() / 1000 + 3.5 }) });
 });
 
-test('aud and azp: exactly our name, and of several audiences the one who asked is us', async () => {
+test('aud is exactly ours; of several audiences, azp must be ours', async () => {
   const us = upstreamAudience;
   const bad: [string, object][] = [
     ['a number', { aud: 1 }],
@@ -337,7 +337,7 @@ test('aud and azp: exactly our name, and of several audiences the one who asked 
   );
 });
 
-test('a subject that can not be stored is invalid, and one that is no text is missing', async () => {
+test('a subject that can not be stored is invalid, and one that is not a text counts as missing', async () => {
   const subjects = {
     NUL: '\\u0000',
     'NUL in the middle': 'a\\u0000b',
@@ -389,7 +389,7 @@ test('a token of up to 32 KiB is read, a longer one is invalid, and a body beyon
   assert.deepEqual(await storeCounts(identity), before);
 });
 
-test('a body whose token is no storable text is 422 and leaves nothing', async () => {
+test('a body whose token is no storable text is 422, and nothing is stored', async () => {
   const before = await storeCounts(identity);
   const right = signed();
   for (const token of [`${right}\0`, `\0${right}`, `${right}\ud800`, [right], { token: right }, null, 1])
@@ -401,7 +401,7 @@ test('a body whose token is no storable text is 422 and leaves nothing', async (
   assert.deepEqual(await storeCounts(identity), before);
 });
 
-test('a token of another provider, or of ours, opens nothing', async () => {
+test('a token of another provider, or one of ours, is refused', async () => {
   const other = await startUpstream();
   try {
     const theirs = await makeRealm(identity, other);

@@ -162,7 +162,7 @@ describe('step by step', () => {
     await refuses('identity_provider_unavailable', 503, { 'a private address': 'nonsense' }, inner);
   });
 
-  test('3: a token that is none is invalid', async () => {
+  test('3: a malformed token is invalid', async () => {
     const good = await claimed({});
     const [head = '', body = '', signature = ''] = good.split('.');
     await refuses('invalid_token', 401, {
@@ -217,7 +217,7 @@ describe('step by step', () => {
     });
   });
 
-  test('5: a kid that is missing or names no key is unknown', async () => {
+  test('5: a missing kid, or one that names no key, is unknown', async () => {
     const without = (kid: unknown) => claimed({}, { kid });
     await refuses('unknown_signing_key', 401, {
       'no kid': await without(undefined),
@@ -238,7 +238,7 @@ describe('step by step', () => {
     await refuses('unknown_signing_key', 401, { 'a number as kid': sealed(number, rsa(number)) });
   });
 
-  test('6: a signature that does not fit is invalid, in every form that was ever tried', async () => {
+  test('6: a signature that does not fit is invalid, in every known form of attack', async () => {
     const text = input();
     const good = rsa(text);
     const flipped = (bytes: Buffer, at: number) => {
@@ -369,7 +369,7 @@ describe('step by step', () => {
     await refuses('invalid_token', 401, tokens);
   });
 
-  test('8: exp passes without leeway', async () => {
+  test('8: exp has no leeway', async () => {
     await refuses('token_expired', 401, {
       'a second ago': await claimed({ exp: nowSeconds() - 1 }),
       now: await claimed({ exp: nowSeconds() }),
@@ -395,7 +395,7 @@ describe('step by step', () => {
     );
   });
 
-  test('10: aud names us, and of a token for several, azp does too', async () => {
+  test('10: aud is ours; of several audiences, azp must be ours', async () => {
     await refuses('invalid_audience', 401, {
       'somebody else': await claimed({ aud: 'other' }),
       'a part of our name': await claimed({ aud: upstreamAudience.slice(0, -1) }),
@@ -412,7 +412,7 @@ describe('step by step', () => {
     });
   });
 
-  test('11: the subject claim is a text with something in it', async () => {
+  test('11: the subject claim is a text that is not empty', async () => {
     await refuses('missing_subject_claim', 401, {
       'an empty sub': await claimed({ sub: '' }),
       'a number': await claimed({ sub: 7 }),
@@ -428,7 +428,7 @@ describe('step by step', () => {
     assert.equal((await signInBy(identity, byOid, await claimed({ oid: newSubject() }))).status, 200);
   });
 
-  test('12: acr is one of those required, amr holds all of them', async () => {
+  test('12: acr is one of the required values, amr contains all required values', async () => {
     const strict = await makeRealm(identity, upstream, {
       requiredAcrValues: ['gold', 'silver'],
       requiredAmrValues: ['otp', 'pwd'],

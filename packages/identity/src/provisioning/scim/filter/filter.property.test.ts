@@ -28,21 +28,21 @@ const statements = 400 * times;
 const filtersInStatement = 100;
 const overHttp = 1200 * times;
 const seed = Number(process.env['IAM_TEST_SCIM_SEED'] ?? Date.now() % 2 ** 31);
-/** No generated request may take longer, no statement, and no filter to read, also where a core is shared by many. */
+/** No generated request may take longer, no statement, and no filter to read, even if a core is shared by many processes. */
 const answerMsMax = 5000;
 const statementMsMax = 8000;
 const readMsMax = 1000;
 
 let identity: TestIdentity;
-let ground: Provisioning;
+let fixture: Provisioning;
 let client: ScimClient;
 let base: string;
 let users: Shown[] = [];
 let filters: fc.Arbitrary<Generated>;
 before(async () => {
   identity = await startIdentity({ IAM_LOG_LEVEL: 'error' });
-  ground = await makeProvisioning(identity);
-  client = scimClient(identity, ground.token);
+  fixture = await makeProvisioning(identity);
+  client = scimClient(identity, fixture.token);
   const texts = ['a', 'B', 'ab', 'aB%', 'x_y', 'q"q', 'b\\b', 'é', "o'b:*", '😀', '', undefined];
   const ids: string[] = [];
   for (let n = 0; n < 24; n += 1) {
@@ -142,7 +142,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** Lists that are empty say nothing; a user without groups has none. */
+/** Empty lists are left out of the expectation: a user without groups has no groups. */
 function shownOf(user: Shown): Shown {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }
@@ -168,7 +168,7 @@ function compile(text: string, values: SqlValues): string | undefined {
 /** The ids that each of the filters finds; undefined for those that are refused. */
 async function find(texts: readonly string[]): Promise<(string[] | undefined)[]> {
   const values = new SqlValues();
-  values.add(ground.sourceId);
+  values.add(fixture.sourceId);
   const columns: string[] = [];
   const places = texts.map((text) => {
     const condition = compile(text, values);
@@ -226,7 +226,7 @@ test('40,000 generated filters find what a naive evaluator finds', async () => {
   });
 });
 
-test('a filter that says nothing is refused, the largest one is answered, and neither takes long', async () => {
+test('a meaningless filter is refused, the largest one is answered, and neither takes long', async () => {
   await inStatements(20 * times, refusedFilters, async (texts) => {
     const found = await findAll(texts);
     const accepted = texts.find((_, at) => found[at] !== undefined);
@@ -254,7 +254,7 @@ const asked = fc.record({
   count: fc.constantFrom(undefined, 0, 1, 5, 100),
 });
 
-test('over HTTP too, in pages, sorted and counted', async () => {
+test('over HTTP as well, in pages, sorted and counted', async () => {
   await fc.assert(
     fc.asyncProperty(filters, asked, async ({ text, holds }, { isSearch, ...order }) => {
       fc.pre(text.length <= 2000);
@@ -280,7 +280,7 @@ test('over HTTP too, in pages, sorted and counted', async () => {
   );
 });
 
-test('what is no filter is answered 200 or 400 over HTTP, and soon', async () => {
+test('random text as a filter is answered 200 or 400 over HTTP, and quickly', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(noise, refusedFilters), async (text) => {
       fc.pre(text.isWellFormed() && text.length < 8000);

@@ -9,12 +9,12 @@ import { auditOf } from '../../../testing/records.ts';
 import { filtered, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 
 let identity: TestIdentity;
-let ground: Provisioning;
+let fixture: Provisioning;
 let client: ScimClient;
 before(async () => {
   identity = await startIdentity();
-  ground = await makeProvisioning(identity);
-  client = scimClient(identity, ground.token);
+  fixture = await makeProvisioning(identity);
+  client = scimClient(identity, fixture.token);
 });
 after(() => identity.close());
 
@@ -31,24 +31,24 @@ const makeGroup = (members: string[] = [], more: object = {}) =>
 const membersOf = ({ members }: { members: { value: string }[] }) => members.map(({ value }) => value).sort();
 const lastEvents = async (count: number) => {
   const rows = await identity.pool.rows(sql<{ type: string }>`
-    select type from events where tenant_id = ${ground.tenantId} order by sequence desc limit ${count}`);
+    select type from events where tenant_id = ${fixture.tenantId} order by sequence desc limit ${count}`);
   return rows.map(({ type }) => type).reverse();
 };
 
-test('a directory that writes much at once leaves connections to everybody else', async () => {
+test('many concurrent writes of one source leave connections for other requests', async () => {
   const small = await identity.another({ IAM_DATABASE_CONNECTIONS_MAX: '6' });
-  const theirs = scimClient(small, ground.token);
+  const theirs = scimClient(small, fixture.token);
   const { id } = await makeGroup();
   const user = await theirs.post('/Users', { userName: randomUUID() });
   const writes = await identity.pool.transaction(async (tx) => {
-    await tx.run(sql`select from provisioning_sources where id = ${ground.sourceId} for update`);
+    await tx.run(sql`select from provisioning_sources where id = ${fixture.sourceId} for update`);
     const waiting = Array.from({ length: 40 }, (_, n) =>
       n % 2 === 0
         ? theirs.patch(`/Groups/${id}`, [{ op: 'replace', path: 'displayName', value: `${id} ${n}` }])
         : theirs.patch(`/Users/${user.body.id}`, [{ op: 'replace', path: 'title', value: `Title ${n}` }]),
     );
     const began = performance.now();
-    // Whoever comes now comes after all of them.
+    // Requests from here on queue behind all of them.
     assert.equal((await theirs.get(`/Users/${user.body.id}`)).status, 200);
     assert.equal((await small.get('/tenants?limit=1')).status, 200);
     assert.ok(performance.now() - began < 2000);
@@ -58,7 +58,7 @@ test('a directory that writes much at once leaves connections to everybody else'
 });
 
 describe('a group', () => {
-  test('is made with its members, a group of the tenant and their events', async () => {
+  test('is created with its members, a group of the tenant and their events', async () => {
     const user = await makeUser();
     const displayName = `Sales & Support ${randomUUID()}`;
     const answer = await client.post('/Groups', {
@@ -74,8 +74,8 @@ describe('a group', () => {
     const projected = await identity.pool.row(sql<{ id: string; key: string; source: string }>`
       select g.id, g.key, g.source from groups g join scim_groups s on s.group_id = g.id where s.id = ${id}`);
     assert.deepEqual([projected?.key.startsWith('sales-support-'), projected?.source], [true, 'scim']);
-    const byAdmin = await identity.post(`/tenants/${ground.tenantId}/groups/${projected?.id}/members`, {
-      principalId: ground.account.principalId,
+    const byAdmin = await identity.post(`/tenants/${fixture.tenantId}/groups/${projected?.id}/members`, {
+      principalId: fixture.account.principalId,
     });
     assert.deepEqual([byAdmin.status, byAdmin.body.detail], [409, 'group_is_federated']);
     const [shown] = (await client.get(`/Users${filtered(`id eq "${user}"`)}`)).body.Resources;
@@ -85,7 +85,7 @@ describe('a group', () => {
   test('names, external ids and keys are unique, and a privileged key is refused', async () => {
     const group = await makeGroup([], { externalId: randomUUID() });
     const other = await makeGroup();
-    await made(identity.post(`/tenants/${ground.tenantId}/groups`, { key: 'local-one', name: 'x' }));
+    await made(identity.post(`/tenants/${fixture.tenantId}/groups`, { key: 'local-one', name: 'x' }));
     const clashes = [{ displayName: group.displayName.toUpperCase() }, { externalId: group.externalId }];
     for (const clash of clashes) {
       const body = { displayName: randomUUID(), ...clash };
@@ -127,7 +127,7 @@ describe('a group', () => {
       'group_membership.added',
       'group.updated',
     ]);
-    assert.equal((await auditOf(identity, ground.tenantId)).at(-1)?.action, 'scim.groups.replace');
+    assert.equal((await auditOf(identity, fixture.tenantId)).at(-1)?.action, 'scim.groups.replace');
     const same = await client.put(`/Groups/${group.id}`, { displayName, members: [{ value: bob }] });
     assert.deepEqual(same.body, put.body);
   });
@@ -198,7 +198,7 @@ describe('a group', () => {
     assert.equal('members' in spared.body, false);
   });
 
-  test('DELETE takes the group of the tenant with it', async () => {
+  test('DELETE deletes the group of the tenant too', async () => {
     const group = await makeGroup([await makeUser()]);
     assert.equal((await client.delete(`/Groups/${group.id}`, { 'if-match': 'W/"9"' })).status, 412);
     assert.equal((await client.delete(`/Groups/${group.id}`)).status, 204);

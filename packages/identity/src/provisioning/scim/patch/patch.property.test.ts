@@ -22,7 +22,7 @@ import { userKind } from '../protocol/schemas.ts';
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const seedText = process.env['IAM_TEST_SCIM_SEED'];
 const seed = seedText === undefined ? {} : { seed: Number(seedText) };
-/** No request and no change may take longer, also where a core is shared by many. */
+/** No request and no change may take longer, even if a core is shared by many processes. */
 const answerMsMax = 5000;
 const changeMsMax = 2000;
 
@@ -61,7 +61,7 @@ const anyBody = fc.oneof(
   hostileOperations,
 );
 
-// Before the tests that keep this process busy for seconds: its own server would close the connections meanwhile.
+// Before the tests that keep this process busy for seconds, in which its own server would close idle connections.
 test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and leave a user that reads like the answer', async () => {
   const { id } = await made(client.post('/Users', { ...start, externalId: 'one' }));
   await made(client.post('/Users', { userName: 'n', externalId: 'two' }));
@@ -86,7 +86,7 @@ test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and le
   );
 });
 
-test('40,000 generated PATCH bodies make of a document what a naive model makes of it', () => {
+test('40,000 generated PATCH bodies change a document as a naive model does', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const model: Shown = structuredClone(start);
@@ -96,7 +96,7 @@ test('40,000 generated PATCH bodies make of a document what a naive model makes 
       const result = patched(start, operations);
       assert.deepEqual(result, model, JSON.stringify(operations));
       assert.deepEqual(start, untouched);
-      // One by one they come to the same.
+      // Applied one by one, the operations have the same result.
       assert.deepEqual(
         operations.reduce((document, operation) => patched(document, [operation]), start),
         result,
@@ -106,7 +106,7 @@ test('40,000 generated PATCH bodies make of a document what a naive model makes 
   );
 });
 
-test('what nobody should send is refused, or leaves a document that the schemas allow', () => {
+test('a malformed body is refused, or leaves a document that the schemas allow', () => {
   fc.assert(
     fc.property(hostileOperations, (operations) => {
       const untouched = structuredClone(start);

@@ -27,13 +27,13 @@ async function accessToken(
 }
 
 describe('access to SCIM', () => {
-  test('an access token of the source and a provisioning token let in', async () => {
+  test('an access token of the source and a provisioning token are admitted', async () => {
     const { account, token } = await makeProvisioning(identity);
     for (const credential of [token, await accessToken(account)])
       assert.equal((await get(credential)).status, 200);
   });
 
-  test('no other bearer does, with one face: 401, WWW-Authenticate and a SCIM error', async () => {
+  test('any other bearer token gets the same answer: 401, WWW-Authenticate and a SCIM error', async () => {
     const { account, token } = await makeProvisioning(identity);
     const real = await accessToken(account);
     const headers: Record<string, string>[] = [
@@ -59,7 +59,7 @@ describe('access to SCIM', () => {
     }
   });
 
-  test('a token of a person is told to be a service identity; scope and source are asked for then', async () => {
+  test('a token of a person is refused first, then a missing scope, then a missing source', async () => {
     const { tenantId, account } = await makeProvisioning(identity);
     const agent = await makePrincipal(identity, tenantId);
     const pat = await makeToken(identity, tenantId, agent, {
@@ -94,7 +94,7 @@ describe('access to SCIM', () => {
     assert.equal((await get(await accessToken(account, ['scim:write'], 'other'))).status, 401);
   });
 
-  test('whatever is switched off closes both ways at once', async () => {
+  test('what is disabled refuses both credentials at once', async () => {
     const cases: [
       string,
       (made: Awaited<ReturnType<typeof makeProvisioning>>) => ReturnType<typeof sql>,
@@ -134,10 +134,10 @@ describe('access to SCIM', () => {
       ],
     ];
     for (const [what, breakIt, expected] of cases) {
-      const ground = await makeProvisioning(identity);
-      const access = await accessToken(ground.account);
-      await identity.pool.run(breakIt(ground));
-      assert.deepEqual([(await get(access)).status, (await get(ground.token)).status], expected, what);
+      const fixture = await makeProvisioning(identity);
+      const access = await accessToken(fixture.account);
+      await identity.pool.run(breakIt(fixture));
+      assert.deepEqual([(await get(access)).status, (await get(fixture.token)).status], expected, what);
     }
   });
 
@@ -189,7 +189,7 @@ describe('access to SCIM', () => {
 });
 
 describe('discovery', () => {
-  test('tells what is supported, the kinds and the attributes', async () => {
+  test('describes the features, the kinds of resources and their attributes', async () => {
     const client = scimClient(identity, (await makeProvisioning(identity)).token);
     const config = await client.get('/ServiceProviderConfig');
     assert.deepEqual(
@@ -219,7 +219,7 @@ describe('discovery', () => {
 });
 
 describe('a denied request', () => {
-  test('is recorded where the credential tells the tenant, the same one once a minute, and never a secret', {
+  test('is recorded if the credential tells the tenant, the same one once a minute, and never with a secret', {
     timeout: 20_000,
   }, async () => {
     const { tenantId, sourceId, account, token } = await makeProvisioning(identity, 'denied');
@@ -236,7 +236,7 @@ describe('a denied request', () => {
     const [ours, narrow] = [await accessToken(account), await accessToken(account, ['scim:other'])];
     const denials = async () =>
       (await auditOf(identity, tenantId)).filter(({ action }) => action === 'scim.access');
-    // The row is written beside the answer.
+    // The row is written after the answer.
     const recorded = async (count: number) => {
       for (let found = await denials(); ; found = await denials()) {
         assert.ok(found.length <= count, `${found.length} rows`);

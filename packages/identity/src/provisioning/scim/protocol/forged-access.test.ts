@@ -26,11 +26,11 @@ import { makeProvisioning, type Provisioning } from '../../../testing/provisioni
 import { storeCounts } from '../../../testing/records.ts';
 import { scimClient } from '../../../testing/scim-client.ts';
 
-/** Our own tokens where we are the verifier: SCIM lets in what we signed, in the one form that we sign, and nothing else. */
+/** Our own tokens where we are the verifier: SCIM admits what we signed, in the one form in which we sign it, and nothing else. */
 
 const bytes = 384;
 let identity: TestIdentity;
-let ground: Provisioning;
+let fixture: Provisioning;
 let key: KeyObject;
 let publicKey: KeyObject;
 let genuine: string;
@@ -38,10 +38,10 @@ let header: Record<string, unknown>;
 let claims: Record<string, unknown>;
 before(async () => {
   identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
-  ground = await makeProvisioning(identity);
+  fixture = await makeProvisioning(identity);
   key = createPrivateKey(testSigningKey());
   publicKey = createPublicKey(key);
-  const { clientId, clientSecret } = ground.account;
+  const { clientId, clientSecret } = fixture.account;
   const body = { clientId, clientSecret, audience: 'iam-scim', scopes: ['scim:write'] };
   genuine = (await made(identity.request('POST', '/api/v1/tokens/exchange', { body }))).accessToken;
   header = { ...decodeProtectedHeader(genuine) };
@@ -54,7 +54,7 @@ const input = (headerChanges: object = {}, claimChanges: object = {}) =>
   `${encode({ ...header, ...headerChanges })}.${encode({ ...claims, ...claimChanges })}`;
 const signed = (text: string, by = key) => sealed(text, rsa(text, by));
 
-/** One face for all: the answer to a token that is none. Nothing is stored, and what was wrong is told to the log only. */
+/** All refusals have the same answer. Nothing is stored, and the reason is in the log only. */
 async function refused(tokens: Record<string, string>): Promise<void> {
   const usual = await get('x');
   const face = ({ status, body, headers }: typeof usual) => [
@@ -79,7 +79,7 @@ async function refused(tokens: Record<string, string>): Promise<void> {
 }
 const accepted = async (token: string) => assert.equal((await get(token)).status, 200);
 
-test('what was signed as we sign it is let in, so what follows is refused for what is named', async () => {
+test('a token signed as ours is admitted, so the refusals below have the reason that they name', async () => {
   await accepted(genuine);
   await accepted(signed(input()));
 });
@@ -152,7 +152,7 @@ test('no signature but the right one: no other block, number, length or text', a
   await accepted(sealed(text, signBlock(blocksOf(text, bytes).right, key)));
 });
 
-test('no header that leads or brings a key, must be understood, or names another kind of token', async () => {
+test('no header that refers to or contains a key, is critical, or names another type of token', async () => {
   const forger = makePair(header['kid'] as string);
   const by = (changes: object) => signed(input(changes), forger.privateKey);
   const tokens: Record<string, string> = {
@@ -184,7 +184,7 @@ test('no header that leads or brings a key, must be understood, or names another
   await refused(tokens);
 });
 
-test('no claims but ours: none missing, of another issuer or audience, past, to come, or of another type', async () => {
+test('no other claims: missing, of another issuer or audience, expired, not yet valid, or of another type', async () => {
   const tokens: Record<string, string> = {
     'past, by a second': signed(input({}, { exp: nowSeconds() })),
     'to come': signed(input({}, { nbf: nowSeconds() + 60 })),
@@ -208,19 +208,19 @@ test('no claims but ours: none missing, of another issuer or audience, past, to 
   await refused(tokens);
 });
 
-test('a secret of another kind opens nothing', async () => {
-  const agent = await makePrincipal(identity, ground.tenantId);
-  const { token } = await makeToken(identity, ground.tenantId, agent, {
+test('no other kind of secret is admitted', async () => {
+  const agent = await makePrincipal(identity, fixture.tenantId);
+  const { token } = await makeToken(identity, fixture.tenantId, agent, {
     audiences: ['iam-scim'],
     scopeCeiling: ['scim:write'],
   });
   await refused({
     'a platform access token': token,
-    'a client secret': ground.account.clientSecret,
+    'a client secret': fixture.account.clientSecret,
   });
 });
 
-test('a claim that is no id of ours, under our own signature, is a refusal and no failure', async () => {
+test('a malformed id in a token that we signed is a refusal, not a failure', async () => {
   for (const claim of ['sub', 'tenant_id', 'credential_id'])
     for (const value of ['x', '', 7, null, {}, [claims[claim]], '\0', "' or true --"]) {
       const { status } = await get(signed(input({}, { [claim]: value })));

@@ -52,7 +52,7 @@ describe('lists of users', () => {
     assert.deepEqual([probe.status, probe.body.totalResults, probe.body.Resources], [200, 0, []]);
   });
 
-  test('show the attributes that are asked for; id and schemas always', async () => {
+  test('show the requested attributes, and always id and schemas', async () => {
     const only = (await own.get('/Users?attributes=userName,emails.value')).body.Resources[0];
     assert.deepEqual(Object.keys(only).sort(), ['emails', 'id', 'schemas', 'userName']);
     const without = (await own.get('/Users?excludedAttributes=emails,id,meta.version')).body.Resources[0];
@@ -77,7 +77,7 @@ describe('lists of users', () => {
     assert.equal((await own.post('/Users/.search', { count: 'x' })).body.scimType, 'invalidValue');
   });
 
-  test('a filter that can not be read is 400 invalidFilter', async () => {
+  test('a malformed filter is 400 invalidFilter', async () => {
     for (const filter of [
       'userName',
       'userName eq',
@@ -122,7 +122,7 @@ describe('lists of users', () => {
     assert.equal((await theirs.get('/Users')).status, 200);
   });
 
-  test('a directory that asks for many slow lists at once leaves connections to everybody else', async () => {
+  test('many concurrent slow lists of one source leave connections for other requests', async () => {
     const small = await identity.another({
       IAM_STATEMENT_TIMEOUT_SECONDS: '3',
       IAM_DATABASE_CONNECTIONS_MAX: '6',
@@ -140,11 +140,11 @@ describe('lists of users', () => {
     });
     const statuses = (await Promise.all(lists.slow)).map(({ status }) => status);
     assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
-    // Four at a time, and 32 who wait; one that arrives after the lock is served as well.
+    // Four run and 32 are queued; one that arrives after the lock is released is served as well.
     assert.ok(statuses.filter((status) => status === 200).length >= 36);
   });
 
-  test('a user with more texts than its search index holds is found all the same', async () => {
+  test('a user with more texts than the search index holds is found too', async () => {
     const theirs = scimClient(identity, (await makeProvisioning(identity)).token);
     const { id } = await made(theirs.post('/Users', { userName: 'much', title: 'Much' }));
     const lists = ['emails', 'phoneNumbers', 'ims', 'roles'];

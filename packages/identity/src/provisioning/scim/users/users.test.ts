@@ -10,12 +10,12 @@ import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import { enterpriseUrn, userUrn } from '../protocol/schemas.ts';
 
 let identity: TestIdentity;
-let ground: Provisioning;
+let fixture: Provisioning;
 let client: ScimClient;
 before(async () => {
   identity = await startIdentity();
-  ground = await makeProvisioning(identity);
-  client = scimClient(identity, ground.token);
+  fixture = await makeProvisioning(identity);
+  client = scimClient(identity, fixture.token);
 });
 after(() => identity.close());
 
@@ -94,11 +94,11 @@ describe('a user', () => {
     assert.equal(replaced.body.active, true);
   });
 
-  test('makes a person with events, audit rows and the sync of its source', async () => {
+  test('is created with a person, events, audit rows and the last sync of its source', async () => {
     const { body } = await client.post('/Users', newUser({ displayName: 'Grace' }));
     const person = await principalOf(body.id);
     assert.deepEqual([person.status, person.display_name], ['active', 'Grace']);
-    const events = (await journalOf(identity, ground.tenantId)).slice(-3);
+    const events = (await journalOf(identity, fixture.tenantId)).slice(-3);
     assert.deepEqual(
       events.map(({ type }) => type),
       ['principal.created', 'external_identity.linked', 'scim_user.provisioned'],
@@ -109,16 +109,16 @@ describe('a user', () => {
       principalId: person.principal_id,
       active: true,
     });
-    const audited = (await auditOf(identity, ground.tenantId)).at(-1);
+    const audited = (await auditOf(identity, fixture.tenantId)).at(-1);
     assert.deepEqual(
       [audited?.action, audited?.actor_ref, audited?.reason],
       ['scim.users.create', 'provisioning_source:entra', `principal:${person.principal_id}`],
     );
-    const [source] = (await identity.get(`/tenants/${ground.tenantId}/provisioning-sources`)).body;
+    const [source] = (await identity.get(`/tenants/${fixture.tenantId}/provisioning-sources`)).body;
     assert.notEqual(source.lastSyncAt, null);
   });
 
-  test('without an external id has a name of its own; several such never collide', async () => {
+  test('without an external id gets a subject of its own; several of them never collide', async () => {
     for (const userName of [randomUUID(), randomUUID()]) {
       const user = await made(client.post('/Users', { userName }));
       assert.equal('externalId' in user, false);
@@ -142,7 +142,7 @@ describe('a user', () => {
     assert.deepEqual((await client.get(`/Users/${other.id}`)).body, other);
   });
 
-  test('rivals of one name: one is made', async () => {
+  test('of concurrent creations with one name, one succeeds', async () => {
     const user = newUser();
     const answers = await Promise.all(Array.from({ length: 8 }, () => client.post('/Users', user)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)]);
@@ -176,7 +176,7 @@ describe('a user', () => {
     assert.equal((await client.post('/Users', '[]')).status, 400);
   });
 
-  test('the source that writes upstream first can not make users', async () => {
+  test('a source whose directory has no credentials can not create users', async () => {
     const other = await makeProvisioning(identity);
     await identity.pool.run(sql`
       update provisioning_sources set upstream_mode = 'scim', upstream_base_url = 'https://example.com'
@@ -225,17 +225,17 @@ describe('a user', () => {
   });
 });
 
-describe('a user that is switched off', () => {
+describe('a disabled user', () => {
   async function makePerson() {
     const user = await makeUser({ displayName: 'Leaving' });
     const { principal_id: principalId } = await principalOf(user.id);
-    await signIn(identity, ground.tenantId, principalId);
-    await makeToken(identity, ground.tenantId, principalId);
+    await signIn(identity, fixture.tenantId, principalId);
+    await makeToken(identity, fixture.tenantId, principalId);
     return { user, principalId };
   }
-  before(() => makeAudience(identity, ground.tenantId));
+  before(() => makeAudience(identity, fixture.tenantId));
 
-  test('is disabled by the transaction of :disable, stays readable and can come back', async () => {
+  test('has its person disabled as by :disable, stays readable and can be enabled again', async () => {
     for (const [close, open] of [
       [
         { op: 'Replace', path: 'active', value: 'False' },
@@ -250,7 +250,7 @@ describe('a user that is switched off', () => {
       const off = await client.patch(`/Users/${user.id}`, [close]);
       assert.deepEqual([off.status, off.body.active], [200, false]);
       assert.equal((await principalOf(user.id)).status, 'disabled');
-      const events = (await journalOf(identity, ground.tenantId)).slice(-3);
+      const events = (await journalOf(identity, fixture.tenantId)).slice(-3);
       assert.deepEqual(
         events.map(({ type }) => type),
         ['credential.revoked', 'principal.disabled', 'scim_user.updated'],
@@ -261,7 +261,7 @@ describe('a user that is switched off', () => {
         revokedCredentials: 1,
         provisioningSource: 'entra',
       });
-      assert.deepEqual((await auditActions(identity, ground.tenantId)).slice(-3), [
+      assert.deepEqual((await auditActions(identity, fixture.tenantId)).slice(-3), [
         'allowed platform_access_tokens.revoke',
         'allowed principals.disable',
         'allowed scim.users.patch',
@@ -269,12 +269,12 @@ describe('a user that is switched off', () => {
       const on = await client.patch(`/Users/${user.id}`, [open]);
       assert.equal(on.body.active, true);
       assert.equal((await principalOf(user.id)).status, 'active');
-      const enabled = (await journalOf(identity, ground.tenantId)).at(-2);
+      const enabled = (await journalOf(identity, fixture.tenantId)).at(-2);
       assert.equal(enabled.type, 'principal.enabled');
     }
   });
 
-  test('by PUT it is the same; a PUT without active changes nothing of it', async () => {
+  test('can be disabled by PUT too; a PUT without active leaves it as it is', async () => {
     const { user } = await makePerson();
     const off = await client.put(`/Users/${user.id}`, { ...user, active: false });
     assert.equal(off.body.active, false);
@@ -283,13 +283,13 @@ describe('a user that is switched off', () => {
     assert.equal((await client.put(`/Users/${user.id}`, user)).body.active, true);
   });
 
-  test('ends by DELETE, leaves the groups of its source, and comes back as the same person', async () => {
+  test('is deleted with its memberships in groups of the source, and comes back as the same person', async () => {
     const { user, principalId } = await makePerson();
     const group = await made(
       client.post('/Groups', { displayName: randomUUID(), members: [{ value: user.id }] }),
     );
     assert.equal((await client.delete(`/Users/${user.id}`)).status, 204);
-    const events = (await journalOf(identity, ground.tenantId)).slice(-4);
+    const events = (await journalOf(identity, fixture.tenantId)).slice(-4);
     assert.deepEqual(
       events.map(({ type }) => type),
       ['credential.revoked', 'principal.disabled', 'group_membership.removed', 'scim_user.deprovisioned'],
@@ -303,22 +303,22 @@ describe('a user that is switched off', () => {
     const person = await principalOf(back.body.id);
     assert.deepEqual([person.principal_id, person.status], [principalId, 'active']);
     assert.deepEqual(
-      (await journalOf(identity, ground.tenantId)).slice(-2).map(({ type }) => type),
+      (await journalOf(identity, fixture.tenantId)).slice(-2).map(({ type }) => type),
       ['principal.enabled', 'scim_user.provisioned'],
     );
   });
 
-  test('one that comes back inactive stays disabled, one that is new and inactive starts so', async () => {
+  test('comes back disabled if it is created inactive; a new inactive user starts disabled', async () => {
     const { user, principalId } = await makePerson();
     await client.delete(`/Users/${user.id}`);
     await identity.pool.run(sql`update principals set status = 'active' where id = ${principalId}`);
-    await signIn(identity, ground.tenantId, principalId);
-    await makeToken(identity, ground.tenantId, principalId);
+    await signIn(identity, fixture.tenantId, principalId);
+    await makeToken(identity, fixture.tenantId, principalId);
     const { id: _, ...again } = user;
     const back = await made(client.post('/Users', { ...again, active: false }));
     assert.equal((await principalOf(back.id)).status, 'disabled');
     assert.deepEqual(
-      (await journalOf(identity, ground.tenantId)).slice(-3).map(({ type }) => type),
+      (await journalOf(identity, fixture.tenantId)).slice(-3).map(({ type }) => type),
       ['credential.revoked', 'principal.disabled', 'scim_user.provisioned'],
     );
     const fresh = await makeUser({ active: false });
@@ -335,7 +335,7 @@ describe('PATCH of a user', () => {
     return answer.body;
   };
 
-  test('takes what Entra ID sends', async () => {
+  test('accepts what Entra ID sends', async () => {
     const body = await patched(
       {},
       { op: 'Add', path: 'emails[type eq "work"].value', value: 'a@example.com' },
@@ -360,7 +360,7 @@ describe('PATCH of a user', () => {
     assert.equal(body.displayName, 'Ada');
   });
 
-  test('takes what Okta sends', async () => {
+  test('accepts what Okta sends', async () => {
     const body = await patched(everything, {
       op: 'replace',
       value: {
@@ -403,14 +403,14 @@ describe('PATCH of a user', () => {
     assert.deepEqual(body.schemas, [userUrn]);
   });
 
-  test('the external id may change, and the person follows', async () => {
+  test('changes the external id, also that of the person', async () => {
     const externalId = randomUUID();
     const body = await patched({}, { op: 'replace', path: 'externalId', value: externalId });
     assert.equal(body.externalId, externalId);
     assert.equal((await principalOf(body.id)).display_name, `entra:${externalId}`);
   });
 
-  test('is refused as a whole, with the type that says why', async () => {
+  test('is refused as a whole, with the scimType of the reason', async () => {
     const user = await makeUser(everything);
     const good = { op: 'replace', path: 'title', value: 'changed' };
     const refusals: [object, string][] = [
@@ -444,12 +444,12 @@ describe('PATCH of a user', () => {
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
   });
 
-  test('a name of the prototype in a value is no attribute', async () => {
+  test('a name of Object.prototype in a value is no attribute', async () => {
     const user = await makeUser();
     const body = `{"schemas":[],"Operations":[{"op":"add","value":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"G"}}}]}`;
     const answer = await identity.request('PATCH', `/scim/v2/Users/${user.id}`, {
       body,
-      headers: { authorization: `Bearer ${ground.token}` },
+      headers: { authorization: `Bearer ${fixture.token}` },
     });
     assert.deepEqual([answer.status, answer.body.name], [200, { givenName: 'G' }]);
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);

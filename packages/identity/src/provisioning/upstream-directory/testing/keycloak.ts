@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { until } from '../../../testing/waiting.ts';
 
-/** A directory with both interfaces and a token endpoint, which forgets nobody and can be told to misbehave. */
+/** A fake Keycloak with both interfaces and a token endpoint, whose answers can be overridden. */
 
 export interface Account {
   readonly id: string;
@@ -15,15 +15,15 @@ export interface Account {
   readonly sent: Record<string, unknown>;
 }
 
-export interface Doing {
+export interface Outcome {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly json?: unknown;
 }
 
-export type Door = 'token' | 'scim' | 'admin';
-/** Answers in the place of the directory; `act` does what was asked and tells how it would be answered. */
-export type Mood = (res: ServerResponse, act: () => Doing) => unknown;
+export type Interface = 'token' | 'scim' | 'admin';
+/** Answers instead of the directory; `act` carries out the request and returns the usual answer. */
+export type Override = (res: ServerResponse, act: () => Outcome) => unknown;
 
 export interface Keycloak {
   readonly address: string;
@@ -33,16 +33,16 @@ export interface Keycloak {
   readonly clientSecret: string;
   readonly accounts: Account[];
   /** `POST scim`, `PUT admin`, `POST token`, in their order. */
-  readonly asked: string[];
-  /** Every access token that was given out. */
+  readonly requests: string[];
+  /** Every access token that was issued. */
   readonly tokens: string[];
   /** How long the next access tokens live. */
   expiresIn: number;
-  /** Tokens of another origin that open it. */
+  /** Tokens from elsewhere that are accepted too. */
   readonly otherTokens: Set<string>;
-  /** How a door answers from now on; undefined: as it should. */
-  moods: Partial<Record<Door, Mood>>;
-  /** From now on no token opens anything that was given out before. */
+  /** How an interface answers from now on; undefined: as usual. */
+  overrides: Partial<Record<Interface, Override>>;
+  /** Refuses all access tokens that were issued so far. */
   revokeTokens(): void;
   accountOf(userName: string): Account | undefined;
   close(): Promise<void>;
@@ -60,11 +60,11 @@ export async function startKeycloak(): Promise<Keycloak> {
     clientId: 'baton',
     clientSecret: `secret/${randomUUID()}`,
     accounts: [],
-    asked: [],
+    requests: [],
     tokens: [],
     expiresIn: 60,
     otherTokens: new Set(),
-    moods: {},
+    overrides: {},
     revokeTokens: () => live.clear(),
     accountOf: (userName) => keycloak.accounts.find((account) => account.userName === userName),
     async close() {
@@ -81,29 +81,29 @@ export async function startKeycloak(): Promise<Keycloak> {
     const body = Buffer.concat(chunks).toString();
     const url = new URL(req.url ?? '', 'http://keycloak');
     const realm = encodeURIComponent(keycloak.realm);
-    const doors: [string, Door, (rest: string) => Doing][] = [
+    const interfaces: [string, Interface, (rest: string) => Outcome][] = [
       [`/auth/realms/${realm}/protocol/openid-connect/token`, 'token', () => giveToken(req, body)],
       [`/auth/realms/${realm}/scim/v2/Users`, 'scim', (rest) => actScim(req, url, rest, body)],
       [`/auth/admin/realms/${realm}/users`, 'admin', (rest) => actAdmin(req, url, rest, body)],
     ];
-    const [path, door, act] = doors.find(([start]) => url.pathname.startsWith(start)) ?? [];
-    if (path === undefined || door === undefined || act === undefined) {
-      keycloak.asked.push(`${req.method} ${url.pathname}`);
+    const [path, name, act] = interfaces.find(([start]) => url.pathname.startsWith(start)) ?? [];
+    if (path === undefined || name === undefined || act === undefined) {
+      keycloak.requests.push(`${req.method} ${url.pathname}`);
       return send(res, { status: 404 });
     }
-    keycloak.asked.push(`${req.method} ${door}`);
+    keycloak.requests.push(`${req.method} ${name}`);
     const rest = decodeURIComponent(url.pathname.slice(path.length).replace(/^\//, ''));
     const isOpen = () => {
       const token = (req.headers.authorization ?? '').replace(/^Bearer /, '');
       return live.has(token) || keycloak.otherTokens.has(token);
     };
-    const perform = () => (door === 'token' || isOpen() ? act(rest) : { status: 401 });
-    const mood = keycloak.moods[door];
-    if (mood === undefined) return send(res, perform());
-    mood(res, perform);
+    const perform = () => (name === 'token' || isOpen() ? act(rest) : { status: 401 });
+    const override = keycloak.overrides[name];
+    if (override === undefined) return send(res, perform());
+    override(res, perform);
   }
 
-  function giveToken(req: IncomingMessage, body: string): Doing {
+  function giveToken(req: IncomingMessage, body: string): Outcome {
     const [id = '', secret = ''] = Buffer.from((req.headers.authorization ?? '').slice(6), 'base64')
       .toString()
       .split(':')
@@ -117,7 +117,7 @@ export async function startKeycloak(): Promise<Keycloak> {
     return { status: 200, json: { access_token: token, expires_in: keycloak.expiresIn } };
   }
 
-  function actScim(req: IncomingMessage, url: URL, id: string, body: string): Doing {
+  function actScim(req: IncomingMessage, url: URL, id: string, body: string): Outcome {
     if (req.method === 'GET') {
       const name = JSON.parse(url.searchParams.get('filter')?.replace(/^userName eq /, '') ?? '""');
       const found = keycloak.accounts.filter(({ userName }) => userName === name);
@@ -128,12 +128,12 @@ export async function startKeycloak(): Promise<Keycloak> {
       return { status: 200, json: { Resources: resources } };
     }
     const sent = JSON.parse(body);
-    if (req.method === 'PATCH') return switchTo(id, sent.Operations[0].value);
+    if (req.method === 'PATCH') return setActive(id, sent.Operations[0].value);
     const made = make(sent.userName, sent.active, sent);
     return made === undefined ? { status: 409 } : { status: 201, json: { id: made.id } };
   }
 
-  function actAdmin(req: IncomingMessage, url: URL, id: string, body: string): Doing {
+  function actAdmin(req: IncomingMessage, url: URL, id: string, body: string): Outcome {
     if (req.method === 'GET') {
       const found = keycloak.accounts.filter(({ userName }) => userName === url.searchParams.get('username'));
       const list = found.map((one) => ({
@@ -144,7 +144,7 @@ export async function startKeycloak(): Promise<Keycloak> {
       return { status: 200, json: list };
     }
     const sent = JSON.parse(body);
-    if (req.method === 'PUT') return switchTo(id, sent.enabled);
+    if (req.method === 'PUT') return setActive(id, sent.enabled);
     const made = make(sent.username, sent.enabled, sent);
     if (made === undefined) return { status: 409, json: { errorMessage: 'User exists with same username' } };
     return { status: 201, headers: { location: `http://${host}${url.pathname}/${made.id}` } };
@@ -157,7 +157,7 @@ export async function startKeycloak(): Promise<Keycloak> {
     return account;
   }
 
-  function switchTo(id: string, active: boolean): Doing {
+  function setActive(id: string, active: boolean): Outcome {
     const account = keycloak.accounts.find((one) => one.id === id);
     if (account === undefined) return { status: 404 };
     account.active = active;
@@ -165,9 +165,9 @@ export async function startKeycloak(): Promise<Keycloak> {
   }
 }
 
-export interface Gate {
-  /** Does what is asked, and answers once the gate is open. */
-  readonly mood: Mood;
+export interface Barrier {
+  /** Carries out the request, and answers when the barrier is open. */
+  readonly override: Override;
   /** Resolves when so many requests wait. */
   reached(): Promise<void>;
   pass(): Promise<void>;
@@ -175,7 +175,7 @@ export interface Gate {
 }
 
 /** Holds up requests; it must open within the five seconds that an outgoing request has. */
-export function gate(requests = 1): Gate {
+export function barrier(requests = 1): Barrier {
   const opened = Promise.withResolvers<void>();
   let waiting = 0;
   function pass(): Promise<void> {
@@ -183,18 +183,18 @@ export function gate(requests = 1): Gate {
     return opened.promise;
   }
   return {
-    reached: () => until(() => waiting >= requests, `${requests} requests at the gate`),
+    reached: () => until(() => waiting >= requests, `${requests} requests at the barrier`),
     open: opened.resolve,
     pass,
-    async mood(res, act) {
-      const doing = act();
+    async override(res, act) {
+      const outcome = act();
       await pass();
-      send(res, doing);
+      send(res, outcome);
     },
   };
 }
 
-export function send(res: ServerResponse, { status, headers, json }: Doing): void {
+export function send(res: ServerResponse, { status, headers, json }: Outcome): void {
   res.writeHead(status, { 'content-type': 'application/json', ...headers });
   res.end(json === undefined ? undefined : JSON.stringify(json));
 }

@@ -11,7 +11,7 @@ import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import { type Keycloak, startKeycloak } from './keycloak.ts';
 
 /** The service beside a directory, and sources that write to it. */
-export interface UpstreamGround {
+export interface UpstreamFixture {
   readonly identity: TestIdentity;
   readonly keycloak: Keycloak;
   /** A source of that mode with its credentials, or with another line for them; undefined leaves them out. */
@@ -23,11 +23,11 @@ export interface Source extends Provisioning {
   readonly client: ScimClient;
 }
 
-export async function startUpstreamGround(settings: Record<string, string> = {}): Promise<UpstreamGround> {
+export async function startUpstreamFixture(settings: Record<string, string> = {}): Promise<UpstreamFixture> {
   const keycloak = await startKeycloak();
   const folder = await mkdtemp(join(tmpdir(), 'baton-upstream-'));
   const file = join(folder, 'credentials');
-  await writeFile(file, '# nobody yet\n');
+  await writeFile(file, '# no source yet\n');
   const identity = await startIdentity({
     IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
     IAM_UPSTREAM_CREDENTIALS_FILE: file,
@@ -39,15 +39,15 @@ export async function startUpstreamGround(settings: Record<string, string> = {})
     identity,
     keycloak,
     async source(mode, changes = {}, lineOf = usual) {
-      const ground = await makeProvisioning(identity);
+      const fixture = await makeProvisioning(identity);
       const { address: upstreamBaseUrl, realm: upstreamRealm } = keycloak;
-      const path = `/tenants/${ground.tenantId}/provisioning-sources/${ground.sourceId}`;
+      const path = `/tenants/${fixture.tenantId}/provisioning-sources/${fixture.sourceId}`;
       await made(identity.patch(path, { upstreamMode: mode, upstreamBaseUrl, upstreamRealm, ...changes }));
-      lines.push(lineOf(ground.sourceId) ?? '');
+      lines.push(lineOf(fixture.sourceId) ?? '');
       await writeFile(file, lines.join('\n'));
       await identity.service.reload();
-      keycloak.asked.splice(0);
-      return { ...ground, client: scimClient(identity, ground.token) };
+      keycloak.requests.splice(0);
+      return { ...fixture, client: scimClient(identity, fixture.token) };
     },
     async close() {
       await identity.close();
@@ -62,7 +62,7 @@ export function newUser(more: object = {}) {
   return { schemas: [userUrn], userName: `${name}@example.com`, externalId: name, ...more };
 }
 
-export const switching = (value: boolean) => [{ op: 'replace', path: 'active', value }];
+export const setActive = (value: boolean) => [{ op: 'replace', path: 'active', value }];
 
 export interface StoredUser {
   upstream_id: string | null;
@@ -71,7 +71,7 @@ export interface StoredUser {
   status: string;
 }
 
-/** What the store holds of a user: its account, and its identity. */
+/** The stored account and identity of a user. */
 export function storedUser({ pool }: TestIdentity, userId: string): Promise<StoredUser | undefined> {
   return pool.row(sql`
     select u.upstream_id, u.principal_id, e.subject, e.status from scim_users u
