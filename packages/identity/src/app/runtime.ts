@@ -18,7 +18,7 @@ import type { JournalWatch } from '../records/journal/journal-watch.ts';
 import type { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import type { PresentedLookup } from '../issuing/presented/presented-lookup.ts';
 import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
-import { createScimAdmission } from '../provisioning/scim/protocol/scim-access.ts';
+import { createScimAdmission } from '../provisioning/scim/access/scim-access.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import type { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
 import type { ExchangeLedger } from '../issuing/token-exchange/exchange-ledger.ts';

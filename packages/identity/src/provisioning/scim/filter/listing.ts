@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fail } from '../../errors.ts';
 import type { Settings } from '../../settings.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
-import { limitConcurrency } from '../protocol/concurrency-limit.ts';
+import { limitConcurrency } from '../access/concurrency-limit.ts';
 import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
 import { parseFilter } from './filter-grammar.ts';
 import { type PageOrder, ResourceList } from './listing.sql.ts';

@@ -9,7 +9,7 @@ import { attributeNamed, sameName } from '../protocol/attributes.ts';
 import { parseAttribute } from '../protocol/documents.ts';
 import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
 /** Changes of the members of a group: never the whole list, so a change of one touches one row. */

@@ -22,7 +22,7 @@ import {
   versionTag,
 } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
 import type { Selection } from '../protocol/selection.ts';
 import { contentOf, documentOf, type GroupContent, type GroupRow, keyOf } from './group.ts';

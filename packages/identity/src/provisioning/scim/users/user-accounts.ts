@@ -9,7 +9,7 @@ import { type NameReservation, reserveName } from '../../upstream-directory/name
 import { fieldsOf, type UpstreamUser } from '../../upstream-directory/protocols.ts';
 import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
 import { UpstreamError } from '../../upstream-directory/upstream-error.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import type { UserContent } from './user.ts';
 import { findActiveByUpstreamId, findDuplicate } from './user-accounts.sql.ts';
 

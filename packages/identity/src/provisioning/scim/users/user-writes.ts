@@ -2,9 +2,9 @@ import type { AuditAction } from '../../../records/drafts.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
-import { runWrite } from '../protocol/concurrency-limit.ts';
+import { runWrite } from '../access/concurrency-limit.ts';
 import { parseId, requireMatch } from '../protocol/resource-meta.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import type { UserContent, UserRow } from './user.ts';
 import {
   obtainAccount,

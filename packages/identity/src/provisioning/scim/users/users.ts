@@ -17,7 +17,7 @@ import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
 import { isUnchanged, locationOf, parseId, scimBase, versionTag } from '../protocol/resource-meta.ts';
 import { userKind } from '../protocol/schemas.ts';
-import { sourceOf } from '../protocol/scim-access.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
 import type { Selection } from '../protocol/selection.ts';
 import { createPerson, disablePerson, enablePerson, updatePerson } from './people.ts';
