@@ -98,7 +98,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     ledger,
     journalWatch,
   } = parts;
-  const failureLimits = new FailureLimits(settings);
+  const failureLimits = new FailureLimits(settings, errors);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets, { failureLimits, counters });
   const admitScim = createScimAdmission({ ...parts, failureLimits });
   return {

@@ -1,9 +1,7 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Settings } from '../settings.ts';
-import type { Context } from '../context.ts';
-import { type ErrorCode, errors } from '../errors.ts';
+import { type ErrorTable, Refusal } from '@baton/kernel/refusal';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import { clientOfAddress } from './client-address.ts';
 
 const windowsMax = 100_000;
@@ -52,8 +50,11 @@ class FailureWindows {
 export class FailureLimits {
   readonly #ofCredentials: FailureWindows;
   readonly #ofAddresses: FailureWindows;
+  readonly #errors: ErrorTable;
 
-  constructor(settings: Settings) {
+  /** @param errors the codes of all layers: which of them answer 401 */
+  constructor(settings: Settings, errors: ErrorTable) {
+    this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
     // By a hash: a name that strangers send may be as long as a body, or hold on to the body that it was cut from.
     this.#ofCredentials = new FailureWindows(
@@ -71,6 +72,11 @@ export class FailureLimits {
   /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
   refuseAddress(address: string): void {
     refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
+  }
+
+  /** Whether an error is the answer to a wrong, dead or forged credential, not to a good one that may not do this. */
+  isFailure(error: unknown): boolean {
+    return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;
   }
 
   /**
@@ -105,12 +111,6 @@ function refuseUntil(waitSeconds: number, whose: string): void {
     );
 }
 
-/** What a wrong, dead or forged credential is answered; a right one that may not do this is none. */
-function isFailure(error: unknown): boolean {
-  if (!(error instanceof Refusal) || !(error.code in errors)) return false;
-  return (error.status ?? errors[error.code as ErrorCode].status) === 401;
-}
-
 /**
  * Does what a presented credential is for, and counts it when it fails. A credential's limit is asked only after its
  * secret was found wrong: whoever has the right one is served, however often others guess.
@@ -118,7 +118,7 @@ function isFailure(error: unknown): boolean {
  * @throws Refusal `rate_limited`, and whatever `work` throws
  */
 export async function limitFailures<Result>(
-  { failureLimits, address }: Pick<Context, 'failureLimits' | 'address'>,
+  { failureLimits, address }: { failureLimits: FailureLimits; address: string },
   credential: string | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -126,7 +126,7 @@ export async function limitFailures<Result>(
   try {
     return await work();
   } catch (error) {
-    if (isFailure(error)) failureLimits.count(address, credential);
+    if (failureLimits.isFailure(error)) failureLimits.count(address, credential);
     throw error;
   }
 }
