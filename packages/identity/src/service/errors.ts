@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { code, malformed, absent, invalid } from './error-rows.ts';
+import { absent, code, invalid, malformed } from './error-rows.ts';
 
 /** The codes that every layer may use: status, when a client meets the code, what it does. */
 export const errors = {

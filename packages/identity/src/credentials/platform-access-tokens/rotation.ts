@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { fingerprintOf } from '@baton/kernel/idempotency';
 import type { Reply } from '@baton/kernel/service';
-import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
 import { holdMember } from '../../directory/principals/principals.ts';
-import { makePlatformAccessToken } from '../../service/secrets.ts';
-import { fail } from '../errors.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
-import { credentialPayload, credentialView } from './credential-view.ts';
-import { type Issuance, replayOf, requireIssuanceKey } from './issuance-key.ts';
-import { platformAccessTokenRotated } from './platform-access-tokens.events.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { makePlatformAccessToken } from '../../service/secrets.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { replayOf, requireIssuanceKey } from './issuance-key.ts';
 import {
-  type CredentialRow,
-  findOwner,
-  insertCredential,
-  lockCredential,
-  markRotated,
-} from './platform-access-tokens.sql.ts';
+  type IssuedToken,
+  type PlatformAccessTokenRow,
+  platformAccessTokenOf,
+} from './platform-access-token.ts';
+import { payloadOf, platformAccessTokenRotated } from './platform-access-tokens.events.ts';
+import { findOwner, insertCredential, lockCredential, updateRotated } from './platform-access-tokens.sql.ts';
 
 /**
  * Replaces a token by a successor with the same reach and the same end (contract, section 7). No fresh sign-in is
@@ -26,11 +24,11 @@ import {
  * Principal first, token second: the order in which a disable locks them too. The key is looked up under the token's
  * lock, so that a rival with the same key, which waited for it, finds the answer and not a revoked token.
  */
-export async function rotateToken(
+export async function rotatePlatformAccessToken(
   context: Context,
   tenantId: string,
   credentialId: string,
-): Promise<Issuance | Reply<Issuance>> {
+): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db } = context;
   const idempotencyKey = requireIssuanceKey(context);
   const fingerprint = fingerprintOf('POST', 'rotate', {}, credentialId);
@@ -68,19 +66,23 @@ export async function rotateToken(
   // Nothing is revoked yet: a clash leaves the token as it is.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
-  await db.run(markRotated(former.id));
+  await db.run(updateRotated(former.id));
   recordRotation(context, made, former);
-  return { credential: credentialView(made), token };
+  return { credential: platformAccessTokenOf(made), token };
 }
 
-function recordRotation(context: Context, made: CredentialRow, former: CredentialRow): void {
+function recordRotation(
+  context: Context,
+  made: PlatformAccessTokenRow,
+  former: PlatformAccessTokenRow,
+): void {
   const { id, tenant_id: tenantId } = made;
   const rotatedFrom = { rotatedFromId: former.id, rotatedFromPrefix: former.public_prefix };
   emit(
     context,
     platformAccessTokenRotated,
     { tenantId, aggregateId: id },
-    { ...credentialPayload(made), ...rotatedFrom },
+    { ...payloadOf(made), ...rotatedFrom },
   );
   audit(context, {
     tenantId,

@@ -1,12 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-
-export interface AudienceRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  allowed_scopes: string[];
-  status: 'active' | 'disabled';
-}
+import type { AudienceRow } from './audience.ts';
 
 /** No row when the key is taken; a rival that takes it at this moment is waited for. */
 export function insertAudience(audience: {
@@ -49,6 +42,6 @@ export function lockAudience(tenantId: string, key: string) {
     for no key update`;
 }
 
-export function updateAudience({ id, allowed_scopes, status }: AudienceRow) {
+export function updateAudienceRow({ id, allowed_scopes, status }: AudienceRow) {
   return sql`update audiences set allowed_scopes = ${allowed_scopes}, status = ${status} where id = ${id}`;
 }

@@ -1,13 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-
-export interface ExternalIdentityRow {
-  id: string;
-  principal_id: string;
-  issuer: string;
-  subject: string;
-  status: 'active' | 'disabled';
-  created_at: string;
-}
+import type { ExternalIdentityRow } from './external-identity.ts';
 
 /** An active provider of this issuer that links its people itself. */
 export function findReadOnlyProvider(tenantId: string, issuer: string) {
@@ -34,6 +26,6 @@ export function insertExternalIdentity(identity: {
 }
 
 export function findExternalIdentity(principalId: string, externalIdentityId: string) {
-  return sql<{ id: string }>`
+  return sql<Pick<ExternalIdentityRow, 'id'>>`
     select id from external_identities where id = ${externalIdentityId} and principal_id = ${principalId}`;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import { characters, NameSet, Reason } from '../../service/fields.ts';
-import { PrincipalKind } from '../../directory/principals/principals.events.ts';
+import { PrincipalKind } from '../../directory/principals/principal.ts';
 import { parsePresentedToken } from '../../service/secrets.ts';
 import { endpoint } from '../context.ts';
 import { exchangeToken, introspectToken, revokePresentedToken } from './presented.ts';

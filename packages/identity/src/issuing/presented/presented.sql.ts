@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { PrincipalKind } from '../../directory/principals/principals.events.ts';
+import type { PrincipalRow } from '../../directory/principals/principal.ts';
 import type { PresentedQuestion } from './presented-lookup.ts';
 
 export interface PresentedRow {
@@ -16,7 +16,7 @@ export interface PresentedRow {
   auth_time: string | null;
   created_at: string;
   expires_at: string;
-  principal_kind: PrincipalKind;
+  principal_kind: PrincipalRow['kind'];
   display_name: string;
   /** The first thing that stands in its way; null when nothing does. */
   refusal: string | null;

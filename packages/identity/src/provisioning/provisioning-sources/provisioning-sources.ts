@@ -3,7 +3,7 @@ import type { Db } from '@baton/kernel/db';
 import { audit, type Auditing } from '../../records/audit.ts';
 import type { Context } from '../context.ts';
 import { emit, type Emitting } from '../../records/journal/journal.ts';
-import { readPrincipal } from '../../directory/principals/principals.ts';
+import { getPrincipal } from '../../directory/principals/principals.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import type { Source, SourceRequest } from './provisioning-sources.api.ts';
@@ -34,7 +34,7 @@ export async function registerSource(
   if (wanted.kind === 'scim' && provider.lifecycle_profile === 'read_only')
     fail('population_managed_by_directory');
   if (wanted.servicePrincipalId != null) {
-    const principal = await readPrincipal(db, tenantId, wanted.servicePrincipalId);
+    const principal = await getPrincipal(db, tenantId, wanted.servicePrincipalId);
     if (principal.kind !== 'service_account') fail('service_account_required');
   } else if (wanted.kind === 'scim') fail('service_principal_required');
   const source =
