@@ -13,7 +13,8 @@ import { identityProvidersApi } from '../sign-in/identity-providers/identity-pro
 import { journalApi } from '../records/journal/journal.api.ts';
 import { legacyCredentialsApi } from '../credentials/legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from '../credentials/platform-access-tokens/platform-access-tokens.api.ts';
-import { presentedTokensApi } from '../issuing/presented/presented.api.ts';
+import { exchangesApi } from '../issuing/exchange/exchanges.api.ts';
+import { introspectionApi } from '../issuing/introspection/introspection.api.ts';
 import { principalsApi } from '../directory/principals/principals.api.ts';
 import { provisioningSourcesApi } from '../provisioning/provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
@@ -23,7 +24,6 @@ import { scimApi } from '../provisioning/scim/protocol/scim.api.ts';
 import { serviceAccountsApi } from '../directory/service-accounts/service-accounts.api.ts';
 import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { tenantsApi } from '../directory/tenants/tenants.api.ts';
-import { tokensApi } from '../issuing/tokens/tokens.api.ts';
 
 /**
  * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is
@@ -33,7 +33,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Access tokens',
     about: 'Exchange a credential for a short-lived access token; check or give back the credential.',
-    endpoints: [...presentedTokensApi, ...tokensApi, ...oauth2Api],
+    endpoints: [...exchangesApi, ...introspectionApi, ...oauth2Api],
   },
   {
     tag: 'Signing keys',

@@ -1,6 +1,6 @@
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../service/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { Context as LowerContext } from '../service/context.ts';
 import type { ErrorCode } from '../service/errors.ts';
 import type { Settings } from './settings.ts';
 

@@ -4,7 +4,7 @@ import { type Endpoint, endpointName } from '@baton/kernel/service';
 import { endpoints } from '../app/endpoints.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
-import { adminHeader, type Answer, type TestIdentity } from './identity.ts';
+import { type Answer, adminHeader, type TestIdentity } from './identity.ts';
 
 /** A request that is accepted as it stands; faults are put into it, or into what it stands on. */
 export interface Attempt {

@@ -8,9 +8,9 @@ import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { type Identity, openIdentity } from '../app/app.ts';
+import { endpoints } from '../app/endpoints.ts';
 import { readIdentitySettings } from '../app/settings.ts';
 import { migrationsDirectory, poolOf } from '../service/database.ts';
-import { endpoints } from '../app/endpoints.ts';
 
 export interface Answer {
   status: number;

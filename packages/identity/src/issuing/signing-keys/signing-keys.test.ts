@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { startDatabaseProxy } from '../../testing/database-proxy.ts';
+import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeBearer, makeServiceAccount } from '../../testing/objects.ts';
 import { storeCounts } from '../../testing/records.ts';
 

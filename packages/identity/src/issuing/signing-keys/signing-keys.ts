@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { JWTPayload } from 'jose';
-import type { Settings } from '../settings.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import {
   type ConfiguredKeys,
   type PublicJwk,

@@ -1,8 +1,8 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { startRetention } from '../audit-record/retention.ts';
 import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
-import { startRetention } from '../audit-record/retention.ts';
 import { startSealing } from './sealer.ts';
 
 /**

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
-import { follow } from '../../testing/poller.ts';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { follow } from '../../testing/poller.ts';
 import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 const writers = 16;

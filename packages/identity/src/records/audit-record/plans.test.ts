@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
-import { type AuditMatch, searchAudits } from './audit-record.sql.ts';
 import { contentOf } from '../audit-chain/seals.sql.ts';
+import { type AuditMatch, searchAudits } from './audit-record.sql.ts';
 
 /** Most records are one tenant's and exchanges; the quiet tenant's lie among them. */
 const [busy, quiet] = [randomUUID(), randomUUID()];

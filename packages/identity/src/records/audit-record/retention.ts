@@ -4,6 +4,7 @@ import { startJob } from '../../service/background-job.ts';
 import type { AuditKey } from '../audit-chain/audit-key.ts';
 import { auditedTenants } from '../audit-chain/audited-tenants.ts';
 import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from '../audit-chain/chain.ts';
+import { contentOf, findSeal, lastRemoval, sealsAfter } from '../audit-chain/seals.sql.ts';
 import {
   allowRemoving,
   anySeal,
@@ -13,7 +14,6 @@ import {
   instantBefore,
   lockRemoving,
 } from './retention.sql.ts';
-import { contentOf, findSeal, lastRemoval, sealsAfter } from '../audit-chain/seals.sql.ts';
 
 /** Removed in one transaction: 16 links have up to 4,096 records. */
 const linksPerBatchMax = 16;

@@ -1,4 +1,4 @@
-import { queryInteger, Timestamp, Uuid, FreeObject } from '@baton/kernel/wire';
+import { FreeObject, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { PageLimit } from '../../service/paging.ts';
 import { endpoint } from '../context.ts';

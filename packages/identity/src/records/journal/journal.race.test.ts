@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
-import { follow } from '../../testing/poller.ts';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeTenant } from '../../testing/objects.ts';
+import { follow } from '../../testing/poller.ts';
 
 const writers = 16;
 const roundsPerWriter = 15;

@@ -1,9 +1,8 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { compiled, sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { AuditDraft } from '../drafts.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { EventDraft } from '../drafts.ts';
+import type { AuditDraft, EventDraft } from '../drafts.ts';
 
 export interface EventRow {
   sequence: number;

@@ -8,7 +8,7 @@ import { sortedSet } from '../../service/fields.ts';
 import { type OpenProvider, requireOpenProvider } from '../identity-providers/identity-providers.ts';
 import { flushRecords } from '../../records/journal/journal.ts';
 import { fail } from '../errors.ts';
-import { signAccessToken } from '../../issuing/token-exchange/access-token.ts';
+import { signAccessToken } from '../../issuing/exchange/access-token.ts';
 import type { AuthenticateRequest, FederatedExchangeRequest } from './federation.api.ts';
 import { decideScopes } from '../linking/grants.ts';
 import { findGrantBasis, type GrantBasisRow } from '../linking/grants.sql.ts';

@@ -1,13 +1,6 @@
 import type { Db } from '@baton/kernel/db';
-import type { AuditDraft } from '../../records/drafts.ts';
-import { recordExchanges } from './exchange-ledger.sql.ts';
+import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 import { SharedStatement } from './shared-statement.ts';
-
-export interface LedgerEntry {
-  readonly audit: AuditDraft;
-  /** The token or service account whose last use is to be noted. */
-  readonly used?: readonly ['platform_access_token' | 'service_account', string] | undefined;
-}
 
 /**
  * Writes the audit rows of exchanges that happen at the same time in one insert that each of them awaits: durable, and
@@ -18,7 +11,7 @@ export class ExchangeLedger {
 
   constructor(db: Db) {
     this.#inserts = new SharedStatement(async (entries) => {
-      await db.run(recordExchanges(entries));
+      await db.run(insertLedgerEntries(entries));
       return [];
     });
   }
@@ -36,7 +29,7 @@ export class ExchangeLedger {
     return this.#inserts.waiting;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no entry is waiting any more. */
   idle(): Promise<void> {
     return this.#inserts.idle();
   }
