@@ -1,7 +1,7 @@
 import type { Section } from '@baton/kernel/openapi';
 import type { Endpoint } from '@baton/kernel/service';
 import { audiencesApi } from '../directory/audiences/audiences.api.ts';
-import { auditRecordApi } from '../records/audit-record/audit-record.api.ts';
+import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { authenticationContextsApi } from '../directory/authentication-contexts/authentication-contexts.api.ts';
 import type { Context } from './context.ts';
 import { externalIdentitiesApi } from '../directory/external-identities/external-identities.api.ts';
@@ -10,7 +10,7 @@ import { groupMembersApi } from '../directory/groups/group-members.api.ts';
 import { groupsApi } from '../directory/groups/groups.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
-import { journalApi } from '../records/journal/journal.api.ts';
+import { eventsApi } from '../records/journal/events.api.ts';
 import { legacyCredentialsApi } from '../credentials/legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from '../credentials/platform-access-tokens/platform-access-tokens.api.ts';
 import { exchangesApi } from '../issuing/exchange/exchanges.api.ts';
@@ -108,12 +108,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Events',
     about: 'The journal of every change, in its order.',
-    endpoints: journalApi,
+    endpoints: eventsApi,
   },
   {
     tag: 'Audit record',
     about: 'Who did what, and what was refused.',
-    endpoints: auditRecordApi,
+    endpoints: auditRecordsApi,
   },
   {
     tag: 'Health',

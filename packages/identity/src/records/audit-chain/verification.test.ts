@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { linkHmac } from './chain.ts';
-import { contentOf, findSeal } from './seals.sql.ts';
+import { findContents, findSeal } from './seals.sql.ts';
 import { addRecords, auditCommand, makeFile, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 let identity: TestIdentity;
@@ -223,7 +223,7 @@ describe('baton identity audit verify', () => {
       sql`update audit_records set reason = 'x' where sequence = ${sequences[300]}`,
     );
     const range = { tenant_id: tenantId, after: first - 1, through: last, records: 256 };
-    const [content] = await identity.pool.rows(contentOf([range]));
+    const [content] = await identity.pool.rows(findContents([range]));
     const digest = createHash('sha256')
       .update(content?.content ?? '')
       .digest('hex');

@@ -1,21 +1,21 @@
 import { sql } from '@baton/kernel/sql';
 
-/** Held by the one process that removes. */
+/** Lets one process remove at a time. */
 export function lockRemoving() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19025::bigint << 48) as held`;
 }
 
-/** Says to the table's trigger that this transaction removes what is older, until it ends. */
-export function allowRemoving(keptSince: string) {
+/** Tells the table's trigger that this transaction may remove what is older. */
+export function setRemovalAllowed(keptSince: string) {
   return sql`select set_config('baton.audit_kept_since', ${keptSince}, true)`;
 }
 
-export function instantBefore(days: number) {
+export function findInstantBefore(days: number) {
   return sql<{ kept_since: string }>`select now() - ${days} * interval '1 day' as kept_since`;
 }
 
-/** Whether anything was ever sealed: then nothing is removed without the key, which vouches for each removal. */
-export function anySeal() {
+/** Whether anything was ever sealed: then nothing is removed without the key. */
+export function findAnySeal() {
   return sql<{ is_sealed: boolean }>`select exists (select from audit_seals) as is_sealed`;
 }
 

@@ -1,19 +1,19 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
-import type { AuditKey } from '../audit-chain/audit-key.ts';
-import { auditedTenants } from '../audit-chain/audited-tenants.ts';
-import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from '../audit-chain/chain.ts';
-import { contentOf, findSeal, lastRemoval, sealsAfter } from '../audit-chain/seals.sql.ts';
+import type { AuditKey } from './audit-key.ts';
+import { auditedTenants } from './audited-tenants.ts';
+import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import {
-  allowRemoving,
-  anySeal,
   deleteSealed,
   deleteUnsealed,
+  findAnySeal,
+  findInstantBefore,
   insertRemoval,
-  instantBefore,
   lockRemoving,
+  setRemovalAllowed,
 } from './retention.sql.ts';
+import { findContents, findLastRemoval, findSeal, findSealsAfter } from './seals.sql.ts';
 
 /** Removed in one transaction: 16 links have up to 4,096 records. */
 const linksPerBatchMax = 16;
@@ -21,27 +21,26 @@ const recordsPerBatchMax = 4096;
 const firstMs = 5000;
 const intervalMs = 3_600_000;
 
-/** What is removed, and by whose key. */
 interface Removing {
   readonly pool: Pool;
   readonly key: AuditKey | undefined;
   readonly log: Logger;
   readonly days: number;
-  /** Ends a round after its batch. */
+  /** Stops after the batch under way. */
   readonly stopping?: AbortSignal;
 }
 
 /**
  * Removes audit records that are older than `days` (contract, W15). Of a sealed record only whole links go, oldest
- * first and only while they are intact; the links stay, and a mark by the key says that it was us. Nothing is removed
- * without the key where something is sealed.
+ * first and only while they are intact. The links stay, and a mark made with the key shows that the removal was ours.
+ * Where something is sealed, nothing is removed without the key.
  * @returns how many records were removed
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
   const { pool, key, log, days, stopping } = removing;
-  const keptSince = (await pool.row(instantBefore(days)))?.kept_since as string;
+  const keptSince = (await pool.row(findInstantBefore(days)))?.kept_since as string;
   if (key === undefined) {
-    if ((await pool.row(anySeal()))?.is_sealed !== true) return removeByAge(removing, keptSince);
+    if ((await pool.row(findAnySeal()))?.is_sealed !== true) return removeByAge(removing, keptSince);
     log.warn('the audit record is sealed: without IAM_AUDIT_KEY_FILE nothing is removed from it');
     return 0;
   }
@@ -57,7 +56,7 @@ async function removeByAge({ pool, stopping }: Removing, keptSince: string): Pro
   for (let removed = 0; ; ) {
     const batch = await pool.transaction(async (tx) => {
       if ((await tx.row(lockRemoving()))?.held !== true) return 0;
-      await tx.run(allowRemoving(keptSince));
+      await tx.run(setRemovalAllowed(keptSince));
       return tx.run(deleteUnsealed(keptSince, recordsPerBatchMax));
     });
     removed += batch;
@@ -79,7 +78,7 @@ async function removeFromChain(
   }
 }
 
-/** The records of the chain's next links that are old enough. */
+/** Removes the records of the next links of a chain that are old enough. */
 async function removeLinks(
   tx: Db,
   { key, log }: Removing & { key: AuditKey },
@@ -88,7 +87,7 @@ async function removeLinks(
 ): Promise<{ links: number; records: number }> {
   const nothing = { links: 0, records: 0 };
   if ((await tx.row(lockRemoving()))?.held !== true) return nothing;
-  const removal = await tx.row(lastRemoval(tenantId));
+  const removal = await tx.row(findLastRemoval(tenantId));
   const position = removal?.position ?? chainStart.position;
   const start = await tx.row(findSeal(tenantId, position));
   if (removal?.key_id === key.id && !isGenuineRemoval(key, tenantId, removal, start)) {
@@ -98,7 +97,7 @@ async function removeLinks(
     );
     return nothing;
   }
-  const links = await tx.rows(sealsAfter(tenantId, position, linksPerBatchMax));
+  const links = await tx.rows(findSealsAfter(tenantId, position, linksPerBatchMax));
   const kept = links.findIndex(({ occurred_to }) => occurred_to >= keptSince);
   const old = kept < 0 ? links : links.slice(0, kept);
   const last = old.at(-1);
@@ -110,10 +109,10 @@ async function removeLinks(
     through: last_sequence,
     records,
   }));
-  const contents = await tx.rows(contentOf(ranges));
+  const contents = await tx.rows(findContents(ranges));
   const broken = old.find((link, index) => {
     const content = contents[index];
-    // Of a link by an earlier key only the records can be judged.
+    // Of a link made with an earlier key only the records can be checked.
     const isForged = link.key_id === key.id && linkHmac(key, link) !== link.hmac;
     return isForged || content === undefined || recordsProblem(link, content) !== undefined;
   });
@@ -124,7 +123,7 @@ async function removeLinks(
     );
     return nothing;
   }
-  await tx.run(allowRemoving(keptSince));
+  await tx.run(setRemovalAllowed(keptSince));
   const records = await tx.run(deleteSealed(tenantId, after, last.last_sequence));
   const hmac = removalHmac(key, tenantId, last);
   await tx.run(insertRemoval({ tenantId, position: last.position, hmac, keyId: key.id }));

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeTenant } from '../../testing/objects.ts';
-import type { AuditRow } from './audit-record.sql.ts';
+import type { AuditRow } from './audit-record.ts';
 
 let identity: TestIdentity;
 before(async () => {

@@ -4,9 +4,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
-import type { AuditKey } from '../audit-chain/audit-key.ts';
-import { addRecords, auditCommand, makeKey, sealerOf, tamper } from '../audit-chain/testing/records.ts';
+import type { AuditKey } from './audit-key.ts';
 import { removeOldAudits } from './retention.ts';
+import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 let identity: TestIdentity;
 let keys: Awaited<ReturnType<typeof makeKey>>;

@@ -1,26 +1,13 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { compiled, sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
-
-export interface AuditRow {
-  sequence: number;
-  id: string;
-  tenant_id: string;
-  action: string;
-  actor_ref: string;
-  resource_type: string;
-  resource_id: string;
-  outcome: 'allowed' | 'denied';
-  reason: string;
-  request_id: string;
-  occurred_at: string;
-}
+import type { AuditRow } from './audit-record.ts';
 
 /**
- * The number up to which nothing can appear any more, and the numbers between which lies what is of a time. A record
- * bears the time at which its transaction began and gets its number at the end: a minute covers that by far.
+ * The number up to which no record can appear any more, and the numbers between which the records of a time lie. A record
+ * has the time at which its transaction began and gets its number at the end; a minute is far longer than a transaction.
  */
-export function auditBounds(from: string | undefined, to: string | undefined) {
+export function findAuditBounds(from: string | undefined, to: string | undefined) {
   return sql<{ settled: number; before: number | null; last: number | null }>`
     select audit_settled() as settled,
       audit_number_before(${from ?? null}::timestamptz - interval '1 minute') as before,
@@ -52,15 +39,15 @@ const build = queryBuilder<Pick<Tables, 'audit_records'>>();
 const commonActions = ['platform_access_tokens.exchange', 'tokens.exchange'];
 const commonTypes = ['platform_access_token', 'service_account'];
 
-/** Only what is asked for stands in the text, so that each search is planned for itself and finds its index. */
-export function searchAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
+/** Only the filters that are given stand in the text, so that each search is planned for itself and uses its index. */
+export function findAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
   let query = build.selectFrom('audit_records').selectAll().limit(rowsMax);
   const { tenant_id: tenantId, ...others } = match;
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
-  // As pairs, which only the tenant's index can compare: a walk along the primary key looks cheap for a tenant that has
-  // most of the records, and is not when they are all at the other end. A walk by pairs ends with the tenant's records,
-  // not at the second pair, so it is not for a search that ends earlier.
+  // Compared as pairs, PostgreSQL must use the tenant's index. By the primary key a search looks cheap for a tenant that
+  // has most of the records, and isn't when they are all at the other end. A scan by pairs ends with the tenant's records,
+  // not at the second pair, so a search that ends earlier doesn't use it.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>
