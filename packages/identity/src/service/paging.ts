@@ -2,7 +2,7 @@ import { decodeCursor, encodeCursor } from '@baton/kernel/paging';
 import { queryInteger } from '@baton/kernel/wire';
 import { z } from 'zod';
 
-/** Creation time and id of the last row of the page before; `start` on the first page, so that one statement serves both. */
+/** Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does both. */
 export type CreatedPosition = readonly [createdAt: string, id: string];
 
 const start: CreatedPosition = ['-infinity', '00000000-0000-0000-0000-000000000000'];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
-import { holdPrincipal } from '../../directory/principals/principals.ts';
+import { getLockedPrincipal } from '../../directory/principals/principals.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
@@ -33,7 +33,7 @@ export async function importLegacyCredential(
   if (expiresInSeconds > settings.IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS)
     fail('compatibility_window_too_long');
   await refuseClosedTenant(db, tenantId);
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   refuseWiderCeiling(scopeCeiling, await allowedScopesOf(db, tenantId, [audience]));
 

@@ -13,7 +13,7 @@ export interface NewCredential {
   audiences: readonly string[];
   scopeCeiling: readonly string[];
   snapshot: SignInSnapshot;
-  /** Either how long it lives, or until when. */
+  /** Either this or `expiresAt`. */
   ttlSeconds: number | null;
   expiresAt: string | null;
   rotatedFromId: string | null;
@@ -21,7 +21,7 @@ export interface NewCredential {
   fingerprint: string | null;
 }
 
-/** No row when its prefix, hash or Idempotency-Key is taken; a rival that takes one at this moment is waited for. */
+/** No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is taking one. */
 export function insertCredential(made: NewCredential) {
   const { snapshot } = made;
   return sql<PlatformAccessTokenRow>`
@@ -82,7 +82,7 @@ export function findOwner(tenantId: string, credentialId: string) {
     select principal_id from platform_access_tokens where id = ${credentialId} and tenant_id = ${tenantId}`;
 }
 
-/** For its successor: with the sign-in that both rest on. */
+/** Locks a token for its rotation, with the sign-in that its successor takes over. */
 export function lockCredential(credentialId: string) {
   return sql<PlatformAccessTokenRow & SignInSnapshot & { is_expired: boolean }>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,

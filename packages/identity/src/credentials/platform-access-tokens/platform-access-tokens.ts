@@ -4,7 +4,7 @@ import { fingerprintOf } from '@baton/kernel/idempotency';
 import { type Reply, reply } from '@baton/kernel/service';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
 import { requireFreshContext } from '../../directory/authentication-contexts/authentication-contexts.ts';
-import { holdPrincipal } from '../../directory/principals/principals.ts';
+import { getLockedPrincipal } from '../../directory/principals/principals.ts';
 import { type RevocationOrder, revokeToken } from '../../directory/revocation/revocation.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
@@ -46,7 +46,7 @@ export async function createPlatformAccessToken(
 ): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db, settings } = context;
   const idempotencyKey = requireIssuanceKey(context);
-  // A null lifetime is an absent one.
+  // Null means the same as absent.
   const { expiresInSeconds, ...others } = wanted;
   const asked = expiresInSeconds == null ? others : wanted;
   const fingerprint = fingerprintOf('POST', 'issue', asked, principalId);
@@ -76,14 +76,14 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // A rival with the same key was first: its answer is ours. Any other clash is solved by a new try.
+  // Another request with the same key was first: replay its answer. Any other clash is solved by a retry.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);
   return { credential: platformAccessTokenOf(made), token };
 }
 
-/** Writes a token; undefined when its prefix, hash or key is taken. */
+/** Inserts a token; undefined when its prefix, hash or Idempotency-Key is taken. */
 export function addCredential(db: Db, made: NewCredential): Promise<PlatformAccessTokenRow | undefined> {
   return db.row(insertCredential(made));
 }
@@ -126,13 +126,13 @@ export async function revokePlatformAccessToken(
   if (!isKnown) fail('credential_not_found');
 }
 
-/** Who may get a token, and for a human the sign-in that it will rest on. */
+/** Checks that the principal may get a token; returns the sign-in that the token rests on. */
 async function requireSignIn(
   { db, settings }: Context,
   tenantId: string,
   principalId: string,
 ): Promise<SignInSnapshot> {
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   if (principal.kind === 'agent') return { origin: 'agent', ...noSignIn };
   if (principal.kind !== 'human') fail('principal_kind_not_allowed');
@@ -174,7 +174,7 @@ function recordIssue(context: Context, made: PlatformAccessTokenRow): void {
   });
 }
 
-/** Relative to the address that was asked: whatever an edge has stripped from its path stays. */
+/** A relative link: an edge may have removed the start of the path. */
 function linkToNext(query: Record<string, unknown>): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value));

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { AudienceRow } from './audience.ts';
 
-/** No row when the key is taken; a rival that takes it at this moment is waited for. */
+/** No row when the key is taken; waits for a transaction that is taking it. */
 export function insertAudience(audience: {
   id: string;
   tenantId: string;
@@ -15,7 +15,7 @@ export function insertAudience(audience: {
     returning id, tenant_id, key, allowed_scopes, status`;
 }
 
-/** In the order of code points, whatever the database sorts by. */
+/** In the order of code points, whatever the collation of the database. */
 export function findAudiences(tenantId: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, status from audiences

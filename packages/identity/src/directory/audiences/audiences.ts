@@ -47,7 +47,7 @@ export async function getAudience(db: Db, tenantId: string, key: string): Promis
 }
 
 /**
- * Narrowing and disabling act at the next exchange; nothing that was issued is revoked.
+ * Changes an audience. Fewer scopes or a disabled status count from the next exchange on; no issued token is revoked.
  * @throws Refusal `audience_not_found`, `invalid_scope`
  */
 export async function updateAudience(
@@ -74,7 +74,7 @@ export async function updateAudience(
 }
 
 /**
- * What the listed audiences allow together, in the order of code points.
+ * The scopes that the listed audiences allow together, in the order of code points.
  * @throws Refusal `unknown_audience` for a key that isn't an active audience of the tenant, or an unknown tenant
  */
 export async function allowedScopesOf(db: Db, tenantId: string, keys: readonly string[]): Promise<string[]> {

@@ -4,7 +4,7 @@ import { audit } from '../../records/audit.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { hasExternalIdentity } from '../external-identities/external-identities.ts';
-import { holdPrincipal } from '../principals/principals.ts';
+import { getLockedPrincipal } from '../principals/principals.ts';
 import { refuseClosedTenant } from '../tenants/tenants.ts';
 import {
   type AuthenticationContext,
@@ -15,7 +15,7 @@ import {
 import { findNewestContext, insertContext } from './authentication-contexts.sql.ts';
 
 /**
- * Records a sign-in that the admin vouches for. Its freshness is judged by when it was recorded, by our clock.
+ * Records a sign-in that the admin confirms. Its age counts from when it was recorded, by the database's clock.
  * @throws Refusal `tenant_not_found`, `principal_not_found`, `principal_not_active`, `human_principal_required`,
  * `external_identity_not_found`
  */
@@ -34,7 +34,7 @@ export async function recordAuthenticationContext(
     request.externalIdentityId ?? null,
   ];
   await refuseClosedTenant(db, tenantId);
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   if (principal.kind !== 'human') fail('human_principal_required');
   if (externalIdentityId !== null && !(await hasExternalIdentity(db, principalId, externalIdentityId)))

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { ExternalIdentityRow } from './external-identity.ts';
 
-/** An active provider of this issuer that links its people itself. */
+/** An active provider of this issuer that links its people itself, at their sign-in. */
 export function findReadOnlyProvider(tenantId: string, issuer: string) {
   return sql<{ id: string }>`
     select id from identity_providers
@@ -9,7 +9,7 @@ export function findReadOnlyProvider(tenantId: string, issuer: string) {
       and lifecycle_profile = 'read_only'`;
 }
 
-/** No row when issuer and subject are linked already; a rival that links them at this moment is waited for. */
+/** No row when issuer and subject are linked already; waits for a transaction that is linking them. */
 export function insertExternalIdentity(identity: {
   id: string;
   tenantId: string;

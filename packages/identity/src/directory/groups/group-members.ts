@@ -12,7 +12,7 @@ import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts
 import { findGroup, lockGroupShared } from './groups.sql.ts';
 
 /**
- * Adds a member to a group that is kept here; what a provider or a directory keeps is theirs to change.
+ * Adds a member to a local group. Other groups are changed by their identity provider or directory.
  * @throws Refusal `group_not_found`, `group_is_federated`, `principal_not_found`, `group_membership_exists`
  */
 export async function addGroupMember(
@@ -38,8 +38,8 @@ export async function listGroupMembers(db: Db, tenantId: string, groupId: string
 }
 
 /**
- * Ends a membership of a group that is kept here, whoever brought it. One that a provider brought comes back at the next
- * sign-in whose token names it.
+ * Removes a member of a local group, whatever the source of the membership. One that an identity provider brought comes
+ * back at the next sign-in whose token names it.
  * @throws Refusal `group_not_found`, `group_is_federated`, `group_membership_not_found`
  */
 export async function removeGroupMember(
@@ -56,7 +56,7 @@ export async function removeGroupMember(
   audit(context, { tenantId, action: 'group_members.remove', resource: ['group', groupId], reason });
 }
 
-/** Ends every membership of a group that the caller has locked. @returns how many */
+/** Deletes every membership of a group that the caller has locked. @returns how many */
 export async function deleteGroupMembers(
   context: Context,
   tenantId: string,

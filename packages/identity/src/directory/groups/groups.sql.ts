@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
 import type { CreatedGroup, GroupRow } from './group.ts';
 
-/** No row when the key is taken; a rival that takes it at this moment is waited for. */
+/** No row when the key is taken; waits for a transaction that is taking it. */
 export function insertGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<CreatedGroup>`
     insert into groups (id, tenant_id, key, name, source)

@@ -52,8 +52,8 @@ export async function getGroup(db: Db, tenantId: string, groupId: string): Promi
 }
 
 /**
- * Renames, closes or opens a group that is kept here. A closed one entitles nobody to a privileged scope any more; its
- * members stay (contract, section 9.6).
+ * Renames, disables or enables a local group. A disabled one entitles nobody to a privileged scope; its members stay
+ * (contract, section 9.6).
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
 export async function updateGroup(
@@ -75,7 +75,7 @@ export async function updateGroup(
 }
 
 /**
- * Deletes a group that is kept here, and ends its memberships first.
+ * Deletes a local group and its memberships.
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
 export async function deleteGroup(context: Context, tenantId: string, groupId: string): Promise<undefined> {

@@ -31,7 +31,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** Against a disable at the same time; those who make credentials don't wait for each other. */
+/** Waits for a disable, and makes one wait; requests that make credentials don't wait for each other. */
 export function lockPrincipalShared(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select p.id, p.kind, p.display_name, p.status, p.created_at
@@ -52,15 +52,15 @@ export function updateDisabled(principalId: string) {
   return sql`update principals set status = 'disabled' where id = ${principalId}`;
 }
 
-/** Whatever its membership: the person of a directory. */
+/** Whatever its memberships: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<Pick<PrincipalRow, 'status'>>`
     select status from principals where id = ${principalId} for no key update`;
 }
 
 /**
- * From paused or disabled. The instant is that of the statement, not of the transaction: that may have begun before the
- * disable that it waited for, and sessions from between would count again.
+ * Enables a paused or disabled principal. The time is that of the statement: the transaction may have begun before the
+ * disable that it waited for, and sessions from in between would be valid again.
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
@@ -72,7 +72,7 @@ export function updateDisplayName(principalId: string, displayName: string) {
   return sql`update principals set display_name = ${displayName} where id = ${principalId}`;
 }
 
-/** The users of active directory sources behind a principal, of whatever tenant: its status is the same in all. */
+/** The principal's users of active directory sources, in all tenants: a principal has one status for all of them. */
 export function findDirectoryUsers(principalId: string) {
   return sql<Pick<RowOf<Tables['scim_users']>, 'active'>>`
     select u.active

@@ -32,7 +32,10 @@ import {
   updateEnabled,
 } from './principals.sql.ts';
 
-/** The tenant's status is not looked at: a closed tenant lets nobody in, and can still be put in order. */
+/**
+ * Creates a principal, also in a disabled tenant, so that it can be prepared.
+ * @throws Refusal `tenant_not_found`
+ */
 export async function createPrincipal(
   context: Context,
   tenantId: string,
@@ -46,7 +49,7 @@ export async function createPrincipal(
   return principal;
 }
 
-/** A new principal with an active membership; undefined for an unknown tenant. Nothing is recorded yet. */
+/** Inserts a principal with an active membership; undefined for an unknown tenant. Writes no event or audit row. */
 export function addPrincipal(
   db: Db,
   principal: { tenantId: string; kind: PrincipalRow['kind']; displayName: string },
@@ -75,10 +78,14 @@ export async function isMember(db: Db, tenantId: string, principalId: string): P
 }
 
 /**
- * Reads a principal, and until the transaction ends nobody can disable it: what is made for it now is either revoked by
- * that disable, or refused. Undefined without an active membership in this tenant.
+ * Reads a principal and locks it against disabling until the transaction ends. So a credential that is made for it now is
+ * seen, and revoked, by a later disable. Undefined without an active membership in this tenant.
  */
-export function holdMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
+export function getLockedMember(
+  db: Db,
+  tenantId: string,
+  principalId: string,
+): Promise<PrincipalRow | undefined> {
   return db.row(lockPrincipalShared(tenantId, principalId));
 }
 
@@ -87,12 +94,12 @@ export function lockPerson(db: Db, principalId: string) {
   return db.row(lockPrincipalAnywhere(principalId));
 }
 
-/** Disables a principal that was made in this transaction: it was never active, so there is no end to record. */
+/** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(updateDisabled(principalId));
 }
 
-/** Makes a principal active again, from paused or disabled: what `:enable` and a directory do alike. */
+/** Enables a paused or disabled principal, for `:enable` and for directories. */
 export async function makeActive(
   context: Context,
   { tenantId, principalId, ...by }: { tenantId: string; principalId: string; provisioningSource?: string },
@@ -103,21 +110,25 @@ export async function makeActive(
   emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
 }
 
-/** As `holdMember`; @throws Refusal `principal_not_found` */
-export async function holdPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
-  return (await holdMember(db, tenantId, principalId)) ?? fail('principal_not_found');
+/** As `getLockedMember`; @throws Refusal `principal_not_found` */
+export async function getLockedPrincipal(
+  db: Db,
+  tenantId: string,
+  principalId: string,
+): Promise<PrincipalRow> {
+  return (await getLockedMember(db, tenantId, principalId)) ?? fail('principal_not_found');
 }
 
 export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the source that orders it, where it isn't the admin. */
+  /** The key of the directory source that disables it, where it isn't the admin. */
   provisioningSource?: string;
 }
 
 /**
- * Disables a principal in all its tenants and revokes its tokens wherever they were issued.
+ * Disables a principal in all its tenants and revokes all its tokens.
  * @returns how many tokens were revoked; 0 when it is repeated
  * @throws Refusal `principal_not_found`
  */
@@ -127,7 +138,7 @@ export async function disablePrincipal(context: Context, order: DisableOrder): P
 }
 
 /**
- * Lets a principal act again. Its revoked tokens stay revoked; the secret of a service account works again.
+ * Enables a principal. Its revoked tokens stay revoked; the secret of a service account works again.
  * @throws Refusal `principal_not_found`, `principal_provisioned` while a directory holds the person as inactive
  */
 export async function enablePrincipal(
@@ -168,7 +179,7 @@ export async function updatePrincipal(
   return { ...principal, display_name: displayName };
 }
 
-/** @throws Refusal `principal_not_found`, which the audit record of a known tenant keeps */
+/** @throws Refusal `principal_not_found`, which is audited where the tenant is known */
 async function lockForChange(
   context: Context,
   action: 'principals.disable' | 'principals.enable',
@@ -184,7 +195,7 @@ async function lockForChange(
 }
 
 /**
- * The same for a principal whose row this transaction holds: what `:disable` and a directory do alike.
+ * Disables a principal whose row this transaction has locked, for `:disable` and for directories.
  * @returns how many tokens were revoked
  */
 export async function disableLocked(

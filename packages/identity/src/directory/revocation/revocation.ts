@@ -13,8 +13,8 @@ export interface RevocationOrder {
 }
 
 /**
- * Revokes one token (contract, section 7). The first revocation counts: its reason stays.
- * @returns whether this call revoked it; false for one that is revoked already, or absent
+ * Revokes one token (contract, section 7).
+ * @returns whether this call revoked it; false for one that was revoked before, which keeps its reason, or is absent
  */
 export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {
   const revoked = await context.db.row(updateRevokedToken(order));

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
 import type { TenantRow } from './tenant.ts';
 
-/** No row when the id or the slug is taken; a rival that takes one at this moment is waited for. */
+/** No row when the id or the slug is taken; waits for a transaction that is taking one. */
 export function insertTenant({ id, slug, name }: { id: string; slug: string; name: string }) {
   return sql<TenantRow>`
     insert into tenants (id, slug, name) values (${id}, ${slug}, ${name})

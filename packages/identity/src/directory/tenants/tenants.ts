@@ -51,8 +51,8 @@ export async function getTenant(db: Db, tenantId: string): Promise<TenantRow> {
 }
 
 /**
- * Renames, closes or opens a tenant. Whoever presents a credential has the status looked at in the same read, so a
- * closed tenant is closed from this commit on; nothing is revoked.
+ * Renames, disables or enables a tenant. Every use of a credential reads the tenant's status, so disabling takes effect at
+ * this commit; nothing is revoked.
  * @throws Refusal `tenant_not_found`
  */
 export async function updateTenant(

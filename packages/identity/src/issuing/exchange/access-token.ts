@@ -12,16 +12,16 @@ export interface Grant {
   readonly scope: readonly string[];
   /** The database's clock, in whole seconds since 1970. */
   readonly nowSeconds: number;
-  /** Not for client credentials. */
+  /** Absent for client credentials. */
   readonly session?: { readonly id: string; readonly scopeCeiling: readonly string[] };
-  /** The sign-in of a person; both absent for everybody else. */
+  /** The sign-in of a person; absent for other kinds of principals. */
   readonly authTime?: string | null;
   readonly acr?: string | null;
 }
 
 /**
- * Signs the access token of a grant. It holds these claims and no others: consumers assert the exact set.
- * Without a key, or when too many signatures wait, it throws at once, before anything need be recorded.
+ * Signs the access token of a grant, with exactly these claims: consumers check for the exact set.
+ * Without a key, or with a full queue of signatures, it throws at once, so that nothing is recorded.
  * @throws NoSigningKeyError; Refusal `unavailable`
  */
 export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {

@@ -99,7 +99,7 @@ function judge(
   return scopes.every((scope) => grantable.includes(scope)) ? grantable : 'scope_not_allowed';
 }
 
-/** Signs while the exchange is recorded; who can't be signed for is refused before that (decision 0103). */
+/** Signs while the exchange is recorded. Without a key, or with a full queue, it throws before that (decision 0103). */
 async function signAndRecord(
   context: Context,
   presented: Presented,

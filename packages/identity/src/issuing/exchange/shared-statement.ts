@@ -9,23 +9,23 @@ interface Waiting<Entry, Result> {
 
 const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
-/** So many are company enough: a larger batch saves next to nothing. */
+/** A batch of this size doesn't wait for more entries: a larger one saves next to nothing. */
 const gatheredEntriesMax = 16;
 
 /**
- * One statement for all who need it at the same time: those who come in one turn of the event loop, or while one is
- * under way. A call on its own runs at once, so nobody waits for company; a busy service makes far fewer round trips.
+ * Runs one statement for all callers that need it at the same time: those of one turn of the event loop, or those that
+ * come while the statement before is under way. A single call runs at once; a busy service makes far fewer round trips.
  */
 export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
   readonly #busy: () => Promise<void> | undefined;
   readonly #waiting: Waiting<Entry, Result>[] = [];
   #working: Promise<void> | undefined;
-  #enough: (() => void) | undefined;
+  #stopGathering: (() => void) | undefined;
 
   /**
-   * @param run answers a batch: the result of each entry at its place
-   * @param busy a promise of when the results can be used, undefined for now: until then a small batch gathers company
+   * @param run answers a batch, with the result of each entry at its index
+   * @param busy undefined when results can be used at once, else a promise of that moment: a small batch waits for it
    */
   constructor(
     run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
@@ -36,7 +36,7 @@ export class SharedStatement<Entry, Result> {
   }
 
   /**
-   * The result for one entry. A failure is that of everybody in the batch.
+   * The result for one entry. When the statement fails, every entry of the batch fails.
    * @throws Refusal `unavailable` when too many wait already
    */
   async call(entry: Entry): Promise<Result> {
@@ -44,7 +44,7 @@ export class SharedStatement<Entry, Result> {
       fail('unavailable', {}, { headers: { 'retry-after': '1' } });
     return new Promise((done, failed) => {
       this.#waiting.push({ entry, done, failed });
-      if (this.#waiting.length >= gatheredEntriesMax) this.#enough?.();
+      if (this.#waiting.length >= gatheredEntriesMax) this.#stopGathering?.();
       this.#working ??= this.#work();
     });
   }
@@ -78,18 +78,8 @@ export class SharedStatement<Entry, Result> {
     const free = this.#busy();
     if (free === undefined || this.#waiting.length >= gatheredEntriesMax) return;
     const { promise: enough, resolve } = Promise.withResolvers<void>();
-    this.#enough = resolve;
+    this.#stopGathering = resolve;
     await Promise.race([free, enough]);
-    this.#enough = undefined;
+    this.#stopGathering = undefined;
   }
-}
-
-/** Rows that carry the place of their question, counted from 1, as one answer for each question. */
-export function answersByPlace<Row extends { place: number }>(
-  questions: readonly unknown[],
-  rows: readonly Row[],
-): (Row | undefined)[] {
-  const answers: (Row | undefined)[] = questions.map(() => undefined);
-  for (const row of rows) answers[row.place - 1] = row;
-  return answers;
 }

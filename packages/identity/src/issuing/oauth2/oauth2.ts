@@ -47,7 +47,7 @@ function clientOf({ headers }: Context, form: OauthTokenRequest): { clientId: st
   const [, id = '', secret = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const [clientId, clientSecret] = [decoded(id), decoded(secret)];
-  // What no client can be called must not reach the store either: it takes no NUL.
+  // Only printable ASCII: no client has another id, and the database takes no NUL.
   return /^[\x20-\x7e]+$/.test(clientId) && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
 }
 
