@@ -118,7 +118,7 @@ describe('POST /tokens/exchange', () => {
     assert.equal((await exchange(client, { scopes: [readScope, 'fleet:admin'] })).status, 200);
   });
 
-  test('an unknown client and a wrong secret have one face; only a known client is audited', async () => {
+  test('an unknown client and a wrong secret have the same answer; only a known client is audited', async () => {
     const client = await makeClient();
     const before = await storeCounts(identity);
     for (const unknown of ['iam_sa_unknown', 'x', client.clientId.toUpperCase()]) {
@@ -187,7 +187,7 @@ describe('POST /tokens/exchange', () => {
       assert.equal((await exchange(client, bad)).status, 422);
   });
 
-  test('who has no secret can not fill the audit record with long texts', async () => {
+  test('a client without the secret can not fill the audit record with long texts', async () => {
     const client = await makeClient();
     const before = await storeCounts(identity);
     const stranger = { clientId: client.clientId, clientSecret: 'guessed' };

@@ -29,7 +29,7 @@ async function countAudits(): Promise<number> {
   return audits;
 }
 
-test('an exchange that finds no place in the line of signatures is not recorded', async () => {
+test('an exchange that finds the queue of signatures full is not recorded', async () => {
   const before = await countAudits();
   const asked = Array.from({ length: 15 }, () => exchanges).flat();
   const answers = await Promise.all(asked.map(ask));

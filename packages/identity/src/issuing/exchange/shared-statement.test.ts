@@ -21,7 +21,7 @@ async function turn() {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((done) => setImmediate(done));
 }
 
-test('calls of one turn, and those that come while one is under way, share one, and each gets its own answer', async () => {
+test('calls of one turn, and those during a statement, share one statement, and each gets its own result', async () => {
   const { batches, statement } = startSlowStatement();
   const answered: number[] = [];
   const callFrom = (first: number, end: number) =>
@@ -51,7 +51,7 @@ test('calls of one turn, and those that come while one is under way, share one, 
   );
 });
 
-test('a failure is that of those who share the statement, and of nobody else', async () => {
+test('a statement that fails fails for its own batch only', async () => {
   const { batches, statement } = startSlowStatement();
   const outcomes: string[] = [];
   const call = (entry: number) =>
@@ -89,7 +89,7 @@ test('when too many wait, one more is refused with 503 and Retry-After', async (
   assert.equal((await Promise.all(calls)).length, 10_000);
 });
 
-test('while nobody could use the results, a batch gathers company: until somebody can, or 16 are together', async () => {
+test('while results can not be used, a batch waits: until they can, or until it has 16 entries', async () => {
   let use = Promise.withResolvers<void>();
   const { batches, statement } = startSlowStatement(() => use.promise);
   const calls: Promise<number>[] = [];

@@ -146,7 +146,7 @@ describe('exchanging a token', () => {
 });
 
 describe('an exchange while its token is locked', () => {
-  test('does not wait: a slow change of one token holds up nobody', async () => {
+  test('does not wait for the lock', async () => {
     const { tenantId, token, credential } = await makeBearer(identity);
     await identity.pool.transaction(async (tx) => {
       await tx.run(sql`select from platform_access_tokens where id = ${credential.id} for update`);
@@ -221,7 +221,7 @@ describe('the audience of an exchange', () => {
 });
 
 describe('a token that is refused', () => {
-  test('answers one face and tells the reason to the audit record only', async () => {
+  test('has one answer for every reason; only the audit record has the reason', async () => {
     const cases: [
       string,
       (ids: { tenantId: string; principalId: string; id: string }) => ReturnType<typeof sql>,
@@ -292,7 +292,7 @@ describe('a token that is refused', () => {
     assert.ok(identity.logged.some((line) => line.includes('unknown_prefix')));
   });
 
-  test('a token is never a bearer of anything', async () => {
+  test('a token is not accepted as a bearer token', async () => {
     const { tenantId, token } = await makeBearer(identity);
     const path = `/api/v1/tenants/${tenantId}/audiences`;
     const { status, body } = await identity.request('GET', path, {

@@ -161,7 +161,7 @@ test('when a reload fails, also in the store or because the file is gone, the fo
   await stays();
 });
 
-test('of processes that change to a key and back from it at the same time, none keeps its former keys', async () => {
+test('processes that change to a key and back at the same time do not deadlock', async () => {
   const [one, two] = [join(folder, 'one.pem'), join(folder, 'two.pem')];
   await Promise.all([writeFile(one, makeRsaKey(3072)), writeFile(two, makeRsaKey(3072))]);
   const processOf = (signing: string, previous: string) =>

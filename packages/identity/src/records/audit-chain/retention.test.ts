@@ -69,7 +69,7 @@ describe('retention', () => {
     assert.match(out, new RegExp(`${younger}: whole, 1 link, 10 records, head`));
   });
 
-  test('what somebody else removed does not pass for it', async () => {
+  test('records that something else removed are found missing', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 600, 40);
     await addRecords(identity.pool, tenantId, 600, 1);
@@ -90,7 +90,7 @@ describe('retention', () => {
     assert.match((await verify()).out, /link 1, .*: 256 of its 256 records are removed/);
   });
 
-  test('a mark that is not by the key keeps nothing from being found, and is found itself', async () => {
+  test('a mark without the key hides nothing, and is found itself', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 300, 40);
     await seal();
@@ -111,7 +111,7 @@ describe('retention', () => {
     assert.equal(await remove(keys.key), 300);
   });
 
-  test('leaves a broken link and all behind it as they are, and says so', async () => {
+  test('leaves a broken link and all after it as they are, and logs it', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 600, 40);
     await seal();
@@ -124,7 +124,7 @@ describe('retention', () => {
     assert.equal(await recordsOf(tenantId), 600);
   });
 
-  test('without a key goes by the age alone, but removes nothing of a record that was ever sealed', async () => {
+  test('without a key goes by age alone, but removes nothing once something was sealed', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 5000, 40);
     await addRecords(identity.pool, tenantId, 3, 29);
@@ -137,7 +137,7 @@ describe('retention', () => {
     assert.equal(await recordsOf(tenantId), 6);
   });
 
-  test('only a transaction that says so may remove, and only what is old and sealed', async () => {
+  test('only a transaction that declares it may remove, and only what is old and sealed', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, tenantId, 3, 40);
     await seal();
