@@ -18,13 +18,12 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { startJournalRetention } from '../records/journal/retention.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { OutboundClient } from '../operations/outbound/outbound.ts';
-import { createPresentedLookup } from '../issuing/presented/presented-lookup.ts';
+import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
 import { identityRuntime, renderUnreadable } from './runtime.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
-import { ExchangeLedger } from '../issuing/token-exchange/exchange-ledger.ts';
-import { createClientLookup } from '../issuing/tokens/client-lookup.ts';
+import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
 import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
 
@@ -101,7 +100,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       metrics,
       counters,
       signingKeys,
-      presentedTokens: createPresentedLookup(pool, settings, signingKeys),
+      presentedTokens: createTokenLookup(pool, settings, signingKeys),
       clients: createClientLookup(pool, settings, signingKeys),
       providerKeys,
       upstream,

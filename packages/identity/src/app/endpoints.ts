@@ -1,7 +1,7 @@
 import type { Section } from '@baton/kernel/openapi';
 import type { Endpoint } from '@baton/kernel/service';
 import { audiencesApi } from '../directory/audiences/audiences.api.ts';
-import { auditRecordApi } from '../records/audit-record/audit-record.api.ts';
+import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { authenticationContextsApi } from '../directory/authentication-contexts/authentication-contexts.api.ts';
 import type { Context } from './context.ts';
 import { externalIdentitiesApi } from '../directory/external-identities/external-identities.api.ts';
@@ -10,10 +10,11 @@ import { groupMembersApi } from '../directory/groups/group-members.api.ts';
 import { groupsApi } from '../directory/groups/groups.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
-import { journalApi } from '../records/journal/journal.api.ts';
+import { eventsApi } from '../records/journal/events.api.ts';
 import { legacyCredentialsApi } from '../credentials/legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from '../credentials/platform-access-tokens/platform-access-tokens.api.ts';
-import { presentedTokensApi } from '../issuing/presented/presented.api.ts';
+import { exchangesApi } from '../issuing/exchange/exchanges.api.ts';
+import { introspectionApi } from '../issuing/introspection/introspection.api.ts';
 import { principalsApi } from '../directory/principals/principals.api.ts';
 import { provisioningSourcesApi } from '../provisioning/provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
@@ -24,7 +25,6 @@ import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.t
 import { serviceAccountsApi } from '../directory/service-accounts/service-accounts.api.ts';
 import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { tenantsApi } from '../directory/tenants/tenants.api.ts';
-import { tokensApi } from '../issuing/tokens/tokens.api.ts';
 
 /**
  * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is
@@ -34,7 +34,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Access tokens',
     about: 'Exchange a credential for a short-lived access token; check or give back the credential.',
-    endpoints: [...presentedTokensApi, ...tokensApi, ...oauth2Api],
+    endpoints: [...exchangesApi, ...introspectionApi, ...oauth2Api],
   },
   {
     tag: 'Signing keys',
@@ -109,12 +109,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Events',
     about: 'The journal of every change, in its order.',
-    endpoints: journalApi,
+    endpoints: eventsApi,
   },
   {
     tag: 'Audit record',
     about: 'Who did what, and what was refused.',
-    endpoints: auditRecordApi,
+    endpoints: auditRecordsApi,
   },
   {
     tag: 'Health',

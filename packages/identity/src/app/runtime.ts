@@ -16,13 +16,12 @@ import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { flushRecords } from '../records/journal/journal.ts';
 import type { JournalWatch } from '../records/journal/journal-watch.ts';
 import type { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
-import type { PresentedLookup } from '../issuing/presented/presented-lookup.ts';
+import type { ClientLookup, TokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
 import { createScimAdmission } from '../provisioning/scim/access/scim-access.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import type { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
-import type { ExchangeLedger } from '../issuing/token-exchange/exchange-ledger.ts';
-import type { ClientLookup } from '../issuing/tokens/client-lookup.ts';
+import type { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import type { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
 
 export const bodyBytesMax = 1_048_576;
@@ -73,7 +72,7 @@ export interface RuntimeParts {
   metrics: RequestMetrics;
   counters: Counters;
   signingKeys: SigningKeys;
-  presentedTokens: PresentedLookup;
+  presentedTokens: TokenLookup;
   clients: ClientLookup;
   providerKeys: ProviderKeys;
   upstream: UpstreamDirectory;
@@ -98,7 +97,7 @@ export function identityRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Con
     ledger,
     journalWatch,
   } = parts;
-  const failureLimits = new FailureLimits(settings);
+  const failureLimits = new FailureLimits(settings, errors);
   const admit = createAdmission(settings.IAM_BOOTSTRAP_TOKEN, adminSecrets, { failureLimits, counters });
   const admitScim = createScimAdmission({ ...parts, failureLimits });
   return {

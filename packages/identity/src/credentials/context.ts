@@ -2,8 +2,8 @@ import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../directory/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Settings } from './settings.ts';
 import type { FailureLimits } from './failure-limits/failure-limits.ts';
+import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {

@@ -2,17 +2,16 @@ import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../credentials/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
+import type { ClientLookup, TokenLookup } from './exchange/credential-lookup.ts';
+import type { ExchangeLedger } from './exchange/exchange-ledger.ts';
 import type { Settings } from './settings.ts';
-import type { PresentedLookup } from './presented/presented-lookup.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
-import type { ExchangeLedger } from './token-exchange/exchange-ledger.ts';
-import type { ClientLookup } from './tokens/client-lookup.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly signingKeys: SigningKeys;
-  readonly presentedTokens: PresentedLookup;
+  readonly presentedTokens: TokenLookup;
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
 }

@@ -5,8 +5,8 @@ interface PrivilegedScopeSettings {
 }
 
 /**
- * The scopes that only members of a group get, each with its group's key (contract, section 9.6). Settings may add
- * scopes and point a built-in one to another group; they can't take a built-in one away.
+ * The scopes that only members of a group get, each with the key of its group (contract, section 9.6). Settings may add
+ * scopes and give a built-in one another group; they can't remove a built-in one.
  */
 export function readPrivilegedScopes(settings: PrivilegedScopeSettings): ReadonlyMap<string, string> {
   return new Map([

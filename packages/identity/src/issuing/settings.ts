@@ -1,6 +1,6 @@
-import { integer, map, text, type Setting, type SettingValues } from '@baton/kernel/config';
-import { readPrivilegedScopes } from './privileged-scopes.ts';
+import { integer, map, type Setting, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../credentials/settings.ts';
+import { readPrivilegedScopes } from './privileged-scopes.ts';
 
 const seconds = 'seconds';
 const daySeconds = 86_400;

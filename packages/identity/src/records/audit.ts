@@ -1,11 +1,10 @@
 import type { Context } from './context.ts';
-
 import type { AuditAction, AuditDraft } from './drafts.ts';
 
 export interface AuditEntry {
   tenantId: string;
   action: AuditAction;
-  /** Kind and id of what was acted upon. */
+  /** Type and id of the object of the action. */
   resource: readonly [type: string, id: string];
   outcome?: 'allowed' | 'denied';
   reason?: string;
@@ -13,7 +12,7 @@ export interface AuditEntry {
   actor?: string;
 }
 
-/** What of a context an audit row needs. */
+/** The parts of a context that an audit row needs. */
 export type Auditing = Pick<Context, 'caller' | 'requestId' | 'audits'>;
 
 /** Adds a row to the audit record of this change; it is written in the change's own transaction. */
@@ -21,6 +20,7 @@ export function audit(context: Auditing, entry: AuditEntry): void {
   context.audits.push(auditDraft(context, entry));
 }
 
+/** The row of an entry, for whoever writes it by itself. */
 export function auditDraft(
   { caller, requestId }: Pick<Context, 'caller' | 'requestId'>,
   entry: AuditEntry,

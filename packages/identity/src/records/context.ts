@@ -1,10 +1,10 @@
 import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../operations/context.ts';
 import type { Auth } from '../service/auth.ts';
-import type { ErrorCode } from './errors.ts';
-import type { Settings } from './settings.ts';
 import type { AuditDraft, EventDraft } from './drafts.ts';
+import type { ErrorCode } from './errors.ts';
 import type { JournalWatch } from './journal/journal-watch.ts';
+import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {

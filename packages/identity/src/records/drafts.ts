@@ -1,4 +1,7 @@
-/** What is recorded of each act (contract, section 13). */
+import type { RowOf } from '@baton/kernel/row';
+import type { Tables } from '../service/schema.ts';
+
+/** The actions of the audit record (contract, section 13). */
 export type AuditAction =
   | 'tenants.create'
   | 'tenants.update'
@@ -52,24 +55,11 @@ export type AuditAction =
   | 'scim.groups.patch'
   | 'scim.groups.delete';
 
-/** An audit row on its way, in the names of its columns. Prefixes may stand in `reason`; secrets and hashes never do. */
-export interface AuditDraft {
-  tenant_id: string;
-  action: AuditAction;
-  actor_ref: string;
-  resource_type: string;
-  resource_id: string;
-  outcome: 'allowed' | 'denied';
-  reason: string;
-  request_id: string;
-}
+/** An audit row before it is written. Public prefixes may stand in `reason`; secrets and hashes never do. */
+export type AuditDraft = Omit<
+  RowOf<Tables['audit_records'], { action: AuditAction }>,
+  'sequence' | 'id' | 'occurred_at'
+>;
 
-/** A journal row on its way, in the names of its columns (contract, section 12). */
-export interface EventDraft {
-  id: string;
-  tenant_id: string;
-  type: string;
-  aggregate_type: string;
-  aggregate_id: string;
-  payload: unknown;
-}
+/** A journal row before it is written (contract, section 12). */
+export type EventDraft = Omit<RowOf<Tables['events']>, 'sequence' | 'occurred_at'>;

@@ -1,4 +1,4 @@
-/** What is answered in time; undefined when it fails or takes longer, and then nobody hears of it any more. */
+/** The answer, if it comes in time; undefined when it fails or takes longer. A later answer or failure is ignored. */
 export async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((done) => {

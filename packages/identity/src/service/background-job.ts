@@ -1,20 +1,20 @@
 import type { Logger } from '@baton/kernel/log';
 
 export interface BackgroundJob {
-  /** Until the first time. */
+  /** The wait before the first run. */
   readonly firstMs: number;
-  /** From the end of each time to the start of the next: it never runs beside itself. */
+  /** From the end of a run to the start of the next one: runs never overlap. */
   readonly intervalMs: number;
   readonly log: Logger;
-  /** What the log says of a time that failed; the next one comes all the same. */
+  /** The log message of a run that failed; the next run follows as usual. */
   readonly failure: string;
   /** @param stopping aborts when no further batch is to begin */
   work(stopping: AbortSignal): Promise<void>;
 }
 
 /**
- * Does something in the background again and again, as long as the service runs. That keeps no process alive.
- * @returns what ends it, after the batch under way
+ * Runs a job in the background at intervals. Its timer doesn't keep the process alive.
+ * @returns a function that stops it, after the batch under way
  */
 export function startJob({ firstMs, intervalMs, log, failure, work }: BackgroundJob): () => Promise<void> {
   const stopping = new AbortController();
@@ -22,10 +22,10 @@ export function startJob({ firstMs, intervalMs, log, failure, work }: Background
   let working = Promise.resolve();
   const schedule = (afterMs: number) => {
     timer = setTimeout(() => {
-      working = doOnce();
+      working = runOnce();
     }, afterMs).unref();
   };
-  const doOnce = async () => {
+  const runOnce = async () => {
     try {
       await work(stopping.signal);
     } catch (error) {

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** What a PATCH changes, for all objects that are changed field by field. */
-
-/** The values of `wanted` that a row doesn't have yet; what is undefined is not wanted. */
+/** What a PATCH changes: the values of `wanted` that differ from the row. Undefined leaves a field as it is. */
 export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): Partial<Row> {
   const entries = Object.entries(wanted) as [keyof Row, unknown][];
   const changed = entries.filter(
@@ -11,7 +9,7 @@ export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): P
   return Object.fromEntries(changed) as Partial<Row>;
 }
 
-/** The names of what changed for the audit record, and a new status; names of people and things are not repeated. */
+/** For the audit record: the names of the changed fields, and a new status. Other values are left out: they may be personal. */
 export function changeReason(changed: object): string {
   const names = `changed:${Object.keys(changed).sort().join()}`;
   return 'status' in changed ? `${names} status:${changed.status}` : names;

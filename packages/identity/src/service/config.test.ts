@@ -52,7 +52,7 @@ describe('the settings', () => {
     }
   });
 
-  test('the file of the signing key has a second name, which yields to the first', () => {
+  test('the file of the signing key has a second name, and the first one wins', () => {
     const second = { IAM_SIGNING_PRIVATE_KEY_FILE: '/second.pem' };
     assert.equal(readIdentitySettings(second).IAM_SIGNING_KEY_FILE, '/second.pem');
     const both = { ...second, IAM_SIGNING_KEY_FILE: '/first.pem' };
@@ -68,7 +68,7 @@ describe('the settings', () => {
     assert.equal(readIdentitySettings(given).issuer, 'https://b.example');
   });
 
-  test('addresses that end in a slash, or are none, are refused', () => {
+  test('an address that ends in a slash, or is no address, is refused', () => {
     for (const name of ['IAM_PUBLIC_URL', 'IAM_ISSUER'])
       for (const [value, sentence] of [
         ['https://a.example/', new RegExp(`^${name} must not end in a slash`)],
@@ -103,7 +103,7 @@ describe('the settings', () => {
     assert.equal(settings.IAM_TOKEN_TTL_SECONDS, 60);
   });
 
-  test('privileged scopes can be added and pointed elsewhere, the built-in ones not taken away', () => {
+  test('privileged scopes can be added and given another group; built-in ones can not be removed', () => {
     const builtIn = { 'fleet:admin': 'fleet-admins', 'iam:people': 'people-admins' };
     assert.deepEqual(Object.fromEntries(readIdentitySettings({}).privilegedScopes), builtIn);
     const settings = readIdentitySettings({

@@ -7,7 +7,7 @@ import type { Counters } from './counters.ts';
 export interface Context {
   /** The transaction of a command; the pool where the endpoint has none. */
   readonly db: Db;
-  /** For a handler that asks the network first and then needs a transaction of its own. */
+  /** For a handler that sends requests first and then needs a transaction of its own. */
   readonly pool: Pool;
   readonly caller: Caller;
   readonly counters: Counters;
@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   /** Where the request came from: the peer of its connection. */
   readonly address: string;
-  /** Calls the listener when nobody reads the answer any more, at the latest once it is sent. */
+  /** Calls the listener when the client has left, at the latest once the answer is sent. */
   readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

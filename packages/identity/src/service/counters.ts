@@ -1,10 +1,10 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-/** What identity counts besides its requests. No tenant, principal or credential is ever a label. */
+/** Identity's own metrics, besides those of requests. No tenant, principal or credential is ever a label. */
 export interface Counters {
-  /** One presented credential and what became of it. */
+  /** Counts one presented credential, by its outcome. */
   presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
-  /** One signature and how long it took, its wait included. */
+  /** Counts one signature and the time it took, waiting included. */
   signed(seconds: number): void;
 }
 

@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts';
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
 
-/** The database can't be served: the start ends with this sentence. */
+/** The database can't be used: the start ends with this message. */
 export class DatabaseNotReadyError extends Error {
   override readonly name = 'DatabaseNotReadyError';
 }
@@ -25,7 +25,7 @@ export function poolOf(settings: Settings, log: Logger): Pool {
 }
 
 /**
- * Brings the database up to date where the settings want it, and refuses one that this program can't serve.
+ * Migrates the database where the settings ask for it, and refuses one that this version can't use.
  * @throws DatabaseNotReadyError, DatabaseNewerError, MigrationChangedError
  */
 export async function prepareDatabase(settings: Settings, pool: Pool): Promise<void> {

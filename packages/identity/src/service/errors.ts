@@ -1,5 +1,5 @@
-import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { code, malformed, absent, invalid } from './error-rows.ts';
+import type { ErrorTable } from '@baton/kernel/refusal';
+import { absent, code, invalid, malformed } from './error-rows.ts';
 
 /** The codes that every layer may use: status, when a client meets the code, what it does. */
 export const errors = {
@@ -32,6 +32,3 @@ export const errors = {
 } as const satisfies ErrorTable;
 
 export type ErrorCode = keyof typeof errors;
-
-/** Refuses the request with one of these codes; `reason` goes to the log only. */
-export const fail: Fail<ErrorCode> = refuse;

@@ -1,7 +1,7 @@
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 
-/** The forms of fields that several resources share (contract, sections 1, 5 and 6). */
+/** Fields that several resources share (contract, sections 1, 5 and 6). */
 
 /** Text of `min` to `max` characters: code points, not UTF-16 units. */
 export function characters(min: number, max: number) {
@@ -16,15 +16,15 @@ export function characters(min: number, max: number) {
 
 export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
-/** Of what an operator closes and opens again. */
+/** Of tenants, audiences, groups and the like, which an operator disables and enables. */
 export const Status = z.enum(['active', 'disabled']);
-/** The name of an audience or group among those of its tenant. */
+/** The name of an audience or group, unique in its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
-/** Of the name of an audience that is asked for: no longer one exists. */
+/** The longest key of an audience. */
 export const audienceLengthMax = 120;
 export const Issuer = characters(1, 500);
 
-/** A list without repeats, in the order of code points: the form of every list of names in an answer. */
+/** A list of names, read without repeats and in the order of code points, as answers show it. */
 export const NameSet = z.array(z.string()).transform(sortedSet);
 
 export const tenantParam = { tenantId: Uuid };
@@ -34,7 +34,7 @@ export function sortedSet(names: readonly string[]): string[] {
   return [...new Set(names)].sort(byCodePoint);
 }
 
-/** Without copies of the texts: anybody may send a list that fills a body, and it is sorted before its secret is judged. */
+/** Makes no copies: the list is sorted before the credential is checked, so anybody may send one that fills a body. */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index += 1) {
@@ -44,7 +44,7 @@ function byCodePoint(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Halves of surrogate pairs stand for the code points above all others. */
+/** A surrogate belongs to a code point above U+FFFF, so it sorts after every other unit. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

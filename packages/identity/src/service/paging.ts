@@ -2,14 +2,14 @@ import { decodeCursor, encodeCursor } from '@baton/kernel/paging';
 import { queryInteger } from '@baton/kernel/wire';
 import { z } from 'zod';
 
-/** The last row of the page before; `start` on the first page, so that one statement serves both. */
+/** Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does both. */
 export type CreatedPosition = readonly [createdAt: string, id: string];
 
 const start: CreatedPosition = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 
 export const rowsPerPageMax = 500;
 
-/** What the statement of a page needs: read `limit + 1` rows after `after`, by creation, then id. */
+/** What the statement of a page needs: it reads `limit + 1` rows after `after`, by creation, then id. */
 export interface CreatedPage {
   limit: number;
   after: CreatedPosition;
@@ -24,32 +24,69 @@ export const NextAfter = z
   .nullable()
   .describe('The cursor of the next page, to be sent as `after`; null when no more exist.');
 
+/** Of a list in the order of a sequence. */
+export const NextSequence = z
+  .int()
+  .nullable()
+  .describe('Where the next page starts; null when no more exist.');
+
+/** A page as it is answered. Its name in the API description is that of the item and `Page`. */
+export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: Item, next: Next) {
+  const { id } = item.meta() ?? {};
+  const page = z.strictObject({ items: z.array(item), next_after: next });
+  return typeof id === 'string' ? page.meta({ id: `${id}Page` }) : page;
+}
+
 /**
- * A list in pages by creation, then id. `name` binds its cursors to it: those of another list are refused as any
- * malformed parameter is.
+ * A list in pages by creation, then id: the parameters of its query, the form of its answer, and what reads a page.
+ * @param name binds the cursors to this list
  */
-export function pagesByCreation(name: string) {
+export function pagesByCreation<Item extends z.ZodType>(name: string, item: Item) {
   return {
-    query: {
-      limit: PageLimit,
-      after: z
-        .string()
-        .optional()
-        .transform((cursor, check) => positionOf(name, cursor, check))
-        .describe('The cursor that the page before gave; absent for the first page.'),
-    },
-    /** The page out of `limit + 1` rows that were read, and the cursor after it; null when no more exist. */
-    cut<Row extends { created_at: string; id: string }>(
-      rows: readonly Row[],
-      limit: number,
-      instantOf: (row: Row) => string = ({ created_at }) => created_at,
+    query: { limit: PageLimit, after: cursorParam(name) },
+    form: pageForm(item, NextAfter),
+    /**
+     * Reads a page.
+     * @param find runs the statement, which reads one row more than the page holds
+     * @param instantOf the time that the list is ordered by, where it isn't the row's `created_at`
+     */
+    async read<Row extends Positioned>(
+      { limit, after }: CreatedPage,
+      find: (page: CreatedPage) => Promise<readonly Row[]>,
+      itemOf: (row: Row) => z.infer<Item>,
+      instantOf?: (row: Row) => string,
     ) {
-      const items = rows.slice(0, limit);
-      const last = items.at(-1);
-      const isLast = rows.length <= limit || last === undefined;
-      return { items, next_after: isLast ? null : encodeCursor(name, [instantOf(last), last.id]) };
+      const { rows, next_after } = cutPage(name, await find({ limit, after }), limit, instantOf);
+      return { items: rows.map((row) => itemOf(row)), next_after };
     },
   };
+}
+
+interface Positioned {
+  readonly id: string;
+  readonly created_at: string;
+}
+
+/** The parameter `after`; cursors of another list are refused like any malformed parameter. */
+export function cursorParam(name: string) {
+  return z
+    .string()
+    .optional()
+    .transform((cursor, check) => positionOf(name, cursor, check))
+    .describe('The cursor that the page before gave; absent for the first page.');
+}
+
+/** The rows of a page out of one more that was read, and the cursor after them; null when no more exist. */
+export function cutPage<Row extends Positioned>(
+  name: string,
+  found: readonly Row[],
+  limit: number,
+  instantOf: (row: Row) => string = ({ created_at }) => created_at,
+) {
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const isLast = found.length <= limit || last === undefined;
+  return { rows, next_after: isLast ? null : encodeCursor(name, [instantOf(last), last.id]) };
 }
 
 function positionOf(name: string, cursor: string | undefined, check: z.core.$RefinementCtx): CreatedPosition {

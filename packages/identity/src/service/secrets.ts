@@ -5,7 +5,7 @@ import { observer } from '@baton/kernel/observer';
 
 export type CredentialKind = 'platform_access_token' | 'legacy_control_plane_api_key';
 
-/** A presented credential, taken apart as far as its form goes. */
+/** The public parts of a presented token. */
 export interface PresentedToken {
   readonly kind: CredentialKind;
   readonly publicPrefix: string;
@@ -18,7 +18,7 @@ const forms: readonly [CredentialKind, RegExp][] = [
 
 const hashOfNothing = '0'.repeat(64);
 
-/** A new token; its text is to be shown once and never stored. */
+/** Makes a token. Its text is shown once and never stored. */
 export function makePlatformAccessToken(): { token: string; publicPrefix: string; secretHash: string } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_pat_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
@@ -30,14 +30,14 @@ export function makeClientId(): string {
   return `iam_sa_${randomBytes(18).toString('base64url')}`;
 }
 
-/** A new client secret; its text is to be shown once and never stored. */
+/** Makes a client secret. Its text is shown once and never stored. */
 export function makeClientSecret(): { clientSecret: string; storedHash: string } {
   const clientSecret = randomBytes(32).toString('base64url');
   observer()?.made('client secret', clientSecret);
   return { clientSecret, storedHash: `sha256:${secretHash(clientSecret)}` };
 }
 
-/** The public part of a presented token, or undefined when it isn't of a known form. */
+/** Parses a presented token; undefined when it has no known form. */
 export function parsePresentedToken(token: string): PresentedToken | undefined {
   for (const [kind, form] of forms) {
     const publicPrefix = form.exec(token)?.[1];
@@ -52,8 +52,8 @@ export function secretHash(secret: string): string {
 }
 
 /**
- * Whether `presented` is the secret behind a stored hash. An unknown credential (no stored hash) costs the same as a
- * known one: it is compared with a hash that nothing has.
+ * Whether `presented` is the secret behind a stored hash. Without a stored hash it is compared with a hash that no secret
+ * has, so that an unknown credential takes as long as a known one.
  */
 export function isSecretOf(presented: string, stored: string | undefined): boolean {
   const expected = (stored ?? hashOfNothing).replace(/^sha256:/, '');

@@ -1,4 +1,4 @@
-import { flag, integer, text, type SettingValues } from '@baton/kernel/config';
+import { flag, integer, type SettingValues, text } from '@baton/kernel/config';
 
 const seconds = 'seconds';
 

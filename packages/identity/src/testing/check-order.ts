@@ -4,9 +4,9 @@ import { type Endpoint, endpointName } from '@baton/kernel/service';
 import { endpoints } from '../app/endpoints.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
-import { adminHeader, type Answer, type TestIdentity } from './identity.ts';
+import { type Answer, adminHeader, type TestIdentity } from './identity.ts';
 
-/** A request that is accepted as it stands; faults are put into it, or into what it stands on. */
+/** A request that is accepted; faults are put into it, or into the state that it needs. */
 export interface Attempt {
   readonly ids: Record<string, string>;
   headers: Record<string, string>;
@@ -15,10 +15,10 @@ export interface Attempt {
   body: any;
 }
 
-/** The form of a request is refused with a list, which has no code. */
+/** A malformed request is refused with a list, which has no code. */
 export type Code = ErrorCode | 'a list';
 
-/** What goes wrong, by the code that it brings; a note tells two of one code apart. */
+/** One thing that goes wrong, by its code; a note tells two faults with the same code apart. */
 export interface Fault<A extends Attempt = Attempt> {
   readonly code: Code;
   readonly note?: string;
@@ -31,11 +31,11 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   prepare(): Promise<A>;
   /** In the order of the contract. */
   readonly faults: readonly Fault<A>[];
-  /** Faults whose order among each other another endpoint proves: of these only neighbours are tried here. */
+  /** Faults whose order is proven at another endpoint: of these only neighbouring pairs are tried here. */
   readonly proven?: readonly Fault<A>[];
-  /** Codes that the endpoint declares and that stand in no order with the others. */
+  /** Codes of the endpoint that have no place in the order. */
   readonly besides?: readonly ErrorCode[];
-  /** Makes the request of what the faults have left; by default it is sent as it stands. */
+  /** Completes the request after the faults were put in. */
   finish?(attempt: A): unknown;
 }
 
@@ -48,7 +48,7 @@ export const fault = <A extends Attempt>(
 /** Each pair has objects of its own. */
 const pairsAtOnce = 8;
 
-/** What every endpoint of the admin refuses first, in this order. */
+/** What every admin endpoint refuses first, in this order. */
 export const adminFaults: readonly Fault[] = [
   fault('unauthorized', (attempt) => {
     attempt.headers = { ...attempt.headers, 'x-iam-bootstrap-token': 'another' };
@@ -115,7 +115,7 @@ export function orderTests<A extends Attempt>(
   }
 }
 
-/** The earlier one first, each also with itself. */
+/** All pairs, the earlier fault first; each fault also with itself. */
 function pairsOf<A extends Attempt>({ faults, proven = [] }: CheckOrder<A>) {
   const isTried = (first: number, second: number) =>
     second - first < 2 || ![first, second].every((index) => proven.includes(faults[index] as Fault<A>));

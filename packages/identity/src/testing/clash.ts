@@ -1,8 +1,8 @@
 import type { TestIdentity } from './identity.ts';
 
 /**
- * Makes every new token of this name clash with an existing one: chance would need 2^48 attempts for two equal
- * prefixes, so a trigger of the test's own database gives the new token a prefix that is taken.
+ * Makes every new token of this name clash with an existing one: a trigger of the test's own database gives it a prefix
+ * that is taken.
  */
 export async function clashTokensNamed(identity: TestIdentity, name: string): Promise<void> {
   if (!/^[a-z]+$/.test(name)) throw new Error('the name goes into the text of a function');

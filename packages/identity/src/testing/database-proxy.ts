@@ -1,7 +1,7 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A way to the database that can be cut: what a restart or a broken network looks like from here. */
+/** A proxy to the database that can be cut, as by a restart or a broken network. */
 export interface DatabaseProxy {
   readonly url: string;
   cut(): Promise<void>;

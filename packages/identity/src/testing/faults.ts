@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/sql';
 import { type Attempt, adminFaults, type Fault, fault } from './check-order.ts';
 import type { TestIdentity } from './identity.ts';
 
-/** Faults that many endpoints share, to be put into an attempt. */
+/** Faults that many endpoints share. */
 
 /** Another id, or another name, of what the path names. */
 export const absent = (name: string) => (attempt: Attempt) => {
@@ -39,7 +39,7 @@ export const longReason = fault(
 export const tenantFaults: readonly Fault[] = [...adminFaults, malformed('tenantId')];
 export const unknownTenant = fault('tenant_not_found', absent('tenantId'));
 
-/** What no endpoint can bring about, or not at this point, straight in the store. */
+/** Changes of the database that no endpoint can make, or not at this point. */
 export function storeFaults(identity: () => TestIdentity) {
   const store = (...statement: Parameters<typeof sql>) => identity().pool.run(sql(...statement));
   return {

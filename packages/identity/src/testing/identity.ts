@@ -8,9 +8,9 @@ import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { type Identity, openIdentity } from '../app/app.ts';
+import { endpoints } from '../app/endpoints.ts';
 import { readIdentitySettings } from '../app/settings.ts';
 import { migrationsDirectory, poolOf } from '../service/database.ts';
-import { endpoints } from '../app/endpoints.ts';
 
 export interface Answer {
   status: number;
@@ -29,18 +29,18 @@ export interface TestIdentity {
   readonly url: string;
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The store itself, for what no endpoint can set up or show. */
+  /** The database itself, for what no endpoint can set up or show. */
   readonly pool: Pool;
   /** Every line that was logged. */
   readonly logged: readonly string[];
   readonly service: Identity;
-  /** Anybody, at any path. */
+  /** Any request, without credentials of its own. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  /** The admin, below `/api/v1`. */
+  /** Requests of the admin, below `/api/v1`. */
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
-  /** Another process of the same service on the same store. */
+  /** Another instance of the service on the same database. */
   another(env?: Record<string, string>): Promise<TestIdentity>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
 
 let signingKey: string | undefined;
 
-/** A signing key, in PEM: of the whole run, because making one takes up to a second, or else of this test process. */
+/** A signing key in PEM, one for the whole test run where it provides one: making a key takes up to a second. */
 export function testSigningKey(): string {
   signingKey ??= readRunKey() ?? makeRsaKey(3072);
   return signingKey;
@@ -71,7 +71,7 @@ function kept(pem: string): string {
   return pem;
 }
 
-/** The whole service over HTTP on a store of its own. Without a signing key unless the settings bring one. */
+/** The whole service over HTTP, on a database of its own; without a signing key unless the settings name one. */
 export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
   recordTruth('identity', endpoints);
   keepSecret('admin secret', adminSecret);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestIdentity } from './identity.ts';
 
-/** Objects that tests stand on, made through the endpoints like anybody's. */
+/** Objects that tests need, made through the endpoints. */
 
 export const readScope = 'control-plane:read';
 export const writeScope = 'control-plane:write';

@@ -1,5 +1,5 @@
 /**
- * Reads as a poller does: to the end and on, keeping the last sequence that it saw, until `isDone`.
+ * Polls a list by its last sequence until `isDone` and the list is read to its end.
  * @returns all sequences that it was served, in their order
  */
 export async function follow(

@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/sql';
 import type { TestIdentity } from './identity.ts';
 import { made, makeAudience, makeServiceAccount, makeTenant } from './objects.ts';
 
-/** A provider of a tenant, straight in the store. */
+/** Inserts an identity provider of a tenant into the database. */
 export async function makeProvider(
   { pool }: TestIdentity,
   tenantId: string,
@@ -35,7 +35,7 @@ export async function makeProvisioning(identity: TestIdentity, key = 'entra'): P
   return { tenantId, providerId, ...(await makeSource(identity, tenantId, key)) };
 }
 
-/** A SCIM source for a provider that there is, and a token for it. */
+/** A SCIM source for an existing provider, and a token for it. */
 export async function makeSource(identity: TestIdentity, tenantId: string, key: string) {
   const scopes = ['scim:write', 'scim:other'];
   await makeAudience(identity, tenantId, 'iam-scim', scopes);

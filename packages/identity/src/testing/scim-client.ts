@@ -10,7 +10,7 @@ export interface ScimClient {
 
 export const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-/** A directory with its token, below `/scim/v2`. */
+/** A SCIM client with its token, below `/scim/v2`. */
 export function scimClient({ request }: TestIdentity, token: string): ScimClient {
   const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     request(method, `/scim/v2${path}`, {
@@ -31,7 +31,7 @@ export function scimClient({ request }: TestIdentity, token: string): ScimClient
   };
 }
 
-/** `eq` and the like with the value of a query. */
+/** The query string of a filter. */
 export function filtered(filter: string): string {
   return `?filter=${encodeURIComponent(filter)}`;
 }

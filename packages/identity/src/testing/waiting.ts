@@ -4,13 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than anything takes on a machine that runs many test files at once; nobody waits for it where all is well. */
+/** Longer than anything takes while many test files run at once; reached only when a test fails. */
 const patienceMs = 20_000;
 
-/** Waits until `holds`, looking often; a condition instead of a sleep, which is too short on some machine. */
+/** Polls until `holds`: a fixed sleep would be too short on some machine. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (const began = performance.now(); !(await holds()); await sleep(20))
-    assert.ok(performance.now() - began < patienceMs, `waited in vain: ${what}`);
+    assert.ok(performance.now() - began < patienceMs, `timed out waiting until ${what}`);
 }
 
 /** A port that is free now, for settings that take no 0. */

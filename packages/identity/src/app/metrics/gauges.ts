@@ -4,7 +4,7 @@ import { answeredWithin } from '../../service/answered-within.ts';
 import type { ProviderKeys } from '../../sign-in/identity-providers/provider-keys.ts';
 import type { JournalWatch } from '../../records/journal/journal-watch.ts';
 import type { SigningKeys } from '../../issuing/signing-keys/signing-keys.ts';
-import type { ExchangeLedger } from '../../issuing/token-exchange/exchange-ledger.ts';
+import type { ExchangeLedger } from '../../issuing/exchange/exchange-ledger.ts';
 import { readJournalLag } from './gauges.sql.ts';
 
 export interface Measured {

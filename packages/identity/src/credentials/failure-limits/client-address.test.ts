@@ -26,6 +26,6 @@ test('an IPv6 address counts for its network of 64 bits', () => {
   for (const [address, client] of cases) assert.equal(clientOfAddress(address), client, address);
 });
 
-test('what is no address stands for itself', () => {
+test('a text that is no address counts for itself', () => {
   for (const text of ['', 'unix', '1.2.3']) assert.equal(clientOfAddress(text), text);
 });

@@ -3,8 +3,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 const groupsOfNetwork = 4;
 
 /**
- * Whom the failures of an address are counted for: an IPv4 address itself, also where it is written as IPv6; of IPv6 the
- * network of 64 bits, all of which one household or machine owns. Anything else stands for itself.
+ * The key under which failures from an address are counted: an IPv4 address, also one that is mapped to IPv6; of an IPv6
+ * address its /64 network, which usually belongs to one household or machine. Any other text is its own key.
  */
 export function clientOfAddress(address: string): string {
   const bare = address.replace(/%.*$/, '');
@@ -21,7 +21,7 @@ export function clientOfAddress(address: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** The eight numbers of an address, whose longest run of zeros may be left out. */
+/** The eight groups of an IPv6 address, `::` expanded. */
 function groupsOf(address: string): number[] {
   const [head = [], tail = []] = address
     .split('::')

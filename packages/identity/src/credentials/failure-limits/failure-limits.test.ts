@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeRealm, newSubject, routes, signInBy } from '../../sign-in/federation/testing/sign-in.ts';
 import { startUpstream } from '../../sign-in/federation/testing/upstream.ts';
+import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer, makeServiceAccount } from '../../testing/objects.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { auditOf } from '../../testing/records.ts';
@@ -62,7 +62,7 @@ describe('limits of failures', () => {
     assert.deepEqual(new Set(all), new Set(['invalid_token']));
   });
 
-  test('who fails with requests that are as long as may be takes no memory', async () => {
+  test('failures with the longest requests take no memory', async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
     const long = 'x'.repeat(900_000);
     // Not by `request`: the leak test keeps what that sends.
@@ -105,7 +105,7 @@ describe('limits of failures', () => {
     }
   });
 
-  test('the standard front shares the count of its client', async () => {
+  test('/oauth2/token shares the count of its client', async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '1' });
     const [route] = await makeRoutes(limited);
     assert.ok(route && 'clientId' in route.wrong);
@@ -120,7 +120,7 @@ describe('limits of failures', () => {
     assert.notEqual(headers.get('retry-after'), null);
   });
 
-  test('only failures count, and a refusal that is no failure of the secret is none', async () => {
+  test('only wrong or dead credentials count as failures, not other refusals', async () => {
     const limited = await identity.another({
       IAM_FAILURES_PER_CREDENTIAL_MAX: '2',
       IAM_FAILURES_PER_ADDRESS_MAX: '2',
@@ -134,7 +134,7 @@ describe('limits of failures', () => {
     }
   });
 
-  test('per address: nothing it presents is looked at until its window ends', async () => {
+  test('per address: whatever it presents is 429 until its window ends', async () => {
     const limited = await identity.another({
       IAM_FAILURES_PER_ADDRESS_MAX: '2',
       IAM_FAILURE_WINDOW_SECONDS: '4',

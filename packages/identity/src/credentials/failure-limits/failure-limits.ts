@@ -1,14 +1,12 @@
-import { Refusal } from '@baton/kernel/refusal';
-import type { Settings } from '../settings.ts';
-import type { Context } from '../context.ts';
-import { type ErrorCode, errors } from '../errors.ts';
+import { type ErrorTable, Refusal } from '@baton/kernel/refusal';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import { clientOfAddress } from './client-address.ts';
 
 const windowsMax = 100_000;
 
-/** Failures of each key in windows of one length. The map is in the order in which the windows end. */
+/** Failures of each key, in windows of one length. The map is ordered by the end of the windows. */
 class FailureWindows {
   readonly #windows = new Map<string, { failures: number; endsMs: number }>();
   readonly #failuresMax: number;
@@ -17,8 +15,8 @@ class FailureWindows {
   readonly #keyOf: (name: string) => string;
 
   /**
-   * @param failuresMax 0: without a limit, and nothing is kept
-   * @param keyOf whom the failures of a name are counted for
+   * @param failuresMax 0: no limit, and nothing is kept
+   * @param keyOf the key under which failures of a name are counted
    */
   constructor(failuresMax: number, windowSeconds: number, keyOf: (name: string) => string) {
     this.#failuresMax = failuresMax;
@@ -26,7 +24,7 @@ class FailureWindows {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** How long until it may fail again; 0 when it may now. */
+  /** How long until the name may fail again; 0 when it may now. */
   waitSeconds(name: string): number {
     if (this.#failuresMax === 0) return 0;
     const window = this.#windows.get(this.#keyOf(name));
@@ -52,10 +50,13 @@ class FailureWindows {
 export class FailureLimits {
   readonly #ofCredentials: FailureWindows;
   readonly #ofAddresses: FailureWindows;
+  readonly #errors: ErrorTable;
 
-  constructor(settings: Settings) {
+  /** @param errors the codes of all layers: which of them answer 401 */
+  constructor(settings: Settings, errors: ErrorTable) {
+    this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    // By a hash: a name that strangers send may be as long as a body, or hold on to the body that it was cut from.
+    // Hashed: a name that a client sends may be as long as a body, or keep the body in memory that it is a slice of.
     this.#ofCredentials = new FailureWindows(
       settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
       windowSeconds,
@@ -68,9 +69,14 @@ export class FailureLimits {
     );
   }
 
-  /** @throws Refusal `rate_limited`: from an address that failed too often nothing is looked at any more */
+  /** @throws Refusal `rate_limited` for an address that failed too often, whatever it presents */
   refuseAddress(address: string): void {
     refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
+  }
+
+  /** Whether an error is the answer to a wrong, dead or forged credential, not to a good one that may not do this. */
+  isFailure(error: unknown): boolean {
+    return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;
   }
 
   /**
@@ -86,7 +92,7 @@ export class FailureLimits {
   }
 
   /**
-   * Counts one wrong admin secret. The right one is never asked for this: nobody may lock the operator out.
+   * Counts one wrong admin secret. The right secret is not limited, so that nobody can lock the operator out.
    * @throws Refusal `rate_limited` when secrets from the address failed too often before
    */
   countAdmin(address: string): void {
@@ -105,20 +111,14 @@ function refuseUntil(waitSeconds: number, whose: string): void {
     );
 }
 
-/** What a wrong, dead or forged credential is answered; a right one that may not do this is none. */
-function isFailure(error: unknown): boolean {
-  if (!(error instanceof Refusal) || !(error.code in errors)) return false;
-  return (error.status ?? errors[error.code as ErrorCode].status) === 401;
-}
-
 /**
- * Does what a presented credential is for, and counts it when it fails. A credential's limit is asked only after its
- * secret was found wrong: whoever has the right one is served, however often others guess.
- * @param credential the public part of what is presented; undefined when it has none
+ * Runs `work` for a presented credential and counts its failure. The limit of a credential is checked only after its
+ * secret was found wrong, so that guessing doesn't lock out the holder of the right one.
+ * @param credential its public part; undefined when it has none
  * @throws Refusal `rate_limited`, and whatever `work` throws
  */
 export async function limitFailures<Result>(
-  { failureLimits, address }: Pick<Context, 'failureLimits' | 'address'>,
+  { failureLimits, address }: { failureLimits: FailureLimits; address: string },
   credential: string | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -126,7 +126,7 @@ export async function limitFailures<Result>(
   try {
     return await work();
   } catch (error) {
-    if (isFailure(error)) failureLimits.count(address, credential);
+    if (failureLimits.isFailure(error)) failureLimits.count(address, credential);
     throw error;
   }
 }

@@ -1,23 +1,9 @@
-import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { characters, Name, NameSet, tenantParam } from '../../service/fields.ts';
-import { Credential } from '../platform-access-tokens/credential-view.ts';
-import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
+import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { PlatformAccessToken } from '../platform-access-tokens/platform-access-token.ts';
+import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
+import { LegacyCredentialImport } from './legacy-credential.ts';
 import { importLegacyCredential } from './legacy-credentials.ts';
-
-const ImportRequest = z.strictObject({
-  principalId: Uuid,
-  name: Name,
-  keyPrefix: characters(12, 12).describe('The public part of the key, hexadecimal.'),
-  keyHash: characters(64, 64).describe(
-    'SHA-256 of the whole key, hexadecimal. The key itself is never sent.',
-  ),
-  audience: characters(1, 120),
-  scopeCeiling: NameSet.default([]),
-  expiresInSeconds: z.int().min(60),
-});
-export type ImportRequest = z.infer<typeof ImportRequest>;
 
 export const importCredential = endpoint({
   id: 'importLegacyCredential',
@@ -25,8 +11,8 @@ export const importCredential = endpoint({
   path: '/tenants/{tenantId}/legacy-credentials:import',
   summary: 'Let a key of the former control plane be exchanged for a while.',
   params: tenantParam,
-  body: ImportRequest,
-  returns: { 201: Credential },
+  body: LegacyCredentialImport,
+  returns: { 201: PlatformAccessToken },
   errors: [
     'invalid_credential_material',
     'compatibility_window_too_long',

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
-import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
-import {
-  type Credential,
-  credentialPayload,
-  credentialView,
-} from '../platform-access-tokens/credential-view.ts';
-import { legacyCredentialImported } from '../platform-access-tokens/platform-access-tokens.events.ts';
-import { addCredential, noSignIn } from '../platform-access-tokens/platform-access-tokens.ts';
-import { holdPrincipal } from '../../directory/principals/principals.ts';
-import { fail } from '../errors.ts';
+import { getLockedPrincipal } from '../../directory/principals/principals.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
-import type { ImportRequest } from './legacy-credentials.api.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  type PlatformAccessToken,
+  platformAccessTokenOf,
+} from '../platform-access-tokens/platform-access-token.ts';
+import {
+  legacyCredentialImported,
+  payloadOf,
+} from '../platform-access-tokens/platform-access-tokens.events.ts';
+import { addCredential, noSignIn } from '../platform-access-tokens/platform-access-tokens.ts';
+import type { LegacyCredentialImport } from './legacy-credential.ts';
 
 /**
  * Imports a key by its prefix and hash, for a principal of any kind (contract, section 7). The checks run in the order
@@ -22,8 +24,8 @@ import type { ImportRequest } from './legacy-credentials.api.ts';
 export async function importLegacyCredential(
   context: Context,
   tenantId: string,
-  { principalId, name, audience, scopeCeiling, expiresInSeconds, ...material }: ImportRequest,
-): Promise<Credential> {
+  { principalId, name, audience, scopeCeiling, expiresInSeconds, ...material }: LegacyCredentialImport,
+): Promise<PlatformAccessToken> {
   const { db, settings } = context;
   const [publicPrefix, secretHash] = [material.keyPrefix.toLowerCase(), material.keyHash.toLowerCase()];
   if (!/^[0-9a-f]{12}$/.test(publicPrefix) || !/^[0-9a-f]{64}$/.test(secretHash))
@@ -31,7 +33,7 @@ export async function importLegacyCredential(
   if (expiresInSeconds > settings.IAM_LEGACY_CREDENTIAL_MAX_TTL_SECONDS)
     fail('compatibility_window_too_long');
   await refuseClosedTenant(db, tenantId);
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   refuseWiderCeiling(scopeCeiling, await allowedScopesOf(db, tenantId, [audience]));
 
@@ -53,12 +55,12 @@ export async function importLegacyCredential(
     fingerprint: null,
   });
   if (made === undefined) fail('credential_exists');
-  emit(context, legacyCredentialImported, { tenantId, aggregateId: made.id }, credentialPayload(made));
+  emit(context, legacyCredentialImported, { tenantId, aggregateId: made.id }, payloadOf(made));
   audit(context, {
     tenantId,
     action: 'legacy_credentials.import',
     resource: ['platform_access_token', made.id],
     reason: `legacy:${publicPrefix}`,
   });
-  return credentialView(made);
+  return platformAccessTokenOf(made);
 }

@@ -1,17 +1,11 @@
-import { idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
 import type { Db } from '@baton/kernel/db';
+import { idempotencyKeyLengthMax } from '@baton/kernel/idempotency';
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Credential, credentialView } from './credential-view.ts';
+import { type IssuedToken, platformAccessTokenOf } from './platform-access-token.ts';
 import { findByIdempotencyKey } from './platform-access-tokens.sql.ts';
-
-/** A token that was issued or rotated under a key: the secret only in the first answer. */
-export interface Issuance {
-  credential: Credential;
-  token: string | null;
-}
 
 /**
  * The Idempotency-Key of issue and rotate, which is stored with the credential itself (contract, 1.18 and 1.19).
@@ -38,9 +32,10 @@ export async function replayOf(
   tenantId: string,
   key: string,
   fingerprint: string,
-): Promise<Reply<Issuance> | undefined> {
+): Promise<Reply<IssuedToken> | undefined> {
   const stored = await db.row(findByIdempotencyKey(tenantId, key));
   if (stored === undefined) return undefined;
   if (stored.idempotency_fingerprint !== fingerprint) fail('idempotency_key_reused');
-  return reply(201, { credential: credentialView(stored), token: null }, { 'idempotency-replayed': 'true' });
+  const answer = { credential: platformAccessTokenOf(stored), token: null };
+  return reply(201, answer, { 'idempotency-replayed': 'true' });
 }

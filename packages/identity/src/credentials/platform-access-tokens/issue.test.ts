@@ -240,7 +240,7 @@ describe('a key that is used again', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('the order of lists and absent defaults make no other request', async () => {
+  test('lists in another order and absent defaults are the same request', async () => {
     const { tenantId, principalId } = await makeOwner();
     const key = randomUUID();
     const scopeCeiling = [readScope, writeScope];

@@ -1,31 +1,22 @@
-import { reply } from '@baton/kernel/service';
-import { QueryFlag, queryInteger, Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
-import { revokeToken } from '../../directory/revocation/revocation.ts';
-import { Name, NameSet, principalParams, Reason, tenantParam } from '../../service/fields.ts';
-import { pagesByCreation, rowsPerPageMax } from '../../service/paging.ts';
+import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
-import { fail } from '../errors.ts';
-import { Credential, credentialView } from './credential-view.ts';
+import {
+  IssuedToken,
+  listQuery,
+  NewPlatformAccessToken,
+  PlatformAccessToken,
+} from './platform-access-token.ts';
 import { platformAccessTokenIssued, platformAccessTokenRotated } from './platform-access-tokens.events.ts';
-import { credentialExists, issueToken, listTokens, readToken } from './platform-access-tokens.ts';
-import { rotateToken } from './rotation.ts';
-
-export const ttlSecondsMin = 60;
-
-const IssueRequest = z.strictObject({
-  name: Name,
-  audiences: z.array(z.string()).min(1).pipe(NameSet),
-  scopeCeiling: NameSet.default([]),
-  expiresInSeconds: z.int().min(ttlSecondsMin).nullish(),
-});
-export type IssueRequest = z.infer<typeof IssueRequest>;
-
-const Issuance = z.strictObject({
-  credential: Credential,
-  token: z.string().nullable().describe('The secret: in the first answer only.'),
-});
+import {
+  createPlatformAccessToken,
+  getPlatformAccessToken,
+  listPlatformAccessTokens,
+  revokePlatformAccessToken,
+} from './platform-access-tokens.ts';
+import { rotatePlatformAccessToken } from './rotation.ts';
 
 const credentialParams = { ...tenantParam, credentialId: Uuid };
 
@@ -36,8 +27,8 @@ export const issue = endpoint({
   summary: 'Issue a token to a human or an agent; its secret is shown once.',
   description: 'A human needs a recorded sign-in that is not too old.',
   params: principalParams,
-  body: IssueRequest,
-  returns: { 201: Issuance },
+  body: NewPlatformAccessToken,
+  returns: { 201: IssuedToken },
   errors: [
     'idempotency_key_required',
     'idempotency_key_reused',
@@ -56,10 +47,9 @@ export const issue = endpoint({
   idempotency: 'own',
   secrets: ['token'],
   example: { name: 'laptop', audiences: ['control-plane'], scopeCeiling: ['control-plane:read'] },
-  handle: ({ params, body }, context) => issueToken(context, params.tenantId, params.principalId, body),
+  handle: ({ params, body }, context) =>
+    createPlatformAccessToken(context, params.tenantId, params.principalId, body),
 });
-
-const pages = pagesByCreation('platform-access-tokens');
 
 export const list = endpoint({
   id: 'listPlatformAccessTokens',
@@ -69,23 +59,9 @@ export const list = endpoint({
   params: tenantParam,
   description:
     'All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one.',
-  query: {
-    principalId: Uuid.optional(),
-    includeRevoked: QueryFlag.default(false),
-    limit: queryInteger(1, rowsPerPageMax).optional(),
-    after: pages.query.after,
-  },
-  returns: { 200: z.array(Credential) },
-  async handle({ params, query }, { db }) {
-    const { limit, principalId, includeRevoked } = query;
-    const rowsMax = limit === undefined ? undefined : limit + 1;
-    const rows = await listTokens(db, { ...params, ...query, rowsMax });
-    const { items, next_after: next } = pages.cut(rows, limit ?? rows.length);
-    const tokens = items.map(credentialView);
-    return next === null
-      ? tokens
-      : reply(200, tokens, { link: linkToNext({ principalId, includeRevoked, limit, after: next }) });
-  },
+  query: listQuery,
+  returns: { 200: z.array(PlatformAccessToken) },
+  handle: ({ params, query }, { db }) => listPlatformAccessTokens(db, params.tenantId, query),
 });
 
 export const read = endpoint({
@@ -94,9 +70,9 @@ export const read = endpoint({
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}',
   summary: 'Read a token; its secret is never shown again.',
   params: credentialParams,
-  returns: { 200: Credential },
+  returns: { 200: PlatformAccessToken },
   errors: ['credential_not_found'],
-  handle: ({ params }, { db }) => readToken(db, params.tenantId, params.credentialId),
+  handle: ({ params }, { db }) => getPlatformAccessToken(db, params.tenantId, params.credentialId),
 });
 
 export const revoke = endpoint({
@@ -109,12 +85,8 @@ export const revoke = endpoint({
   returns: { 204: null },
   errors: ['credential_not_found'],
   emits: [credentialRevoked],
-  async handle({ params, query }, context) {
-    const revoked = await revokeToken(context, { ...params, reason: query.reason });
-    if (revoked || (await credentialExists(context.db, params.tenantId, params.credentialId)))
-      return undefined;
-    return fail('credential_not_found');
-  },
+  handle: ({ params, query }, context) =>
+    revokePlatformAccessToken(context, { ...params, reason: query.reason }),
 });
 
 export const rotate = endpoint({
@@ -125,7 +97,7 @@ export const rotate = endpoint({
   params: credentialParams,
   body: z.strictObject({}),
   bodyOptional: true,
-  returns: { 201: Issuance },
+  returns: { 201: IssuedToken },
   errors: [
     'idempotency_key_required',
     'idempotency_key_reused',
@@ -140,14 +112,7 @@ export const rotate = endpoint({
   idempotency: 'own',
   secrets: ['token'],
   example: {},
-  handle: ({ params }, context) => rotateToken(context, params.tenantId, params.credentialId),
+  handle: ({ params }, context) => rotatePlatformAccessToken(context, params.tenantId, params.credentialId),
 });
 
 export const platformAccessTokensApi = [issue, list, read, revoke, rotate];
-
-/** Relative to the address that was asked: whatever an edge has stripped from its path stays. */
-function linkToNext(query: Record<string, unknown>): string {
-  const next = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value));
-  return `<?${next}>; rel="next"`;
-}

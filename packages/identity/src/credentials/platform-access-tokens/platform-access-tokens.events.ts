@@ -2,30 +2,42 @@ import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
 import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
+import type { PlatformAccessTokenRow } from './platform-access-token.ts';
 
-const credential = {
+const Payload = z.strictObject({
   credentialId: Uuid,
   principalId: Uuid,
   publicPrefix: z.string(),
   kind: CredentialKind,
   audiences: z.array(z.string()),
-};
+});
+
+/** What the journal says of a token that was made. */
+export function payloadOf(row: PlatformAccessTokenRow): z.infer<typeof Payload> {
+  return {
+    credentialId: row.id,
+    principalId: row.principal_id,
+    publicPrefix: row.public_prefix,
+    kind: row.kind,
+    audiences: row.audiences,
+  };
+}
 
 export const platformAccessTokenIssued = defineEvent(
   'platform_access_token.issued',
   'platform_access_token',
-  z.strictObject(credential),
+  Payload,
 );
 
 /** Of the successor. Its predecessor gets no event of its own: it is named here. */
 export const platformAccessTokenRotated = defineEvent(
   'platform_access_token.rotated',
   'platform_access_token',
-  z.strictObject({ ...credential, rotatedFromId: Uuid, rotatedFromPrefix: z.string() }),
+  z.strictObject({ ...Payload.shape, rotatedFromId: Uuid, rotatedFromPrefix: z.string() }),
 );
 
 export const legacyCredentialImported = defineEvent(
   'legacy_credential.imported',
   'platform_access_token',
-  z.strictObject(credential),
+  Payload,
 );

@@ -1,46 +1,19 @@
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPosition } from '../../service/paging.ts';
-import type { CredentialKind } from '../../service/secrets.ts';
-
-export interface CredentialRow {
-  id: string;
-  tenant_id: string;
-  principal_id: string;
-  kind: CredentialKind;
-  name: string;
-  public_prefix: string;
-  audiences: string[];
-  scope_ceiling: string[];
-  created_at: string;
-  expires_at: string;
-  last_used_at: string | null;
-  revoked_at: string | null;
-  revoke_reason: string;
-  rotated_from_id: string | null;
-}
-
-/** The sign-in that a token rests on; nothing of it for agents and imported keys. */
-export interface SignInSnapshot {
-  origin: 'sign_in' | 'agent' | 'migration';
-  authentication_context_id: string | null;
-  auth_issuer: string | null;
-  acr: string | null;
-  amr: string[] | null;
-  auth_time: string | null;
-}
+import type { PlatformAccessTokenRow, SignInSnapshot, TokenColumns } from './platform-access-token.ts';
 
 export interface NewCredential {
   id: string;
   tenantId: string;
   principalId: string;
-  kind: CredentialKind;
+  kind: TokenColumns['kind'];
   name: string;
   publicPrefix: string;
   secretHash: string;
   audiences: readonly string[];
   scopeCeiling: readonly string[];
   snapshot: SignInSnapshot;
-  /** Either how long it lives, or until when. */
+  /** Either this or `expiresAt`. */
   ttlSeconds: number | null;
   expiresAt: string | null;
   rotatedFromId: string | null;
@@ -48,10 +21,10 @@ export interface NewCredential {
   fingerprint: string | null;
 }
 
-/** No row when its prefix, hash or Idempotency-Key is taken; a rival that takes one at this moment is waited for. */
+/** No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is taking one. */
 export function insertCredential(made: NewCredential) {
   const { snapshot } = made;
-  return sql<CredentialRow>`
+  return sql<PlatformAccessTokenRow>`
     insert into platform_access_tokens (id, tenant_id, principal_id, kind, name, public_prefix, secret_hash, audiences,
       scope_ceiling, origin, authentication_context_id, auth_issuer, acr, amr, auth_time, expires_at, rotated_from_id,
       idempotency_key, idempotency_fingerprint)
@@ -67,7 +40,7 @@ export function insertCredential(made: NewCredential) {
 }
 
 export function findByIdempotencyKey(tenantId: string, key: string) {
-  return sql<CredentialRow & { idempotency_fingerprint: string }>`
+  return sql<PlatformAccessTokenRow & Pick<TokenColumns, 'idempotency_fingerprint'>>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, revoked_at, revoke_reason, rotated_from_id, idempotency_fingerprint
     from platform_access_tokens
@@ -85,7 +58,7 @@ export interface CredentialFilter {
 
 export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...filter }: CredentialFilter) {
   const principalId = filter.principalId ?? null;
-  return sql<CredentialRow>`
+  return sql<PlatformAccessTokenRow>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, revoked_at, revoke_reason, rotated_from_id
     from platform_access_tokens
@@ -97,7 +70,7 @@ export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...f
 }
 
 export function findCredential(tenantId: string, credentialId: string) {
-  return sql<CredentialRow>`
+  return sql<PlatformAccessTokenRow>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, revoked_at, revoke_reason, rotated_from_id
     from platform_access_tokens
@@ -105,13 +78,13 @@ export function findCredential(tenantId: string, credentialId: string) {
 }
 
 export function findOwner(tenantId: string, credentialId: string) {
-  return sql<{ principal_id: string }>`
+  return sql<Pick<TokenColumns, 'principal_id'>>`
     select principal_id from platform_access_tokens where id = ${credentialId} and tenant_id = ${tenantId}`;
 }
 
-/** For its successor: with the sign-in that both rest on. */
+/** Locks a token for its rotation, with the sign-in that its successor takes over. */
 export function lockCredential(credentialId: string) {
-  return sql<CredentialRow & SignInSnapshot & { is_expired: boolean }>`
+  return sql<PlatformAccessTokenRow & SignInSnapshot & { is_expired: boolean }>`
     select id, tenant_id, principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, revoked_at, revoke_reason, rotated_from_id, origin, authentication_context_id, auth_issuer, acr,
       amr, auth_time, expires_at <= now() as is_expired
@@ -120,7 +93,7 @@ export function lockCredential(credentialId: string) {
     for no key update`;
 }
 
-export function markRotated(credentialId: string) {
+export function updateRotated(credentialId: string) {
   return sql`
     update platform_access_tokens set revoked_at = now(), revoke_reason = 'rotated' where id = ${credentialId}`;
 }

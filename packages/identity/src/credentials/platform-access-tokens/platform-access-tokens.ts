@@ -1,45 +1,52 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { fingerprintOf } from '@baton/kernel/idempotency';
-import type { Reply } from '@baton/kernel/service';
+import { type Reply, reply } from '@baton/kernel/service';
 import { allowedScopesOf, refuseWiderCeiling } from '../../directory/audiences/audiences.ts';
-import { audit } from '../../records/audit.ts';
 import { requireFreshContext } from '../../directory/authentication-contexts/authentication-contexts.ts';
-import type { Settings } from '../settings.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
-import { holdPrincipal } from '../../directory/principals/principals.ts';
-import { makePlatformAccessToken } from '../../service/secrets.ts';
-import { fail } from '../errors.ts';
+import { getLockedPrincipal } from '../../directory/principals/principals.ts';
+import { type RevocationOrder, revokeToken } from '../../directory/revocation/revocation.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
-import { type Credential, credentialPayload, credentialView } from './credential-view.ts';
-import { type Issuance, replayOf, requireIssuanceKey } from './issuance-key.ts';
-import type { IssueRequest } from './platform-access-tokens.api.ts';
-import { platformAccessTokenIssued } from './platform-access-tokens.events.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { cutPage } from '../../service/paging.ts';
+import { makePlatformAccessToken } from '../../service/secrets.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
+import { replayOf, requireIssuanceKey } from './issuance-key.ts';
 import {
-  type CredentialFilter,
-  type CredentialRow,
+  type IssuedToken,
+  type ListQuery,
+  listName,
+  type NewPlatformAccessToken,
+  type PlatformAccessToken,
+  type PlatformAccessTokenRow,
+  platformAccessTokenOf,
+  type SignInSnapshot,
+} from './platform-access-token.ts';
+import { payloadOf, platformAccessTokenIssued } from './platform-access-tokens.events.ts';
+import {
   findCredential,
   findCredentials,
   findOwner,
   insertCredential,
   type NewCredential,
-  type SignInSnapshot,
 } from './platform-access-tokens.sql.ts';
 
 /**
  * Issues a token (contract, section 7). The checks run in the order of the endpoint's `errors`.
  * @returns the credential and its secret; for a key that was used, the credential as it is now and null
  */
-export async function issueToken(
+export async function createPlatformAccessToken(
   context: Context,
   tenantId: string,
   principalId: string,
-  wanted: IssueRequest,
-): Promise<Issuance | Reply<Issuance>> {
+  wanted: NewPlatformAccessToken,
+): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db, settings } = context;
   const idempotencyKey = requireIssuanceKey(context);
-  // A null lifetime is an absent one.
+  // Null means the same as absent.
   const { expiresInSeconds, ...others } = wanted;
   const asked = expiresInSeconds == null ? others : wanted;
   const fingerprint = fingerprintOf('POST', 'issue', asked, principalId);
@@ -69,40 +76,63 @@ export async function issueToken(
     idempotencyKey,
     fingerprint,
   });
-  // A rival with the same key was first: its answer is ours. Any other clash is solved by a new try.
+  // Another request with the same key was first: replay its answer. Any other clash is solved by a retry.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);
-  return { credential: credentialView(made), token };
+  return { credential: platformAccessTokenOf(made), token };
 }
 
-/** Writes a token; undefined when its prefix, hash or key is taken. */
-export function addCredential(db: Db, made: NewCredential): Promise<CredentialRow | undefined> {
+/** Inserts a token; undefined when its prefix, hash or Idempotency-Key is taken. */
+export function addCredential(db: Db, made: NewCredential): Promise<PlatformAccessTokenRow | undefined> {
   return db.row(insertCredential(made));
 }
 
-export function listTokens(db: Db, filter: CredentialFilter): Promise<CredentialRow[]> {
-  return db.rows(findCredentials(filter));
+/** All tokens of a tenant by creation, or one page of them with a `Link` to the next one where `limit` asks for pages. */
+export async function listPlatformAccessTokens(
+  db: Db,
+  tenantId: string,
+  { limit, after, principalId, includeRevoked }: ListQuery,
+): Promise<PlatformAccessToken[] | Reply<PlatformAccessToken[]>> {
+  const rowsMax = limit === undefined ? undefined : limit + 1;
+  const found = await db.rows(findCredentials({ tenantId, principalId, includeRevoked, after, rowsMax }));
+  const { rows, next_after: next } = cutPage(listName, found, limit ?? found.length);
+  const tokens = rows.map(platformAccessTokenOf);
+  if (next === null) return tokens;
+  return reply(200, tokens, { link: linkToNext({ principalId, includeRevoked, limit, after: next }) });
 }
 
 /** @throws Refusal `credential_not_found` */
-export async function readToken(db: Db, tenantId: string, credentialId: string): Promise<Credential> {
-  return credentialView(
+export async function getPlatformAccessToken(
+  db: Db,
+  tenantId: string,
+  credentialId: string,
+): Promise<PlatformAccessToken> {
+  return platformAccessTokenOf(
     (await db.row(findCredential(tenantId, credentialId))) ?? fail('credential_not_found'),
   );
 }
 
-export async function credentialExists(db: Db, tenantId: string, credentialId: string): Promise<boolean> {
-  return (await db.row(findOwner(tenantId, credentialId))) !== undefined;
+/**
+ * Revokes a token; one that is revoked already keeps its first reason.
+ * @throws Refusal `credential_not_found`
+ */
+export async function revokePlatformAccessToken(
+  context: Context,
+  order: RevocationOrder,
+): Promise<undefined> {
+  if (await revokeToken(context, order)) return;
+  const isKnown = (await context.db.row(findOwner(order.tenantId, order.credentialId))) !== undefined;
+  if (!isKnown) fail('credential_not_found');
 }
 
-/** Who may get a token, and for a human the sign-in that it will rest on. */
+/** Checks that the principal may get a token; returns the sign-in that the token rests on. */
 async function requireSignIn(
   { db, settings }: Context,
   tenantId: string,
   principalId: string,
 ): Promise<SignInSnapshot> {
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   if (principal.kind === 'agent') return { origin: 'agent', ...noSignIn };
   if (principal.kind !== 'human') fail('principal_kind_not_allowed');
@@ -126,20 +156,27 @@ export const noSignIn = {
   auth_time: null,
 } as const;
 
-function lifetimeOf({ expiresInSeconds }: IssueRequest, settings: Settings): number {
+function lifetimeOf({ expiresInSeconds }: NewPlatformAccessToken, settings: Settings): number {
   const ttlSecondsMax = settings.IAM_PAT_MAX_TTL_SECONDS;
   const ttlSeconds = expiresInSeconds ?? Math.min(settings.IAM_PAT_DEFAULT_TTL_SECONDS, ttlSecondsMax);
   if (ttlSeconds > ttlSecondsMax) fail('expiry_too_long');
   return ttlSeconds;
 }
 
-function recordIssue(context: Context, made: CredentialRow): void {
+function recordIssue(context: Context, made: PlatformAccessTokenRow): void {
   const { id, tenant_id: tenantId } = made;
-  emit(context, platformAccessTokenIssued, { tenantId, aggregateId: id }, credentialPayload(made));
+  emit(context, platformAccessTokenIssued, { tenantId, aggregateId: id }, payloadOf(made));
   audit(context, {
     tenantId,
     action: 'platform_access_tokens.issue',
     resource: ['platform_access_token', id],
     reason: `pat:${made.public_prefix} principal:${made.principal_id}`,
   });
+}
+
+/** A relative link: an edge may have removed the start of the path. */
+function linkToNext(query: Record<string, unknown>): string {
+  const next = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value));
+  return `<?${next}>; rel="next"`;
 }

@@ -1,41 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import { fingerprintOf } from '@baton/kernel/idempotency';
 import type { Reply } from '@baton/kernel/service';
-import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
-import { holdMember } from '../../directory/principals/principals.ts';
-import { makePlatformAccessToken } from '../../service/secrets.ts';
-import { fail } from '../errors.ts';
+import { getLockedMember } from '../../directory/principals/principals.ts';
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
-import { credentialPayload, credentialView } from './credential-view.ts';
-import { type Issuance, replayOf, requireIssuanceKey } from './issuance-key.ts';
-import { platformAccessTokenRotated } from './platform-access-tokens.events.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { makePlatformAccessToken } from '../../service/secrets.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { replayOf, requireIssuanceKey } from './issuance-key.ts';
 import {
-  type CredentialRow,
-  findOwner,
-  insertCredential,
-  lockCredential,
-  markRotated,
-} from './platform-access-tokens.sql.ts';
+  type IssuedToken,
+  type PlatformAccessTokenRow,
+  platformAccessTokenOf,
+} from './platform-access-token.ts';
+import { payloadOf, platformAccessTokenRotated } from './platform-access-tokens.events.ts';
+import { findOwner, insertCredential, lockCredential, updateRotated } from './platform-access-tokens.sql.ts';
 
 /**
- * Replaces a token by a successor with the same reach and the same end (contract, section 7). No fresh sign-in is
- * asked for, and the successor of an imported key is an ordinary token: its secret has the ordinary form.
+ * Replaces a token by a successor with the same audiences, ceiling and end (contract, section 7). It needs no fresh
+ * sign-in, and the successor of an imported key is an ordinary token.
  *
- * Principal first, token second: the order in which a disable locks them too. The key is looked up under the token's
- * lock, so that a rival with the same key, which waited for it, finds the answer and not a revoked token.
+ * The principal is locked before the token, in the order in which disabling locks them. The Idempotency-Key is looked up
+ * under the token's lock: another request with the same key waits there, and then finds the answer.
+ * @throws Refusal, in the order of the endpoint's `errors`
  */
-export async function rotateToken(
+export async function rotatePlatformAccessToken(
   context: Context,
   tenantId: string,
   credentialId: string,
-): Promise<Issuance | Reply<Issuance>> {
+): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db } = context;
   const idempotencyKey = requireIssuanceKey(context);
   const fingerprint = fingerprintOf('POST', 'rotate', {}, credentialId);
   const owner = await db.row(findOwner(tenantId, credentialId));
-  const principal = owner && (await holdMember(db, tenantId, owner.principal_id));
+  const principal = owner && (await getLockedMember(db, tenantId, owner.principal_id));
   const former = owner && (await db.row(lockCredential(credentialId)));
   const replay = await replayOf(db, tenantId, idempotencyKey, fingerprint);
   if (replay !== undefined) return replay;
@@ -65,22 +64,26 @@ export async function rotateToken(
       fingerprint,
     }),
   );
-  // Nothing is revoked yet: a clash leaves the token as it is.
+  // Nothing is revoked yet, so a clash leaves the token as it is.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
-  await db.run(markRotated(former.id));
+  await db.run(updateRotated(former.id));
   recordRotation(context, made, former);
-  return { credential: credentialView(made), token };
+  return { credential: platformAccessTokenOf(made), token };
 }
 
-function recordRotation(context: Context, made: CredentialRow, former: CredentialRow): void {
+function recordRotation(
+  context: Context,
+  made: PlatformAccessTokenRow,
+  former: PlatformAccessTokenRow,
+): void {
   const { id, tenant_id: tenantId } = made;
   const rotatedFrom = { rotatedFromId: former.id, rotatedFromPrefix: former.public_prefix };
   emit(
     context,
     platformAccessTokenRotated,
     { tenantId, aggregateId: id },
-    { ...credentialPayload(made), ...rotatedFrom },
+    { ...payloadOf(made), ...rotatedFrom },
   );
   audit(context, {
     tenantId,

@@ -1,35 +1,11 @@
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { Key, NameSet, Status, tenantParam } from '../../service/fields.ts';
+import { audienceLengthMax, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { Audience, AudienceChange, NewAudience } from './audience.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
-import { changeAudience, createAudience, listAudiences, readAudience } from './audiences.ts';
+import { createAudience, getAudience, listAudiences, updateAudience } from './audiences.ts';
 
-const Audience = z.strictObject({
-  id: Uuid,
-  tenant_id: Uuid,
-  key: z.string(),
-  allowed_scopes: z.array(z.string()),
-  status: Status,
-});
-
-/** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
-const AudienceRequest = z.strictObject({ key: Key, allowedScopes: NameSet.default([]) });
-export type AudienceRequest = z.infer<typeof AudienceRequest>;
-
-/** Without a status the list is required. */
-const AudienceChanges = z
-  .strictObject({
-    allowedScopes: NameSet.optional().describe('Replaces the whole list. May be left out beside a status.'),
-    status: Status.optional().describe('`disabled` closes the audience to every exchange at once.'),
-  })
-  .superRefine(({ allowedScopes, status }, { addIssue }) => {
-    if (allowedScopes === undefined && status === undefined)
-      addIssue({ code: 'invalid_type', expected: 'array', input: undefined, path: ['allowedScopes'] });
-  });
-export type AudienceChanges = z.infer<typeof AudienceChanges>;
-
-const audienceParams = { ...tenantParam, key: z.string().max(120) };
+const audienceParams = { ...tenantParam, key: z.string().max(audienceLengthMax) };
 
 const exampleScopes = ['control-plane:read', 'control-plane:write'];
 
@@ -39,7 +15,7 @@ export const create = endpoint({
   path: '/tenants/{tenantId}/audiences',
   summary: 'Register an audience and the scopes that it allows.',
   params: tenantParam,
-  body: AudienceRequest,
+  body: NewAudience,
   returns: { 201: Audience },
   errors: ['tenant_not_found', 'invalid_scope', 'audience_exists'],
   emits: [audienceCreated],
@@ -66,7 +42,7 @@ export const read = endpoint({
   params: audienceParams,
   returns: { 200: Audience },
   errors: ['audience_not_found'],
-  handle: ({ params }, { db }) => readAudience(db, params.tenantId, params.key),
+  handle: ({ params }, { db }) => getAudience(db, params.tenantId, params.key),
 });
 
 export const change = endpoint({
@@ -76,12 +52,12 @@ export const change = endpoint({
   summary:
     'Replace the scopes that an audience allows, disable or enable it; an equal list and status change nothing.',
   params: audienceParams,
-  body: AudienceChanges,
+  body: AudienceChange,
   returns: { 200: Audience },
   errors: ['audience_not_found', 'invalid_scope'],
   emits: [audienceUpdated],
   example: { allowedScopes: exampleScopes },
-  handle: ({ params, body }, context) => changeAudience(context, params.tenantId, params.key, body),
+  handle: ({ params, body }, context) => updateAudience(context, params.tenantId, params.key, body),
 });
 
 export const audiencesApi = [create, list, read, change];

@@ -1,14 +1,7 @@
 import { sql } from '@baton/kernel/sql';
+import type { AudienceRow } from './audience.ts';
 
-export interface AudienceRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  allowed_scopes: string[];
-  status: 'active' | 'disabled';
-}
-
-/** No row when the key is taken; a rival that takes it at this moment is waited for. */
+/** No row when the key is taken; waits for a transaction that is taking it. */
 export function insertAudience(audience: {
   id: string;
   tenantId: string;
@@ -22,7 +15,7 @@ export function insertAudience(audience: {
     returning id, tenant_id, key, allowed_scopes, status`;
 }
 
-/** In the order of code points, whatever the database sorts by. */
+/** In the order of code points, whatever the collation of the database. */
 export function findAudiences(tenantId: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, status from audiences
@@ -49,6 +42,6 @@ export function lockAudience(tenantId: string, key: string) {
     for no key update`;
 }
 
-export function updateAudience({ id, allowed_scopes, status }: AudienceRow) {
+export function updateAudienceRow({ id, allowed_scopes, status }: AudienceRow) {
   return sql`update audiences set allowed_scopes = ${allowed_scopes}, status = ${status} where id = ${id}`;
 }

@@ -1,22 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import { changeReason, changesOf } from '../../service/changes.ts';
-import type { Context } from '../context.ts';
-import { sortedSet } from '../../service/fields.ts';
 import { emit } from '../../records/journal/journal.ts';
+import { changeReason, changesOf } from '../../service/changes.ts';
+import { sortedSet } from '../../service/fields.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { AudienceChanges, AudienceRequest } from './audiences.api.ts';
+import type { AudienceChange, AudienceRow, NewAudience } from './audience.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
 import {
-  type AudienceRow,
   findActiveAudiences,
   findAudience,
   findAudiences,
   insertAudience,
   lockAudience,
-  updateAudience,
+  updateAudienceRow,
 } from './audiences.sql.ts';
 
 const scopeLengthMax = 120;
@@ -25,7 +24,7 @@ const scopeLengthMax = 120;
 export async function createAudience(
   context: Context,
   tenantId: string,
-  { key, allowedScopes }: AudienceRequest,
+  { key, allowedScopes }: NewAudience,
 ): Promise<AudienceRow> {
   if (!(await tenantExists(context.db, tenantId))) fail('tenant_not_found');
   refuseInvalidScopes(allowedScopes);
@@ -43,26 +42,26 @@ export async function listAudiences(db: Db, tenantId: string): Promise<AudienceR
 }
 
 /** @throws Refusal `audience_not_found` */
-export async function readAudience(db: Db, tenantId: string, key: string): Promise<AudienceRow> {
+export async function getAudience(db: Db, tenantId: string, key: string): Promise<AudienceRow> {
   return (await db.row(findAudience(tenantId, key))) ?? fail('audience_not_found');
 }
 
 /**
- * Narrowing and disabling act at the next exchange; nothing that was issued is revoked.
+ * Changes an audience. Fewer scopes or a disabled status count from the next exchange on; no issued token is revoked.
  * @throws Refusal `audience_not_found`, `invalid_scope`
  */
-export async function changeAudience(
+export async function updateAudience(
   context: Context,
   tenantId: string,
   key: string,
-  { allowedScopes, status }: AudienceChanges,
+  { allowedScopes, status }: AudienceChange,
 ): Promise<AudienceRow> {
   const audience = (await context.db.row(lockAudience(tenantId, key))) ?? fail('audience_not_found');
   refuseInvalidScopes(allowedScopes ?? []);
   const changed = changesOf<AudienceRow>(audience, { allowed_scopes: allowedScopes, status });
   if (Object.keys(changed).length === 0) return audience;
   const next = { ...audience, ...changed };
-  await context.db.run(updateAudience(next));
+  await context.db.run(updateAudienceRow(next));
   emit(
     context,
     audienceUpdated,
@@ -75,7 +74,7 @@ export async function changeAudience(
 }
 
 /**
- * What the listed audiences allow together, in the order of code points.
+ * The scopes that the listed audiences allow together, in the order of code points.
  * @throws Refusal `unknown_audience` for a key that isn't an active audience of the tenant, or an unknown tenant
  */
 export async function allowedScopesOf(db: Db, tenantId: string, keys: readonly string[]): Promise<string[]> {

@@ -1,15 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-
-export interface AuthenticationContextRow {
-  id: string;
-  issuer: string;
-  acr: string | null;
-  amr: string[];
-  auth_time: string;
-  recorded_at: string;
-  /** Older than the age that was asked about; an equal age passes. */
-  is_expired: boolean;
-}
+import type { AuthenticationContextRow } from './authentication-context.ts';
 
 export interface NewContext {
   id: string;
@@ -29,12 +19,13 @@ export function insertContext(context: NewContext) {
       source)
     values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
       ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'bootstrap')
-    returning id, issuer, acr, amr, auth_time, recorded_at, false as is_expired`;
+    returning id, principal_id, issuer, acr, amr, auth_time, recorded_at`;
 }
 
+/** `is_expired`: older than the age that was asked about; an equal age passes. */
 export function findNewestContext(person: { tenantId: string; principalId: string }, ageSecondsMax: number) {
-  return sql<AuthenticationContextRow>`
-    select id, issuer, acr, amr, auth_time, recorded_at,
+  return sql<AuthenticationContextRow & { is_expired: boolean }>`
+    select id, principal_id, issuer, acr, amr, auth_time, recorded_at,
       recorded_at < now() - make_interval(secs => ${ageSecondsMax}) as is_expired
     from authentication_contexts
     where tenant_id = ${person.tenantId} and principal_id = ${person.principalId}

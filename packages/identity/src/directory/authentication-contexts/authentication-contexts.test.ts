@@ -70,7 +70,7 @@ describe('POST …/authentication-contexts', () => {
     }
   });
 
-  test('null is as absent in what may be left out', async () => {
+  test('null means the same as absent for optional fields', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = await makePrincipal(identity, tenantId, 'human');
     const nothing = { issuer, acr: null, authTime: null, externalIdentityId: null };
@@ -80,7 +80,7 @@ describe('POST …/authentication-contexts', () => {
     assert.equal((await record(tenantId, principalId, { issuer, amr: null })).status, 422);
   });
 
-  test('without a time it is now, and the future is now too', async () => {
+  test('the time is now by default, and a future time becomes now', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = await makePrincipal(identity, tenantId, 'human');
     const plain = await made(record(tenantId, principalId));

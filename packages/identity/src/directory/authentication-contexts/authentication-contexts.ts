@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
 import type { Context } from '../context.ts';
-import { hasExternalIdentity } from '../external-identities/external-identities.ts';
-import { holdPrincipal } from '../principals/principals.ts';
 import { fail } from '../errors.ts';
+import { hasExternalIdentity } from '../external-identities/external-identities.ts';
+import { getLockedPrincipal } from '../principals/principals.ts';
 import { refuseClosedTenant } from '../tenants/tenants.ts';
-import type { ContextRequest } from './authentication-contexts.api.ts';
 import {
+  type AuthenticationContext,
   type AuthenticationContextRow,
-  findNewestContext,
-  insertContext,
-} from './authentication-contexts.sql.ts';
+  authenticationContextOf,
+  type NewAuthenticationContext,
+} from './authentication-context.ts';
+import { findNewestContext, insertContext } from './authentication-contexts.sql.ts';
 
 /**
- * Records a sign-in that the admin vouches for. Its freshness is judged by when it was recorded, by our clock.
+ * Records a sign-in that the admin confirms. Its age counts from when it was recorded, by the database's clock.
  * @throws Refusal `tenant_not_found`, `principal_not_found`, `principal_not_active`, `human_principal_required`,
  * `external_identity_not_found`
  */
@@ -22,18 +23,18 @@ export async function recordAuthenticationContext(
   context: Context,
   tenantId: string,
   principalId: string,
-  request: ContextRequest,
-) {
+  request: NewAuthenticationContext,
+): Promise<AuthenticationContext> {
   const { db } = context;
   const { issuer, amr } = request;
-  // What is null is as what is absent.
+  // Null means the same as absent.
   const [acr, authTime, externalIdentityId] = [
     request.acr ?? null,
     request.authTime ?? null,
     request.externalIdentityId ?? null,
   ];
   await refuseClosedTenant(db, tenantId);
-  const principal = await holdPrincipal(db, tenantId, principalId);
+  const principal = await getLockedPrincipal(db, tenantId, principalId);
   if (principal.status !== 'active') fail('principal_not_active');
   if (principal.kind !== 'human') fail('human_principal_required');
   if (externalIdentityId !== null && !(await hasExternalIdentity(db, principalId, externalIdentityId)))
@@ -49,16 +50,7 @@ export async function recordAuthenticationContext(
     resource: ['authentication_context', id],
     reason,
   });
-  return {
-    id,
-    principalId,
-    issuer,
-    acr,
-    amr,
-    authTime: row.auth_time,
-    recordedAt: row.recorded_at,
-    source: 'bootstrap' as const,
-  };
+  return authenticationContextOf(row);
 }
 
 /**

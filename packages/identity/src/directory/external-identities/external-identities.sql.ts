@@ -1,15 +1,7 @@
 import { sql } from '@baton/kernel/sql';
+import type { ExternalIdentityRow } from './external-identity.ts';
 
-export interface ExternalIdentityRow {
-  id: string;
-  principal_id: string;
-  issuer: string;
-  subject: string;
-  status: 'active' | 'disabled';
-  created_at: string;
-}
-
-/** An active provider of this issuer that links its people itself. */
+/** An active provider of this issuer that links its people itself, at their sign-in. */
 export function findReadOnlyProvider(tenantId: string, issuer: string) {
   return sql<{ id: string }>`
     select id from identity_providers
@@ -17,7 +9,7 @@ export function findReadOnlyProvider(tenantId: string, issuer: string) {
       and lifecycle_profile = 'read_only'`;
 }
 
-/** No row when issuer and subject are linked already; a rival that links them at this moment is waited for. */
+/** No row when issuer and subject are linked already; waits for a transaction that is linking them. */
 export function insertExternalIdentity(identity: {
   id: string;
   tenantId: string;
@@ -34,6 +26,6 @@ export function insertExternalIdentity(identity: {
 }
 
 export function findExternalIdentity(principalId: string, externalIdentityId: string) {
-  return sql<{ id: string }>`
+  return sql<Pick<ExternalIdentityRow, 'id'>>`
     select id from external_identities where id = ${externalIdentityId} and principal_id = ${principalId}`;
 }

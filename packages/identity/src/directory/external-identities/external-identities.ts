@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
-import { isMember } from '../principals/principals.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { isMember } from '../principals/principals.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { LinkRequest } from './external-identities.api.ts';
 import { externalIdentityLinked } from './external-identities.events.ts';
 import {
-  type ExternalIdentityRow,
   findExternalIdentity,
   findReadOnlyProvider,
   insertExternalIdentity,
 } from './external-identities.sql.ts';
+import type { ExternalIdentityRow, NewExternalIdentity } from './external-identity.ts';
 
 /**
  * Links a principal of any kind and status by hand (contract, section 5). Issuers are compared without the slashes at
@@ -24,7 +23,7 @@ export async function linkExternalIdentity(
   context: Context,
   tenantId: string,
   principalId: string,
-  { issuer, subject }: LinkRequest,
+  { issuer, subject }: NewExternalIdentity,
 ): Promise<ExternalIdentityRow> {
   const { db } = context;
   const action = 'external_identities.link';

@@ -1,24 +1,9 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { NextAfter, pagesByCreation } from '../../service/paging.ts';
-import { PrincipalKind } from '../principals/principals.events.ts';
+import { Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
+import { groupParams } from './group.ts';
+import { GroupMembership, memberPages, NewGroupMember } from './group-member.ts';
 import { addGroupMember, listGroupMembers, removeGroupMember } from './group-members.ts';
-import { groupParams, Source } from './groups.api.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts';
-
-const Member = z.strictObject({ id: Uuid, tenant_id: Uuid, group_id: Uuid, principal_id: Uuid });
-
-const ListedMember = z.strictObject({
-  principal_id: Uuid,
-  kind: PrincipalKind,
-  display_name: z.string(),
-  status: z.enum(['active', 'paused', 'disabled']).describe('Of the principal.'),
-  source: Source.describe('Who brought the membership.'),
-  created_at: Timestamp.describe('When the membership began.'),
-});
-
-const pages = pagesByCreation('group-members');
 
 export const add = endpoint({
   id: 'addGroupMember',
@@ -26,8 +11,8 @@ export const add = endpoint({
   path: '/tenants/{tenantId}/groups/{groupId}/members',
   summary: 'Add a principal to a local group.',
   params: groupParams,
-  body: z.strictObject({ principalId: Uuid }),
-  returns: { 201: Member },
+  body: NewGroupMember,
+  returns: { 201: GroupMembership },
   errors: ['group_not_found', 'group_is_federated', 'principal_not_found', 'group_membership_exists'],
   emits: [groupMembershipAdded],
   example: { principalId: '0190b2c4-0000-4000-8000-000000000001' },
@@ -41,14 +26,10 @@ export const list = endpoint({
   path: '/tenants/{tenantId}/groups/{groupId}/members',
   summary: 'List the members of a group, of any source, in the order in which they came.',
   params: groupParams,
-  query: pages.query,
-  returns: { 200: z.strictObject({ items: z.array(ListedMember), next_after: NextAfter }) },
+  query: memberPages.query,
+  returns: { 200: memberPages.form },
   errors: ['group_not_found'],
-  async handle({ params, query }, { db }) {
-    const rows = await listGroupMembers(db, params.tenantId, params.groupId, query);
-    const { items, next_after } = pages.cut(rows, query.limit);
-    return { items: items.map(({ id, ...member }) => ({ principal_id: id, ...member })), next_after };
-  },
+  handle: ({ params, query }, { db }) => listGroupMembers(db, params.tenantId, params.groupId, query),
 });
 
 export const remove = endpoint({

@@ -1,38 +1,19 @@
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
-import type { PrincipalKind } from '../principals/principals.events.ts';
+import type { MemberRow, MembershipRow } from './group-member.ts';
 
-export interface MemberRow {
-  id: string;
-  tenant_id: string;
-  group_id: string;
-  principal_id: string;
-}
-
-/** A member as lists show it. */
-export interface ListedMemberRow {
-  /** Of the principal. */
-  id: string;
-  kind: PrincipalKind;
-  display_name: string;
-  /** Of the principal. */
-  status: 'active' | 'paused' | 'disabled';
-  source: 'local' | 'federated' | 'scim';
-  created_at: string;
-}
-
-/** No row when the principal is a member from any source. */
+/** No row when the principal is a member already, from any source. */
 export function insertMember(member: { id: string; tenantId: string; groupId: string; principalId: string }) {
-  return sql<MemberRow>`
+  return sql<MembershipRow>`
     insert into group_members (id, tenant_id, group_id, principal_id, source)
     values (${member.id}, ${member.tenantId}, ${member.groupId}, ${member.principalId}, 'local')
     on conflict (group_id, principal_id) do nothing
     returning id, tenant_id, group_id, principal_id`;
 }
 
-/** One more than the page holds. The page is cut before the principals are looked up, however large the group is. */
+/** One row more than the page holds. Only the principals of the page are read, however large the group is. */
 export function findMembers(tenantId: string, groupId: string, page: CreatedPage) {
-  return sql<ListedMemberRow>`
+  return sql<MemberRow>`
     select m.principal_id as id, p.kind, p.display_name, p.status, m.source, m.created_at
     from (
       select principal_id, source, created_at from group_members
@@ -46,14 +27,14 @@ export function findMembers(tenantId: string, groupId: string, page: CreatedPage
 }
 
 export function deleteMember(tenantId: string, groupId: string, principalId: string) {
-  return sql<{ principal_id: string }>`
+  return sql<Pick<MembershipRow, 'principal_id'>>`
     delete from group_members
     where tenant_id = ${tenantId} and group_id = ${groupId} and principal_id = ${principalId}
     returning principal_id`;
 }
 
 export function deleteMembers(tenantId: string, groupId: string) {
-  return sql<{ principal_id: string }>`
+  return sql<Pick<MembershipRow, 'principal_id'>>`
     delete from group_members where tenant_id = ${tenantId} and group_id = ${groupId}
     returning principal_id`;
 }

@@ -69,7 +69,7 @@ describe('POST …/groups/{groupId}/members', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('of rivals that add one member, one does', async () => {
+  test('of several requests that add one member at the same time, one succeeds', async () => {
     const tenantId = await makeTenant(identity);
     const group = await made(create(tenantId, { key: 'abc', name: 'x' }));
     const principalId = await makePrincipal(identity, tenantId);

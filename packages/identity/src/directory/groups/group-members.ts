@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { CreatedPage } from '../../service/paging.ts';
-import { isMember } from '../principals/principals.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import {
-  deleteMember,
-  deleteMembers,
-  findMembers,
-  insertMember,
-  type ListedMemberRow,
-  type MemberRow,
-} from './group-members.sql.ts';
+import { isMember } from '../principals/principals.ts';
+import { type MembershipRow, memberOf, memberPages } from './group-member.ts';
+import { deleteMember, deleteMembers, findMembers, insertMember } from './group-members.sql.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts';
-import { findGroup, holdGroup } from './groups.sql.ts';
+import { findGroup, lockGroupShared } from './groups.sql.ts';
 
 /**
- * Adds a member to a group that is kept here; what a provider or a directory keeps is theirs to change.
+ * Adds a member to a local group. Other groups are changed by their identity provider or directory.
  * @throws Refusal `group_not_found`, `group_is_federated`, `principal_not_found`, `group_membership_exists`
  */
 export async function addGroupMember(
@@ -26,8 +20,8 @@ export async function addGroupMember(
   tenantId: string,
   groupId: string,
   principalId: string,
-): Promise<MemberRow> {
-  await holdLocalGroup(context.db, tenantId, groupId);
+): Promise<MembershipRow> {
+  await lockLocalGroup(context.db, tenantId, groupId);
   if (!(await isMember(context.db, tenantId, principalId))) fail('principal_not_found');
   const wanted = { id: randomUUID(), tenantId, groupId, principalId };
   const member = (await context.db.row(insertMember(wanted))) ?? fail('group_membership_exists');
@@ -37,23 +31,15 @@ export async function addGroupMember(
   return member;
 }
 
-/**
- * @returns the rows of a page and, where more exist, one more
- * @throws Refusal `group_not_found`
- */
-export async function listGroupMembers(
-  db: Db,
-  tenantId: string,
-  groupId: string,
-  page: CreatedPage,
-): Promise<ListedMemberRow[]> {
+/** @throws Refusal `group_not_found` */
+export async function listGroupMembers(db: Db, tenantId: string, groupId: string, query: CreatedPage) {
   if ((await db.row(findGroup(tenantId, groupId))) === undefined) fail('group_not_found');
-  return db.rows(findMembers(tenantId, groupId, page));
+  return memberPages.read(query, (page) => db.rows(findMembers(tenantId, groupId, page)), memberOf);
 }
 
 /**
- * Ends a membership of a group that is kept here, whoever brought it. One that a provider brought comes back at the next
- * sign-in whose token names it.
+ * Removes a member of a local group, whatever the source of the membership. One that an identity provider brought comes
+ * back at the next sign-in whose token names it.
  * @throws Refusal `group_not_found`, `group_is_federated`, `group_membership_not_found`
  */
 export async function removeGroupMember(
@@ -62,7 +48,7 @@ export async function removeGroupMember(
   groupId: string,
   principalId: string,
 ): Promise<undefined> {
-  await holdLocalGroup(context.db, tenantId, groupId);
+  await lockLocalGroup(context.db, tenantId, groupId);
   const removed = await context.db.row(deleteMember(tenantId, groupId, principalId));
   if (removed === undefined) fail('group_membership_not_found');
   emit(context, groupMembershipRemoved, { tenantId, aggregateId: groupId }, { groupId, principalId });
@@ -70,8 +56,12 @@ export async function removeGroupMember(
   audit(context, { tenantId, action: 'group_members.remove', resource: ['group', groupId], reason });
 }
 
-/** Ends every membership of a group that the caller has locked. @returns how many */
-export async function endMembers(context: Context, tenantId: string, groupId: string): Promise<number> {
+/** Deletes every membership of a group that the caller has locked. @returns how many */
+export async function deleteGroupMembers(
+  context: Context,
+  tenantId: string,
+  groupId: string,
+): Promise<number> {
   const removed = await context.db.rows(deleteMembers(tenantId, groupId));
   const about = { tenantId, aggregateId: groupId };
   for (const { principal_id: principalId } of removed)
@@ -79,7 +69,7 @@ export async function endMembers(context: Context, tenantId: string, groupId: st
   return removed.length;
 }
 
-async function holdLocalGroup(db: Db, tenantId: string, groupId: string): Promise<void> {
-  const group = (await db.row(holdGroup(tenantId, groupId))) ?? fail('group_not_found');
+async function lockLocalGroup(db: Db, tenantId: string, groupId: string): Promise<void> {
+  const group = (await db.row(lockGroupShared(tenantId, groupId))) ?? fail('group_not_found');
   if (group.source !== 'local') fail('group_is_federated');
 }

@@ -40,7 +40,7 @@ test('a new name and a new status at the same time both stay, with an event each
   }
 });
 
-test('adding and removing one member at the same time: the journal tells turns that end as the group is', async () => {
+test('adding and removing one member at the same time: the events alternate and end with the state of the group', async () => {
   const [added, removed] = ['group_membership.added', 'group_membership.removed'];
   for (let round = 0; round < 10; round += 1) {
     const { tenantId, path } = await makeGroup();
@@ -67,7 +67,7 @@ test('adding and removing one member at the same time: the journal tells turns t
   }
 });
 
-test('of rivals that remove one member, one does', async () => {
+test('of several requests that remove one member at the same time, one succeeds', async () => {
   const { tenantId, path } = await makeGroup();
   const principalId = await makePrincipal(identity, tenantId);
   await made(identity.post(`${path}/members`, { principalId }));
@@ -78,7 +78,7 @@ test('of rivals that remove one member, one does', async () => {
   assert.equal((await typesOf(tenantId, 'group_membership.removed')).length, 1);
 });
 
-test('a group that is deleted while members come: every one that was added is told to be removed', async () => {
+test('deleting a group while members are added: each that was added has an event of its removal', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { tenantId, path } = await makeGroup();
     const people = await Promise.all(sides(6).map(() => makePrincipal(identity, tenantId)));

@@ -1,23 +1,10 @@
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedGroup, GroupRow } from './group.ts';
 
-export interface GroupRow {
-  id: string;
-  tenant_id: string;
-  key: string;
-  name: string;
-  status: 'active' | 'disabled';
-}
-
-/** With who keeps it, and since when it exists. */
-export interface FullGroupRow extends GroupRow {
-  source: 'local' | 'federated' | 'scim';
-  created_at: string;
-}
-
-/** No row when the key is taken; a rival that takes it at this moment is waited for. */
+/** No row when the key is taken; waits for a transaction that is taking it. */
 export function insertGroup(group: { id: string; tenantId: string; key: string; name: string }) {
-  return sql<GroupRow>`
+  return sql<CreatedGroup>`
     insert into groups (id, tenant_id, key, name, source)
     values (${group.id}, ${group.tenantId}, ${group.key}, ${group.name}, 'local')
     on conflict (tenant_id, key) do nothing
@@ -25,20 +12,20 @@ export function insertGroup(group: { id: string; tenantId: string; key: string; 
 }
 
 export function findGroup(tenantId: string, groupId: string) {
-  return sql<FullGroupRow>`
+  return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
     from groups where id = ${groupId} and tenant_id = ${tenantId}`;
 }
 
 export interface GroupFilter {
-  source: FullGroupRow['source'] | undefined;
-  status: GroupRow['status'] | undefined;
+  source?: GroupRow['source'] | undefined;
+  status?: GroupRow['status'] | undefined;
 }
 
 /** One more than the page holds. */
 export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedPage) {
   const [source, status] = [filter.source ?? null, filter.status ?? null];
-  return sql<FullGroupRow>`
+  return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
     from groups
     where tenant_id = ${tenantId}
@@ -49,26 +36,26 @@ export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedP
     limit ${page.limit + 1}`;
 }
 
-/** Until this transaction ends nobody deletes the group; those who hold it don't wait for each other. */
-export function holdGroup(tenantId: string, groupId: string) {
-  return sql<FullGroupRow>`
+/** Nobody deletes the group until this transaction ends; shared locks don't wait for each other. */
+export function lockGroupShared(tenantId: string, groupId: string) {
+  return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
     from groups where id = ${groupId} and tenant_id = ${tenantId}
     for key share`;
 }
 
-/** Against another change at the same time, and against new members: those who hold it are waited for. */
+/** Waits for other changes, and for those who add a member under the shared lock. */
 export function lockGroup(tenantId: string, groupId: string) {
-  return sql<FullGroupRow>`
+  return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
     from groups where id = ${groupId} and tenant_id = ${tenantId}
     for update`;
 }
 
-export function updateGroup({ id, name, status }: GroupRow) {
+export function updateGroupRow({ id, name, status }: GroupRow) {
   return sql`update groups set name = ${name}, status = ${status} where id = ${id}`;
 }
 
-export function deleteGroup(groupId: string) {
+export function deleteGroupRow(groupId: string) {
   return sql`delete from groups where id = ${groupId}`;
 }

@@ -1,33 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
-import type { CreatedPage } from '../../service/paging.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import { endMembers } from './group-members.ts';
-import type { GroupChanges, GroupRequest } from './groups.api.ts';
+import {
+  type CreatedGroup,
+  type GroupChange,
+  type GroupQuery,
+  type GroupRow,
+  groupOf,
+  groupPages,
+  type NewGroup,
+} from './group.ts';
+import { deleteGroupMembers } from './group-members.ts';
 import { groupCreated, groupDeleted, groupUpdated } from './groups.events.ts';
 import {
-  deleteGroup,
+  deleteGroupRow,
   findGroup,
   findGroups,
-  type FullGroupRow,
-  type GroupFilter,
-  type GroupRow,
   insertGroup,
   lockGroup,
-  updateGroup,
+  updateGroupRow,
 } from './groups.sql.ts';
 
 /** @throws Refusal `tenant_not_found`, `group_exists` */
 export async function createGroup(
   context: Context,
   tenantId: string,
-  { key, name }: GroupRequest,
-): Promise<GroupRow> {
+  { key, name }: NewGroup,
+): Promise<CreatedGroup> {
   if (!(await tenantExists(context.db, tenantId))) fail('tenant_not_found');
   const group =
     (await context.db.row(insertGroup({ id: randomUUID(), tenantId, key, name }))) ?? fail('group_exists');
@@ -36,41 +40,33 @@ export async function createGroup(
   return group;
 }
 
-/**
- * @returns the rows of a page and, where more exist, one more
- * @throws Refusal `tenant_not_found`
- */
-export async function listGroups(
-  db: Db,
-  tenantId: string,
-  filter: GroupFilter,
-  page: CreatedPage,
-): Promise<FullGroupRow[]> {
+/** @throws Refusal `tenant_not_found` */
+export async function listGroups(db: Db, tenantId: string, query: GroupQuery) {
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
-  return db.rows(findGroups(tenantId, filter, page));
+  return groupPages.read(query, (page) => db.rows(findGroups(tenantId, query, page)), groupOf);
 }
 
 /** @throws Refusal `group_not_found` */
-export async function readGroup(db: Db, tenantId: string, groupId: string): Promise<FullGroupRow> {
+export async function getGroup(db: Db, tenantId: string, groupId: string): Promise<GroupRow> {
   return (await db.row(findGroup(tenantId, groupId))) ?? fail('group_not_found');
 }
 
 /**
- * Renames, closes or opens a group that is kept here. A closed one entitles nobody to a privileged scope any more; its
- * members stay (contract, section 9.6).
+ * Renames, disables or enables a local group. A disabled one entitles nobody to a privileged scope; its members stay
+ * (contract, section 9.6).
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
-export async function changeGroup(
+export async function updateGroup(
   context: Context,
   tenantId: string,
   groupId: string,
-  changes: GroupChanges,
-): Promise<FullGroupRow> {
+  changes: GroupChange,
+): Promise<GroupRow> {
   const group = await lockLocalGroup(context.db, tenantId, groupId);
-  const changed = changesOf<FullGroupRow>(group, changes);
+  const changed = changesOf<GroupRow>(group, changes);
   if (Object.keys(changed).length === 0) return group;
   const next = { ...group, ...changed };
-  await context.db.run(updateGroup(next));
+  await context.db.run(updateGroupRow(next));
   const told = { groupId, key: group.key, status: changed.status };
   emit(context, groupUpdated, { tenantId, aggregateId: groupId }, told);
   const resource = ['group', groupId] as const;
@@ -79,19 +75,19 @@ export async function changeGroup(
 }
 
 /**
- * Deletes a group that is kept here, and ends its memberships first.
+ * Deletes a local group and its memberships.
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
-export async function endGroup(context: Context, tenantId: string, groupId: string): Promise<undefined> {
+export async function deleteGroup(context: Context, tenantId: string, groupId: string): Promise<undefined> {
   const { key } = await lockLocalGroup(context.db, tenantId, groupId);
-  const removed = await endMembers(context, tenantId, groupId);
-  await context.db.run(deleteGroup(groupId));
+  const removed = await deleteGroupMembers(context, tenantId, groupId);
+  await context.db.run(deleteGroupRow(groupId));
   emit(context, groupDeleted, { tenantId, aggregateId: groupId }, { groupId });
   const reason = `group:${key} members:${removed}`;
   audit(context, { tenantId, action: 'groups.delete', resource: ['group', groupId], reason });
 }
 
-async function lockLocalGroup(db: Db, tenantId: string, groupId: string): Promise<FullGroupRow> {
+async function lockLocalGroup(db: Db, tenantId: string, groupId: string): Promise<GroupRow> {
   const group = (await db.row(lockGroup(tenantId, groupId))) ?? fail('group_not_found');
   return group.source === 'local' ? group : fail('group_is_federated');
 }

@@ -50,7 +50,7 @@ test('a disabled group entitles nobody to a privileged scope until it is enabled
   assert.equal((await ask()).status, 200);
 });
 
-test('who is removed from the group is no longer entitled, and nobody is once it is deleted', async () => {
+test('a removed member is no longer entitled, and nobody is once the group is deleted', async () => {
   const { path, principalId, ask } = await makeFleet();
   await made(identity.post(`${path}/members`, { principalId }));
   assert.equal((await ask()).status, 200);

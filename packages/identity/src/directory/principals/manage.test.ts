@@ -113,7 +113,7 @@ describe('GET …/principals', () => {
 });
 
 describe('POST …/principals/{principalId}:enable', () => {
-  test('lets a disabled principal act again, with one event; its revoked tokens stay revoked', async () => {
+  test('enables a disabled principal, with one event; its revoked tokens stay revoked', async () => {
     const { tenantId, principalId, token } = await makeBearer(identity);
     await made(identity.post(`${pathOf(tenantId, principalId)}:disable`));
     const { status, body } = await identity.post(`${pathOf(tenantId, principalId)}:enable`);

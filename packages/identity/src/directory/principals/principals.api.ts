@@ -1,38 +1,23 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { credentialRevoked } from '../revocation/credentials.events.ts';
-import { Name, principalParams, Reason, tenantParam } from '../../service/fields.ts';
-import { NextAfter, pagesByCreation } from '../../service/paging.ts';
+import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { credentialRevoked } from '../revocation/credentials.events.ts';
+import { NewPrincipal, Principal, PrincipalChange, principalPages, principalQuery } from './principal.ts';
 import {
   principalCreated,
   principalDisabled,
   principalEnabled,
-  PrincipalKind,
   principalUpdated,
 } from './principals.events.ts';
-import type { MemberRow } from './principals.sql.ts';
 import {
   createPrincipal,
   disablePrincipal,
   enablePrincipal,
+  getPrincipal,
   listPrincipals,
-  readPrincipal,
-  renamePrincipal,
+  updatePrincipal,
 } from './principals.ts';
-
-const Status = z.enum(['active', 'paused', 'disabled']);
-
-const Principal = z.strictObject({
-  id: Uuid,
-  kind: PrincipalKind,
-  display_name: z.string(),
-  status: Status,
-  created_at: Timestamp,
-});
-
-const PrincipalRequest = z.strictObject({ kind: PrincipalKind, displayName: Name });
-export type PrincipalRequest = z.infer<typeof PrincipalRequest>;
 
 export const create = endpoint({
   id: 'createPrincipal',
@@ -40,7 +25,7 @@ export const create = endpoint({
   path: '/tenants/{tenantId}/principals',
   summary: 'Create a principal in a tenant.',
   params: tenantParam,
-  body: PrincipalRequest,
+  body: NewPrincipal,
   returns: { 201: Principal },
   errors: ['tenant_not_found'],
   emits: [principalCreated],
@@ -56,10 +41,8 @@ export const read = endpoint({
   params: principalParams,
   returns: { 200: Principal },
   errors: ['principal_not_found'],
-  handle: ({ params }, { db }) => readPrincipal(db, params.tenantId, params.principalId),
+  handle: ({ params }, { db }) => getPrincipal(db, params.tenantId, params.principalId),
 });
-
-const pages = pagesByCreation('principals');
 
 export const list = endpoint({
   id: 'listPrincipals',
@@ -67,14 +50,10 @@ export const list = endpoint({
   path: '/tenants/{tenantId}/principals',
   summary: 'List the principals with an active membership in the tenant, in the order in which they joined.',
   params: tenantParam,
-  query: { ...pages.query, kind: PrincipalKind.optional(), status: Status.optional() },
-  returns: { 200: z.strictObject({ items: z.array(Principal), next_after: NextAfter }) },
+  query: principalQuery,
+  returns: { 200: principalPages.form },
   errors: ['tenant_not_found'],
-  async handle({ params, query }, { db }) {
-    const rows = await listPrincipals(db, { ...query, tenantId: params.tenantId });
-    const { items, next_after } = pages.cut(rows, query.limit, ({ joined_at }) => joined_at);
-    return { items: items.map(principalOf), next_after };
-  },
+  handle: ({ params, query }, { db }) => listPrincipals(db, params.tenantId, query),
 });
 
 export const change = endpoint({
@@ -83,13 +62,13 @@ export const change = endpoint({
   path: '/tenants/{tenantId}/principals/{principalId}',
   summary: 'Rename a principal; the same name changes nothing.',
   params: principalParams,
-  body: z.strictObject({ displayName: Name }),
+  body: PrincipalChange,
   returns: { 200: Principal },
   errors: ['principal_not_found', 'principal_provisioned'],
   emits: [principalUpdated],
   example: { displayName: 'Release agent of the platform team' },
   handle: ({ params: { tenantId, principalId }, body }, context) =>
-    renamePrincipal(context, tenantId, principalId, body.displayName),
+    updatePrincipal(context, tenantId, principalId, body.displayName),
 });
 
 export const enable = endpoint({
@@ -134,9 +113,3 @@ export const disable = endpoint({
 });
 
 export const principalsApi = [create, list, read, change, disable, enable];
-
-/** A row of the list: when the principal joined is not shown. */
-function principalOf(row: MemberRow) {
-  const { joined_at: _, ...principal } = row;
-  return principal;
-}

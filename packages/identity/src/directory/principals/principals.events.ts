@@ -1,9 +1,7 @@
 import { defineEvent } from '@baton/kernel/service';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-
-export const PrincipalKind = z.enum(['human', 'agent', 'service_account', 'workload']);
-export type PrincipalKind = z.infer<typeof PrincipalKind>;
+import { PrincipalKind } from './principal.ts';
 
 /** Who made it, where it wasn't the admin. */
 const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => processes[0].close());
 
-test('enable beside disable beside issue, in two processes: status, tokens and journal tell one story', async () => {
+test('enable, disable and issue at the same time, in two processes: status, tokens and journal agree', async () => {
   const [identity] = processes;
   for (let round = 0; round < rounds; round += 1) {
     const { tenantId, principalId } = await makeBearer(identity);

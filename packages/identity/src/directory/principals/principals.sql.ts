@@ -1,20 +1,14 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
-import type { PrincipalKind } from './principals.events.ts';
-
-export interface PrincipalRow {
-  id: string;
-  kind: PrincipalKind;
-  display_name: string;
-  status: 'active' | 'paused' | 'disabled';
-  created_at: string;
-}
+import type { Tables } from '../../service/schema.ts';
+import type { PrincipalRow } from './principal.ts';
 
 /** The principal with its membership; no row for an unknown tenant. */
 export function insertPrincipal(principal: {
   id: string;
   tenantId: string;
-  kind: PrincipalKind;
+  kind: PrincipalRow['kind'];
   displayName: string;
 }) {
   return sql<PrincipalRow>`
@@ -37,8 +31,8 @@ export function findPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** Against a disable at the same time; those who make credentials don't wait for each other. */
-export function sharePrincipal(tenantId: string, principalId: string) {
+/** Waits for a disable, and makes one wait; requests that make credentials don't wait for each other. */
+export function lockPrincipalShared(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select p.id, p.kind, p.display_name, p.status, p.created_at
     from memberships m join principals p on p.id = m.principal_id
@@ -54,51 +48,47 @@ export function lockPrincipal(tenantId: string, principalId: string) {
     for no key update of p`;
 }
 
-export function markDisabled(principalId: string) {
+export function updateDisabled(principalId: string) {
   return sql`update principals set status = 'disabled' where id = ${principalId}`;
 }
 
-/** Whatever its membership: the person of a directory. */
-export function lockAnyPrincipal(principalId: string) {
-  return sql<{ status: PrincipalRow['status'] }>`
+/** Whatever its memberships: a directory manages the person in all tenants. */
+export function lockPrincipalAnywhere(principalId: string) {
+  return sql<Pick<PrincipalRow, 'status'>>`
     select status from principals where id = ${principalId} for no key update`;
 }
 
 /**
- * From paused or disabled. The instant is that of the statement, not of the transaction: that may have begun before the
- * disable that it waited for, and sessions from between would count again.
+ * Enables a paused or disabled principal. The time is that of the statement: the transaction may have begun before the
+ * disable that it waited for, and sessions from in between would be valid again.
  */
-export function markEnabled(principalId: string) {
+export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
     update principals set status = 'active' where id = ${principalId} and status <> 'active'
     returning clock_timestamp()::timestamptz(3) as at`;
 }
 
-export function updateName(principalId: string, displayName: string) {
+export function updateDisplayName(principalId: string, displayName: string) {
   return sql`update principals set display_name = ${displayName} where id = ${principalId}`;
 }
 
-/** The users of active directory sources behind a principal, of whatever tenant: its status is the same in all. */
+/** The principal's users of active directory sources, in all tenants: a principal has one status for all of them. */
 export function findDirectoryUsers(principalId: string) {
-  return sql<{ active: boolean }>`
+  return sql<Pick<RowOf<Tables['scim_users']>, 'active'>>`
     select u.active
     from scim_users u join provisioning_sources s on s.id = u.provisioning_source_id
     where u.principal_id = ${principalId} and s.status = 'active'`;
 }
 
-export interface MemberRow extends PrincipalRow {
-  joined_at: string;
-}
-
 export interface PrincipalFilter extends CreatedPage {
   tenantId: string;
-  kind: PrincipalKind | undefined;
-  status: PrincipalRow['status'] | undefined;
+  kind?: PrincipalRow['kind'] | undefined;
+  status?: PrincipalRow['status'] | undefined;
 }
 
 /** In the order in which they became members. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
-  return sql<MemberRow>`
+  return sql<PrincipalRow & { joined_at: string }>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
     from memberships m join principals p on p.id = m.principal_id
     where m.tenant_id = ${tenantId} and m.status = 'active'

@@ -37,7 +37,7 @@ describe('POST …/principals', () => {
     assert.deepEqual(actions.slice(1), Array(4).fill('allowed principals.create'));
   });
 
-  test('an unknown tenant is 404; the status of a known one is not looked at', async () => {
+  test('an unknown tenant is 404; a disabled one is accepted', async () => {
     const request = { kind: 'agent', displayName: 'x' };
     const before = await storeCounts(identity);
     const unknown = await identity.post(`/tenants/${randomUUID()}/principals`, request);

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
-import { revokeTokensOfPrincipal } from '../revocation/revocation.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { revokeTokensOfPrincipal } from '../revocation/revocation.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { PrincipalRequest } from './principals.api.ts';
+import {
+  type NewPrincipal,
+  type PrincipalQuery,
+  type PrincipalRow,
+  principalOf,
+  principalPages,
+} from './principal.ts';
 import {
   principalCreated,
   principalDisabled,
@@ -18,21 +24,22 @@ import {
   findPrincipal,
   findPrincipals,
   insertPrincipal,
-  lockAnyPrincipal,
   lockPrincipal,
-  markDisabled,
-  markEnabled,
-  type PrincipalFilter,
-  type PrincipalRow,
-  sharePrincipal,
-  updateName,
+  lockPrincipalAnywhere,
+  lockPrincipalShared,
+  updateDisabled,
+  updateDisplayName,
+  updateEnabled,
 } from './principals.sql.ts';
 
-/** The tenant's status is not looked at: a closed tenant lets nobody in, and can still be put in order. */
+/**
+ * Creates a principal, also in a disabled tenant, so that it can be prepared.
+ * @throws Refusal `tenant_not_found`
+ */
 export async function createPrincipal(
   context: Context,
   tenantId: string,
-  { kind, displayName }: PrincipalRequest,
+  { kind, displayName }: NewPrincipal,
 ): Promise<PrincipalRow> {
   const principal = await addPrincipal(context.db, { tenantId, kind, displayName });
   if (principal === undefined) fail('tenant_not_found');
@@ -42,7 +49,7 @@ export async function createPrincipal(
   return principal;
 }
 
-/** A new principal with an active membership; undefined for an unknown tenant. Nothing is recorded yet. */
+/** Inserts a principal with an active membership; undefined for an unknown tenant. Writes no event or audit row. */
 export function addPrincipal(
   db: Db,
   principal: { tenantId: string; kind: PrincipalRow['kind']; displayName: string },
@@ -51,14 +58,19 @@ export function addPrincipal(
 }
 
 /** @throws Refusal `principal_not_found` without an active membership in this tenant */
-export async function readPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
+export async function getPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
   return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
 }
 
 /** @throws Refusal `tenant_not_found` */
-export async function listPrincipals(db: Db, filter: PrincipalFilter) {
-  if (!(await tenantExists(db, filter.tenantId))) fail('tenant_not_found');
-  return db.rows(findPrincipals(filter));
+export async function listPrincipals(db: Db, tenantId: string, query: PrincipalQuery) {
+  if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
+  return principalPages.read(
+    query,
+    (page) => db.rows(findPrincipals({ ...query, ...page, tenantId })),
+    principalOf,
+    ({ joined_at }) => joined_at,
+  );
 }
 
 export async function isMember(db: Db, tenantId: string, principalId: string): Promise<boolean> {
@@ -66,49 +78,57 @@ export async function isMember(db: Db, tenantId: string, principalId: string): P
 }
 
 /**
- * Reads a principal, and until the transaction ends nobody can disable it: what is made for it now is either revoked by
- * that disable, or refused. Undefined without an active membership in this tenant.
+ * Reads a principal and locks it against disabling until the transaction ends. So a credential that is made for it now is
+ * seen, and revoked, by a later disable. Undefined without an active membership in this tenant.
  */
-export function holdMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
-  return db.row(sharePrincipal(tenantId, principalId));
+export function getLockedMember(
+  db: Db,
+  tenantId: string,
+  principalId: string,
+): Promise<PrincipalRow | undefined> {
+  return db.row(lockPrincipalShared(tenantId, principalId));
 }
 
 /** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
 export function lockPerson(db: Db, principalId: string) {
-  return db.row(lockAnyPrincipal(principalId));
+  return db.row(lockPrincipalAnywhere(principalId));
 }
 
-/** Disables a principal that was made in this transaction: it was never active, so there is no end to record. */
+/** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
-  await db.run(markDisabled(principalId));
+  await db.run(updateDisabled(principalId));
 }
 
-/** Makes a principal active again, from paused or disabled: what `:enable` and a directory do alike. */
+/** Enables a paused or disabled principal, for `:enable` and for directories. */
 export async function makeActive(
   context: Context,
   { tenantId, principalId, ...by }: { tenantId: string; principalId: string; provisioningSource?: string },
 ): Promise<void> {
-  const enabled = await context.db.row(markEnabled(principalId));
+  const enabled = await context.db.row(updateEnabled(principalId));
   if (enabled === undefined) return;
   const payload = { principalId, sessionsNotBefore: enabled.at, ...by };
   emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
 }
 
-/** As `holdMember`; @throws Refusal `principal_not_found` */
-export async function holdPrincipal(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow> {
-  return (await holdMember(db, tenantId, principalId)) ?? fail('principal_not_found');
+/** As `getLockedMember`; @throws Refusal `principal_not_found` */
+export async function getLockedPrincipal(
+  db: Db,
+  tenantId: string,
+  principalId: string,
+): Promise<PrincipalRow> {
+  return (await getLockedMember(db, tenantId, principalId)) ?? fail('principal_not_found');
 }
 
 export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the source that orders it, where it isn't the admin. */
+  /** The key of the directory source that disables it, where it isn't the admin. */
   provisioningSource?: string;
 }
 
 /**
- * Disables a principal in all its tenants and revokes its tokens wherever they were issued.
+ * Disables a principal in all its tenants and revokes all its tokens.
  * @returns how many tokens were revoked; 0 when it is repeated
  * @throws Refusal `principal_not_found`
  */
@@ -118,7 +138,7 @@ export async function disablePrincipal(context: Context, order: DisableOrder): P
 }
 
 /**
- * Lets a principal act again. Its revoked tokens stay revoked; the secret of a service account works again.
+ * Enables a principal. Its revoked tokens stay revoked; the secret of a service account works again.
  * @throws Refusal `principal_not_found`, `principal_provisioned` while a directory holds the person as inactive
  */
 export async function enablePrincipal(
@@ -143,7 +163,7 @@ export async function enablePrincipal(
  * Gives a principal another name; the same one changes nothing.
  * @throws Refusal `principal_not_found`, `principal_provisioned` for a person whose name follows a directory
  */
-export async function renamePrincipal(
+export async function updatePrincipal(
   context: Context,
   tenantId: string,
   principalId: string,
@@ -153,13 +173,13 @@ export async function renamePrincipal(
   const principal = (await db.row(lockPrincipal(tenantId, principalId))) ?? fail('principal_not_found');
   if (principal.display_name === displayName) return principal;
   if ((await db.rows(findDirectoryUsers(principalId))).length > 0) fail('principal_provisioned');
-  await db.run(updateName(principalId, displayName));
+  await db.run(updateDisplayName(principalId, displayName));
   emit(context, principalUpdated, { tenantId, aggregateId: principalId }, { principalId });
   audit(context, { tenantId, action: 'principals.update', resource: ['principal', principalId] });
   return { ...principal, display_name: displayName };
 }
 
-/** @throws Refusal `principal_not_found`, which the audit record of a known tenant keeps */
+/** @throws Refusal `principal_not_found`, which is audited where the tenant is known */
 async function lockForChange(
   context: Context,
   action: 'principals.disable' | 'principals.enable',
@@ -175,7 +195,7 @@ async function lockForChange(
 }
 
 /**
- * The same for a principal whose row this transaction holds: what `:disable` and a directory do alike.
+ * Disables a principal whose row this transaction has locked, for `:disable` and for directories.
  * @returns how many tokens were revoked
  */
 export async function disableLocked(
@@ -185,7 +205,7 @@ export async function disableLocked(
 ): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
   if (principal.status !== 'disabled') {
-    await context.db.run(markDisabled(principalId));
+    await context.db.run(updateDisabled(principalId));
     const by = provisioningSource === undefined ? {} : { provisioningSource };
     const about = { tenantId, aggregateId: principalId };
     emit(context, principalDisabled, about, { principalId, revokedCredentials, ...by });

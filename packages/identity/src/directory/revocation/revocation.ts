@@ -1,8 +1,8 @@
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
+import type { Context } from '../context.ts';
 import { credentialRevoked } from './credentials.events.ts';
-import { revokeLiveToken, revokeLiveTokens, type RevokedRow } from './revocation.sql.ts';
+import { type RevokedRow, updateRevokedToken, updateRevokedTokensOf } from './revocation.sql.ts';
 
 export interface RevocationOrder {
   tenantId: string;
@@ -13,11 +13,11 @@ export interface RevocationOrder {
 }
 
 /**
- * Revokes one token (contract, section 7). The first revocation counts: its reason stays.
- * @returns whether this call revoked it; false for one that is revoked already, or absent
+ * Revokes one token (contract, section 7).
+ * @returns whether this call revoked it; false for one that was revoked before, which keeps its reason, or is absent
  */
 export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {
-  const revoked = await context.db.row(revokeLiveToken(order));
+  const revoked = await context.db.row(updateRevokedToken(order));
   if (revoked !== undefined) recordRevocation(context, revoked, order.reason, order.actor);
   return revoked !== undefined;
 }
@@ -31,7 +31,7 @@ export async function revokeTokensOfPrincipal(
   principalId: string,
   reason: string,
 ): Promise<number> {
-  const revoked = await context.db.rows(revokeLiveTokens(principalId, reason));
+  const revoked = await context.db.rows(updateRevokedTokensOf(principalId, reason));
   for (const row of revoked) recordRevocation(context, row, reason);
   return revoked.length;
 }

@@ -1,53 +1,27 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { Name, NameSet, tenantParam } from '../../service/fields.ts';
-import { NextAfter, pagesByCreation } from '../../service/paging.ts';
+import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import {
+  accountParams,
+  ChangedServiceAccount,
+  CreatedServiceAccount,
+  NewServiceAccount,
+  ServiceAccount,
+  ServiceAccountChange,
+  serviceAccountPages,
+} from './service-account.ts';
 import {
   serviceAccountCreated,
   serviceAccountRevoked,
   serviceAccountSecretRotated,
   serviceAccountUpdated,
 } from './service-accounts.events.ts';
-import type { AccountRow } from './service-accounts.sql.ts';
 import {
-  changeServiceAccount,
   createServiceAccount,
+  getServiceAccount,
   listServiceAccounts,
-  readServiceAccount,
   revokeServiceAccount,
+  updateServiceAccount,
 } from './service-accounts.ts';
-
-const Audiences = z.array(z.string()).min(1).pipe(NameSet);
-const names = z.array(z.string());
-
-const ServiceAccountRequest = z.strictObject({
-  displayName: Name,
-  audiences: Audiences,
-  scopeCeiling: NameSet.default([]),
-});
-export type ServiceAccountRequest = z.infer<typeof ServiceAccountRequest>;
-
-const ServiceAccountPatch = z.strictObject({
-  audiences: Audiences.optional(),
-  scopeCeiling: NameSet.optional(),
-  rotateSecret: z.boolean().default(false),
-});
-export type ServiceAccountPatch = z.infer<typeof ServiceAccountPatch>;
-
-const ServiceAccount = z.strictObject({
-  principalId: Uuid,
-  clientId: z.string(),
-  displayName: z.string(),
-  audiences: names,
-  scopeCeiling: names,
-  status: z.enum(['active', 'revoked']).describe('Of the account; its principal may be disabled besides.'),
-  createdAt: Timestamp,
-  revokedAt: Timestamp.nullable(),
-  lastUsedAt: Timestamp.nullable(),
-});
-
-const accountParams = { ...tenantParam, clientId: z.string().max(200) };
 
 export const create = endpoint({
   id: 'createServiceAccount',
@@ -55,8 +29,8 @@ export const create = endpoint({
   path: '/tenants/{tenantId}/service-accounts',
   summary: 'Create a service account; its secret is shown once.',
   params: tenantParam,
-  body: ServiceAccountRequest,
-  returns: { 201: z.strictObject({ principalId: Uuid, clientId: z.string(), clientSecret: z.string() }) },
+  body: NewServiceAccount,
+  returns: { 201: CreatedServiceAccount },
   errors: ['unknown_audience'],
   emits: [serviceAccountCreated],
   secrets: ['clientSecret'],
@@ -68,22 +42,16 @@ export const create = endpoint({
   handle: ({ params, body }, context) => createServiceAccount(context, params.tenantId, body),
 });
 
-const pages = pagesByCreation('service-accounts');
-
 export const list = endpoint({
   id: 'listServiceAccounts',
   method: 'GET',
   path: '/tenants/{tenantId}/service-accounts',
   summary: 'List the service accounts of a tenant by creation; revoked ones are among them.',
   params: tenantParam,
-  query: pages.query,
-  returns: { 200: z.strictObject({ items: z.array(ServiceAccount), nextAfter: NextAfter }) },
+  query: serviceAccountPages.query,
+  returns: { 200: serviceAccountPages.form },
   errors: ['tenant_not_found'],
-  async handle({ params, query }, { db }) {
-    const rows = await listServiceAccounts(db, params.tenantId, query);
-    const { items, next_after: nextAfter } = pages.cut(rows, query.limit);
-    return { items: items.map(accountView), nextAfter };
-  },
+  handle: ({ params, query }, { db }) => listServiceAccounts(db, params.tenantId, query),
 });
 
 export const read = endpoint({
@@ -94,8 +62,7 @@ export const read = endpoint({
   params: accountParams,
   returns: { 200: ServiceAccount },
   errors: ['service_account_not_found'],
-  handle: async ({ params }, { db }) =>
-    accountView(await readServiceAccount(db, params.tenantId, params.clientId)),
+  handle: ({ params }, { db }) => getServiceAccount(db, params.tenantId, params.clientId),
 });
 
 export const change = endpoint({
@@ -106,16 +73,8 @@ export const change = endpoint({
   description:
     'The state that results is checked as a whole, also for an empty object, which changes nothing.',
   params: accountParams,
-  body: ServiceAccountPatch,
-  returns: {
-    200: z.strictObject({
-      principalId: Uuid,
-      clientId: z.string(),
-      audiences: names,
-      scopeCeiling: names,
-      clientSecret: z.string().optional().describe('Only when it was replaced.'),
-    }),
-  },
+  body: ServiceAccountChange,
+  returns: { 200: ChangedServiceAccount },
   errors: [
     'service_account_not_found',
     'service_account_revoked',
@@ -125,7 +84,7 @@ export const change = endpoint({
   emits: [serviceAccountUpdated, serviceAccountSecretRotated],
   example: { rotateSecret: true },
   handle: ({ params, body }, context) =>
-    changeServiceAccount(context, params.tenantId, params.clientId, body),
+    updateServiceAccount(context, params.tenantId, params.clientId, body),
 });
 
 export const revoke = endpoint({
@@ -141,17 +100,3 @@ export const revoke = endpoint({
 });
 
 export const serviceAccountsApi = [create, list, read, change, revoke];
-
-function accountView(row: AccountRow): z.infer<typeof ServiceAccount> {
-  return {
-    principalId: row.principal_id,
-    clientId: row.client_id,
-    displayName: row.display_name,
-    audiences: row.audiences,
-    scopeCeiling: row.scope_ceiling,
-    status: row.revoked_at === null ? 'active' : 'revoked',
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-    lastUsedAt: row.last_used_at,
-  };
-}

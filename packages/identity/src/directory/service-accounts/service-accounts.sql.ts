@@ -1,27 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
-
-export interface ServiceAccountRow {
-  id: string;
-  tenant_id: string;
-  principal_id: string;
-  audiences: string[];
-  scope_ceiling: string[];
-  revoked_at: string | null;
-}
-
-/** What operators see of an account; its secret's hash never leaves the statements that need it. */
-export interface AccountRow {
-  id: string;
-  principal_id: string;
-  client_id: string;
-  display_name: string;
-  audiences: string[];
-  scope_ceiling: string[];
-  created_at: string;
-  revoked_at: string | null;
-  last_used_at: string | null;
-}
+import type { LockedAccountRow, ServiceAccountRow } from './service-account.ts';
 
 export function insertServiceAccount(account: {
   id: string;
@@ -39,7 +18,7 @@ export function insertServiceAccount(account: {
 }
 
 export function findServiceAccounts(tenantId: string, { after, limit }: CreatedPage) {
-  return sql<AccountRow>`
+  return sql<ServiceAccountRow>`
     select a.id, a.principal_id, a.client_id, p.display_name, a.audiences, a.scope_ceiling, a.created_at,
       a.revoked_at, a.last_used_at
     from service_accounts a join principals p on p.id = a.principal_id
@@ -49,7 +28,7 @@ export function findServiceAccounts(tenantId: string, { after, limit }: CreatedP
 }
 
 export function findServiceAccount(tenantId: string, clientId: string) {
-  return sql<AccountRow>`
+  return sql<ServiceAccountRow>`
     select a.id, a.principal_id, a.client_id, p.display_name, a.audiences, a.scope_ceiling, a.created_at,
       a.revoked_at, a.last_used_at
     from service_accounts a join principals p on p.id = a.principal_id
@@ -57,7 +36,7 @@ export function findServiceAccount(tenantId: string, clientId: string) {
 }
 
 export function lockServiceAccount(tenantId: string, clientId: string) {
-  return sql<ServiceAccountRow>`
+  return sql<LockedAccountRow>`
     select id, tenant_id, principal_id, audiences, scope_ceiling, revoked_at from service_accounts
     where client_id = ${clientId} and tenant_id = ${tenantId}
     for no key update`;
@@ -76,6 +55,6 @@ export function updateSecret(accountId: string, storedHash: string) {
   return sql`update service_accounts set secret_hash = ${storedHash} where id = ${accountId}`;
 }
 
-export function markRevoked(accountId: string) {
+export function updateRevoked(accountId: string) {
   return sql`update service_accounts set revoked_at = now() where id = ${accountId}`;
 }

@@ -1,15 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import { allowedScopesOf, refuseWiderCeiling } from '../audiences/audiences.ts';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { CreatedPage } from '../../service/paging.ts';
-import { addPrincipal } from '../principals/principals.ts';
 import { makeClientId, makeClientSecret } from '../../service/secrets.ts';
+import { allowedScopesOf, refuseWiderCeiling } from '../audiences/audiences.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { addPrincipal } from '../principals/principals.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { ServiceAccountPatch, ServiceAccountRequest } from './service-accounts.api.ts';
+import {
+  type ChangedServiceAccount,
+  type CreatedServiceAccount,
+  type LockedAccountRow,
+  type NewServiceAccount,
+  type ServiceAccount,
+  type ServiceAccountChange,
+  serviceAccountOf,
+  serviceAccountPages,
+} from './service-account.ts';
 import {
   serviceAccountCreated,
   serviceAccountRevoked,
@@ -17,26 +26,25 @@ import {
   serviceAccountUpdated,
 } from './service-accounts.events.ts';
 import {
-  type AccountRow,
   findServiceAccount,
   findServiceAccounts,
   insertServiceAccount,
   lockServiceAccount,
-  markRevoked,
-  type ServiceAccountRow,
   updateReach,
+  updateRevoked,
   updateSecret,
 } from './service-accounts.sql.ts';
 
 /**
- * A principal, its membership and its client credentials. The ceiling isn't checked: surplus scopes never come out.
+ * Creates a principal, its membership and its client credentials. The ceiling isn't checked: an exchange grants only what
+ * the audience allows too.
  * @throws Refusal `unknown_audience`, also for an unknown tenant
  */
 export async function createServiceAccount(
   context: Context,
   tenantId: string,
-  { displayName, audiences, scopeCeiling }: ServiceAccountRequest,
-) {
+  { displayName, audiences, scopeCeiling }: NewServiceAccount,
+): Promise<CreatedServiceAccount> {
   const { db } = context;
   await allowedScopesOf(db, tenantId, audiences);
   const principal = await addPrincipal(db, { tenantId, kind: 'service_account', displayName });
@@ -54,41 +62,44 @@ export async function createServiceAccount(
 }
 
 /** @throws Refusal `tenant_not_found` */
-export async function listServiceAccounts(
-  db: Db,
-  tenantId: string,
-  page: CreatedPage,
-): Promise<AccountRow[]> {
+export async function listServiceAccounts(db: Db, tenantId: string, query: CreatedPage) {
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
-  return db.rows(findServiceAccounts(tenantId, page));
+  const { items, next_after: nextAfter } = await serviceAccountPages.read(
+    query,
+    (page) => db.rows(findServiceAccounts(tenantId, page)),
+    serviceAccountOf,
+  );
+  return { items, nextAfter };
 }
 
 /** @throws Refusal `service_account_not_found` */
-export async function readServiceAccount(db: Db, tenantId: string, clientId: string): Promise<AccountRow> {
-  return (await db.row(findServiceAccount(tenantId, clientId))) ?? fail('service_account_not_found');
+export async function getServiceAccount(db: Db, tenantId: string, clientId: string): Promise<ServiceAccount> {
+  return serviceAccountOf(
+    (await db.row(findServiceAccount(tenantId, clientId))) ?? fail('service_account_not_found'),
+  );
 }
 
 /**
- * Replaces what is given; a new secret ends the old one in the same commit.
+ * Changes the fields that are given; a new secret replaces the old one in the same commit.
  * @throws Refusal `service_account_not_found`, `service_account_revoked`, `unknown_audience`, `invalid_scope_ceiling`:
  * the last two judge the state that results, stored values included
  */
-export async function changeServiceAccount(
+export async function updateServiceAccount(
   context: Context,
   tenantId: string,
   clientId: string,
-  patch: ServiceAccountPatch,
-) {
+  change: ServiceAccountChange,
+): Promise<ChangedServiceAccount> {
   const { db } = context;
   const account = (await db.row(lockServiceAccount(tenantId, clientId))) ?? fail('service_account_not_found');
   if (account.revoked_at !== null) fail('service_account_revoked');
-  const audiences = patch.audiences ?? account.audiences;
-  const scopeCeiling = patch.scopeCeiling ?? account.scope_ceiling;
+  const audiences = change.audiences ?? account.audiences;
+  const scopeCeiling = change.scopeCeiling ?? account.scope_ceiling;
   refuseWiderCeiling(scopeCeiling, await allowedScopesOf(db, tenantId, audiences));
 
   await changeReach(context, account, audiences, scopeCeiling);
   const view = { principalId: account.principal_id, clientId, audiences, scopeCeiling };
-  return patch.rotateSecret ? { ...view, clientSecret: await rotateSecret(context, account) } : view;
+  return change.rotateSecret ? { ...view, clientSecret: await rotateSecret(context, account) } : view;
 }
 
 /** @throws Refusal `service_account_not_found` */
@@ -100,14 +111,14 @@ export async function revokeServiceAccount(
   const { db } = context;
   const account = (await db.row(lockServiceAccount(tenantId, clientId))) ?? fail('service_account_not_found');
   if (account.revoked_at !== null) return;
-  await db.run(markRevoked(account.id));
+  await db.run(updateRevoked(account.id));
   emit(context, serviceAccountRevoked, aboutAccount(account), idsOf(account));
   audit(context, { tenantId, action: 'service_accounts.revoke', resource: ['service_account', account.id] });
 }
 
 async function changeReach(
   context: Context,
-  account: ServiceAccountRow,
+  account: LockedAccountRow,
   audiences: string[],
   scopeCeiling: string[],
 ): Promise<void> {
@@ -126,7 +137,7 @@ async function changeReach(
   });
 }
 
-async function rotateSecret(context: Context, account: ServiceAccountRow): Promise<string> {
+async function rotateSecret(context: Context, account: LockedAccountRow): Promise<string> {
   const { clientSecret, storedHash } = makeClientSecret();
   await context.db.run(updateSecret(account.id, storedHash));
   emit(context, serviceAccountSecretRotated, aboutAccount(account), idsOf(account));
@@ -146,10 +157,10 @@ function differences(what: string, before: readonly string[], after: readonly st
   ];
 }
 
-function aboutAccount(account: ServiceAccountRow) {
+function aboutAccount(account: LockedAccountRow) {
   return { tenantId: account.tenant_id, aggregateId: account.id };
 }
 
-function idsOf(account: ServiceAccountRow) {
+function idsOf(account: LockedAccountRow) {
   return { serviceAccountId: account.id, principalId: account.principal_id };
 }

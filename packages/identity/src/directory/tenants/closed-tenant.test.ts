@@ -98,7 +98,7 @@ async function makeWays(): Promise<{ tenantId: string; ways: Record<string, () =
   return { tenantId, ways };
 }
 
-test('a disabled tenant closes every way to use or to make a credential at once, and enabling it brings all back', async () => {
+test('in a disabled tenant no credential can be used or made; enabling it restores all', async () => {
   const { tenantId, ways } = await makeWays();
   const other = await identity.another();
   const outcomes = async () => {

@@ -1,41 +1,15 @@
-import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
-import { Name, Status, tenantParam } from '../../service/fields.ts';
-import { NextAfter, pagesByCreation } from '../../service/paging.ts';
+import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { NewTenant, Tenant, TenantChange, tenantPages, tenantQuery } from './tenant.ts';
 import { tenantCreated, tenantUpdated } from './tenants.events.ts';
-import { changeTenant, createTenant, listTenants, readTenant } from './tenants.ts';
-
-const Tenant = z.strictObject({
-  id: Uuid,
-  slug: z.string(),
-  name: z.string(),
-  status: Status,
-  created_at: Timestamp,
-});
-
-const TenantRequest = z.strictObject({
-  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{1,78}[a-z0-9]$/),
-  name: Name,
-  id: Uuid.nullish().describe('An identifier of your own choice.'),
-});
-export type TenantRequest = z.infer<typeof TenantRequest>;
-
-/** Id and slug stay: others know the tenant by them. */
-const TenantChanges = z.strictObject({
-  name: Name.optional(),
-  status: Status.optional().describe('`disabled` closes every credential of the tenant at once.'),
-});
-export type TenantChanges = z.infer<typeof TenantChanges>;
-
-const pages = pagesByCreation('tenants');
+import { createTenant, getTenant, listTenants, updateTenant } from './tenants.ts';
 
 export const create = endpoint({
   id: 'createTenant',
   method: 'POST',
   path: '/tenants',
   summary: 'Create a tenant.',
-  body: TenantRequest,
+  body: NewTenant,
   returns: { 201: Tenant },
   errors: ['tenant_id_exists', 'tenant_slug_exists'],
   emits: [tenantCreated],
@@ -48,10 +22,9 @@ export const list = endpoint({
   method: 'GET',
   path: '/tenants',
   summary: 'List the tenants in the order of their creation.',
-  query: { ...pages.query, status: Status.optional(), slug: z.string().max(80).optional() },
-  returns: { 200: z.strictObject({ items: z.array(Tenant), next_after: NextAfter }) },
-  handle: async ({ query: { limit, after, ...filter } }, { db }) =>
-    pages.cut(await listTenants(db, filter, { limit, after }), limit),
+  query: tenantQuery,
+  returns: { 200: tenantPages.form },
+  handle: ({ query }, { db }) => listTenants(db, query),
 });
 
 export const read = endpoint({
@@ -62,7 +35,7 @@ export const read = endpoint({
   params: tenantParam,
   returns: { 200: Tenant },
   errors: ['tenant_not_found'],
-  handle: ({ params }, { db }) => readTenant(db, params.tenantId),
+  handle: ({ params }, { db }) => getTenant(db, params.tenantId),
 });
 
 export const change = endpoint({
@@ -73,12 +46,12 @@ export const change = endpoint({
   description:
     'While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Access tokens that were issued live to their end elsewhere. Nothing is revoked: when the tenant is enabled, all of it works again.',
   params: tenantParam,
-  body: TenantChanges,
+  body: TenantChange,
   returns: { 200: Tenant },
   errors: ['tenant_not_found'],
   emits: [tenantUpdated],
   example: { name: 'Acme International' },
-  handle: ({ params, body }, context) => changeTenant(context, params.tenantId, body),
+  handle: ({ params, body }, context) => updateTenant(context, params.tenantId, body),
 });
 
 export const tenantsApi = [create, list, read, change];

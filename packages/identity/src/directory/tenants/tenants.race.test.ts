@@ -35,7 +35,7 @@ test('a new name and a new status at the same time both stay, with an event each
   }
 });
 
-test('of many equal changes at the same time, one is a change', async () => {
+test('of many equal changes at the same time, one is recorded', async () => {
   const tenantId = await makeTenant(identity);
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
@@ -48,7 +48,7 @@ test('of many equal changes at the same time, one is a change', async () => {
   assert.equal(updates.length, 1);
 });
 
-test('a disable beside the issuing of tokens: whatever was issued, none works while the tenant is disabled', async () => {
+test('disabling while tokens are issued: none of them works while the tenant is disabled', async () => {
   for (let round = 0; round < 10; round += 1) {
     const tenantId = await makeTenant(identity);
     await makeAudience(identity, tenantId);

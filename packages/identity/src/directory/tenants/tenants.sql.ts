@@ -1,15 +1,8 @@
 import { sql } from '@baton/kernel/sql';
 import type { CreatedPage } from '../../service/paging.ts';
+import type { TenantRow } from './tenant.ts';
 
-export interface TenantRow {
-  id: string;
-  slug: string;
-  name: string;
-  status: 'active' | 'disabled';
-  created_at: string;
-}
-
-/** No row when the id or the slug is taken; a rival that takes one at this moment is waited for. */
+/** No row when the id or the slug is taken; waits for a transaction that is taking one. */
 export function insertTenant({ id, slug, name }: { id: string; slug: string; name: string }) {
   return sql<TenantRow>`
     insert into tenants (id, slug, name) values (${id}, ${slug}, ${name})
@@ -17,8 +10,8 @@ export function insertTenant({ id, slug, name }: { id: string; slug: string; nam
     returning id, slug, name, status, created_at`;
 }
 
-export function findTenantsLike({ id, slug }: { id: string; slug: string }) {
-  return sql<{ id: string }>`select id from tenants where id = ${id} or slug = ${slug}`;
+export function findTenantsByIdOrSlug({ id, slug }: { id: string; slug: string }) {
+  return sql<Pick<TenantRow, 'id'>>`select id from tenants where id = ${id} or slug = ${slug}`;
 }
 
 export function findTenant(tenantId: string) {
@@ -26,8 +19,8 @@ export function findTenant(tenantId: string) {
 }
 
 export interface TenantFilter {
-  status: TenantRow['status'] | undefined;
-  slug: string | undefined;
+  status?: TenantRow['status'] | undefined;
+  slug?: string | undefined;
 }
 
 /** One more than the page holds. */
@@ -42,12 +35,12 @@ export function findTenants(filter: TenantFilter, page: CreatedPage) {
     limit ${page.limit + 1}`;
 }
 
-/** Against another change at the same time; those who only refer to the tenant don't wait. */
+/** Waits for other changes of the tenant; those who only refer to it don't wait. */
 export function lockTenant(tenantId: string) {
   return sql<TenantRow>`
     select id, slug, name, status, created_at from tenants where id = ${tenantId} for no key update`;
 }
 
-export function updateTenant({ id, name, status }: TenantRow) {
+export function updateTenantRow({ id, name, status }: TenantRow) {
   return sql`update tenants set name = ${name}, status = ${status} where id = ${id}`;
 }

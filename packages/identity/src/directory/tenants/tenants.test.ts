@@ -71,7 +71,7 @@ describe('POST /tenants', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('of rivals for one slug, one gets it', async () => {
+  test('of several requests for one slug at the same time, one succeeds', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => identity.post('/tenants', { slug: 'contested', name: 'x' })),
     );
@@ -171,7 +171,7 @@ describe('GET and PATCH /tenants/{tenantId}', () => {
       assert.deepEqual([answer.status, answer.body], [404, { detail: 'tenant_not_found' }]);
   });
 
-  test('changes name and status, with an event and an audit row that names no name', async () => {
+  test('changes name and status, with an event and an audit row without the name', async () => {
     const tenantId = await makeTenant(identity);
     const path = `/tenants/${tenantId}`;
     const { slug } = (await identity.get(path)).body;

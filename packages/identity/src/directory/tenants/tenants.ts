@@ -1,29 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
 import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
-import type { CreatedPage } from '../../service/paging.ts';
 import { fail } from '../errors.ts';
-import type { TenantChanges, TenantRequest } from './tenants.api.ts';
+import {
+  type NewTenant,
+  type TenantChange,
+  type TenantQuery,
+  type TenantRow,
+  tenantOf,
+  tenantPages,
+} from './tenant.ts';
 import { tenantCreated, tenantUpdated } from './tenants.events.ts';
 import {
   findTenant,
   findTenants,
-  findTenantsLike,
+  findTenantsByIdOrSlug,
   insertTenant,
   lockTenant,
-  type TenantFilter,
-  type TenantRow,
-  updateTenant,
+  updateTenantRow,
 } from './tenants.sql.ts';
 
-export async function createTenant(context: Context, { slug, name, id }: TenantRequest): Promise<TenantRow> {
+/** @throws Refusal `tenant_id_exists`, `tenant_slug_exists` */
+export async function createTenant(context: Context, { slug, name, id }: NewTenant): Promise<TenantRow> {
   const wanted = { id: id ?? randomUUID(), slug, name };
   const tenant = await context.db.row(insertTenant(wanted));
   if (tenant === undefined) {
-    const rivals = await context.db.rows(findTenantsLike(wanted));
+    const rivals = await context.db.rows(findTenantsByIdOrSlug(wanted));
     fail(rivals.some((rival) => rival.id === wanted.id) ? 'tenant_id_exists' : 'tenant_slug_exists');
   }
   emit(
@@ -36,31 +41,30 @@ export async function createTenant(context: Context, { slug, name, id }: TenantR
   return tenant;
 }
 
-/** @returns the rows of a page and, where more exist, one more */
-export function listTenants(db: Db, filter: TenantFilter, page: CreatedPage): Promise<TenantRow[]> {
-  return db.rows(findTenants(filter, page));
+export function listTenants(db: Db, query: TenantQuery) {
+  return tenantPages.read(query, (page) => db.rows(findTenants(query, page)), tenantOf);
 }
 
 /** @throws Refusal `tenant_not_found` */
-export async function readTenant(db: Db, tenantId: string): Promise<TenantRow> {
+export async function getTenant(db: Db, tenantId: string): Promise<TenantRow> {
   return (await db.row(findTenant(tenantId))) ?? fail('tenant_not_found');
 }
 
 /**
- * Renames, closes or opens a tenant. Whoever presents a credential has the status looked at in the same read, so a
- * closed tenant is closed from this commit on; nothing is revoked.
+ * Renames, disables or enables a tenant. Every use of a credential reads the tenant's status, so disabling takes effect at
+ * this commit; nothing is revoked.
  * @throws Refusal `tenant_not_found`
  */
-export async function changeTenant(
+export async function updateTenant(
   context: Context,
   tenantId: string,
-  changes: TenantChanges,
+  changes: TenantChange,
 ): Promise<TenantRow> {
   const tenant = (await context.db.row(lockTenant(tenantId))) ?? fail('tenant_not_found');
   const changed = changesOf(tenant, changes);
   if (Object.keys(changed).length === 0) return tenant;
   const next = { ...tenant, ...changed };
-  await context.db.run(updateTenant(next));
+  await context.db.run(updateTenantRow(next));
   const { slug, status } = next;
   emit(context, tenantUpdated, { tenantId, aggregateId: tenantId }, { tenantId, slug, status });
   const resource = ['tenant', tenantId] as const;

@@ -1,6 +1,6 @@
 import type { RenderedError } from '@baton/kernel/refusal';
 
-/** What RFC 6749, section 5.2, and RFC 8707 call our refusals. */
+/** Our codes in the terms of RFC 6749, section 5.2, and RFC 8707. */
 const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
   unsupported_grant_type: 'unsupported_grant_type',
@@ -10,7 +10,7 @@ const names: Readonly<Record<string, string>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** The same refusal in the envelope of RFC 6749. What it says is 400 there is 400 here. */
+/** The same refusal in the form of RFC 6749, which answers 400 where we answer 403 or 422. */
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
   const { detail } = body as { detail: unknown };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';

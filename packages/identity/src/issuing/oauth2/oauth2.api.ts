@@ -1,24 +1,6 @@
-import { z } from 'zod';
 import { endpoint } from '../context.ts';
-import { grantToken } from './oauth2.ts';
-
-const OauthRequest = z.object({
-  grant_type: z.string().describe('client_credentials'),
-  client_id: z.string().optional(),
-  client_secret: z.string().optional(),
-  audience: z.string().optional().describe('Or `resource`.'),
-  resource: z.string().optional(),
-  scope: z.string().optional().describe('Separated by spaces; exactly these are granted.'),
-});
-export type OauthRequest = z.infer<typeof OauthRequest>;
-
-const OauthAnswer = z.strictObject({
-  access_token: z.string(),
-  token_type: z.literal('Bearer'),
-  expires_in: z.int().describe('Seconds.'),
-  scope: z.string(),
-});
-export type OauthAnswer = z.infer<typeof OauthAnswer>;
+import { OauthToken, OauthTokenRequest } from './oauth-token.ts';
+import { grantOauthToken } from './oauth2.ts';
 
 export const token = endpoint({
   id: 'grantOauthToken',
@@ -28,9 +10,9 @@ export const token = endpoint({
   auth: 'presented',
   summary: 'Get an access token by client credentials, as RFC 6749 has it.',
   description: 'By client_secret_basic or client_secret_post. Errors have the form of RFC 6749.',
-  body: OauthRequest,
+  body: OauthTokenRequest,
   form: true,
-  returns: { 200: OauthAnswer },
+  returns: { 200: OauthToken },
   errors: [
     'unsupported_grant_type',
     'invalid_client',
@@ -46,7 +28,7 @@ export const token = endpoint({
     audience: 'control-plane',
     scope: 'control-plane:read',
   },
-  handle: ({ body }, context) => grantToken(context, body),
+  handle: ({ body }, context) => grantOauthToken(context, body),
 });
 
 export const oauth2Api = [token];

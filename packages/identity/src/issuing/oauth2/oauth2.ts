@@ -1,17 +1,17 @@
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
-import type { Context } from '../context.ts';
 import { sortedSet } from '../../service/fields.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { exchangeClientCredentials } from '../tokens/tokens.ts';
-import type { OauthAnswer, OauthRequest } from './oauth2.api.ts';
+import { exchangeClientCredentials } from '../exchange/exchanges.ts';
+import type { OauthToken, OauthTokenRequest } from './oauth-token.ts';
 
 /**
- * The standard front of the exchange of client credentials (RFC 6749, section 4.4; contract, section 20).
+ * The standard form of the exchange of client credentials (RFC 6749, section 4.4; contract, section 20).
  * @throws Refusal `unsupported_grant_type`, `invalid_client`, `audience_not_allowed`, `scope_not_allowed`;
  * InvalidRequest for another media type, two ways to name the client, and no audience
  */
-export async function grantToken(context: Context, form: OauthRequest): Promise<Reply<OauthAnswer>> {
+export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
   const media = String(context.headers['content-type'] ?? '')
     .split(';', 1)[0]
     ?.trim()
@@ -36,7 +36,7 @@ export async function grantToken(context: Context, form: OauthRequest): Promise<
 }
 
 /** By client_secret_basic or client_secret_post, never by both. */
-function clientOf({ headers }: Context, form: OauthRequest): { clientId: string; clientSecret: string } {
+function clientOf({ headers }: Context, form: OauthTokenRequest): { clientId: string; clientSecret: string } {
   const { authorization } = headers;
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
@@ -47,7 +47,7 @@ function clientOf({ headers }: Context, form: OauthRequest): { clientId: string;
   const [, id = '', secret = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const [clientId, clientSecret] = [decoded(id), decoded(secret)];
-  // What no client can be called must not reach the store either: it takes no NUL.
+  // Only printable ASCII: no client has another id, and the database takes no NUL.
   return /^[\x20-\x7e]+$/.test(clientId) && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
 }
 

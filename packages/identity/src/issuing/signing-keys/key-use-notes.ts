@@ -3,13 +3,13 @@ import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Half of the margin that a key is published beyond its tokens: a process that was killed noted its use late enough. */
+/** Half of the margin for which a key is published after its tokens: the last note of a killed process is recent enough. */
 const intervalMs = 30_000;
 
 /**
- * Notes in the store which key this process signs with, so that any process knows when its last token has ended
+ * Notes in the database which key this process signs with, so that every process knows when its last token expires
  * (contract, W37).
- * @returns what ends it, after the note under way
+ * @returns a function that stops it, after the note under way
  */
 export function startKeyUseNotes(keys: SigningKeys, pool: Pool, log: Logger): () => Promise<void> {
   return startJob({

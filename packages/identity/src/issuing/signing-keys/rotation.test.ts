@@ -152,7 +152,7 @@ describe('the previous key', () => {
     assert.deepEqual(await kidsOf(restarted), [later, former]);
   });
 
-  test('that was never seen to sign may just have done so; its public half is enough', async () => {
+  test('is published too when it was never noted; its public key is enough', async () => {
     const files = await makeFiles();
     const unseen = createPublicKey(makeRsaKey(3072)).export({ type: 'spki', format: 'pem' });
     await writeFile(files.current, testSigningKey());
@@ -161,7 +161,7 @@ describe('the previous key', () => {
     assert.equal((await kidsOf(identity))[1], 'by-hand');
   });
 
-  test('under the name of another key is a loud warning', async () => {
+  test('under the name of another key is warned of', async () => {
     const files = await makeFiles();
     await writeFile(files.current, testSigningKey());
     await store.another({ ...files.settings, IAM_SIGNING_KEY_ID: 'taken' });
@@ -251,7 +251,7 @@ describe('what the files may hold', () => {
     }
   });
 
-  test('the key that signs is no next key under the same name', async () => {
+  test('the signing key is not published again as the next key of the same name', async () => {
     const files = await makeFiles();
     await writeFile(files.current, testSigningKey());
     await writeFile(files.next, testSigningKey());
@@ -281,7 +281,7 @@ test('a key that was announced does not come to sign under another name: the rel
   assert.ok(identity.logged.some((line) => line.includes('would sign as fixed')));
 });
 
-test('a reload reads the named admin secrets too, or takes nothing', async () => {
+test('a reload reads the named admin secrets too, or changes nothing', async () => {
   const files = await makeFiles();
   const secrets = join(folder, 'secrets');
   await writeFile(files.current, testSigningKey());

@@ -2,45 +2,37 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { calculateJwkThumbprint } from 'jose';
 import type { Settings } from '../settings.ts';
+import type { JsonWebKey } from './json-web-key.ts';
 
-/** A key of the settings can't be used: the start ends with this sentence, and a reload changes nothing. */
+/** A configured key can't be used: the start ends with this message, and a reload changes nothing. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
 }
 
 export const modulusBitsMin = 3072;
 
-/** As `kid` it names a key by its own thumbprint, so that the key may change without the settings. */
+/** As `kid`, it stands for the key's own thumbprint, so that the key may change without the settings. */
 const byThumbprint = 'thumbprint';
 
-/** A parsed key as the key document shows it. */
+/** A parsed key of the key document. */
 export interface PublishedKey {
   readonly kid: string;
   readonly publicKey: KeyObject;
-  /** RFC 7638, base64url of SHA-256: names the key without telling it. */
+  /** RFC 7638, base64url of SHA-256. */
   readonly thumbprint: string;
-  readonly jwk: PublicJwk;
+  readonly jwk: JsonWebKey;
 }
 
 export interface SigningKey extends PublishedKey {
   readonly privateKey: KeyObject;
 }
 
-export interface PublicJwk {
-  readonly kty: 'RSA';
-  readonly use: 'sig';
-  readonly alg: 'RS256';
-  readonly kid: string;
-  readonly n: string;
-  readonly e: string;
-}
-
 /** The keys of the settings: the one that signs, and those that are published beside it (contract, W37). */
 export interface ConfiguredKeys {
   readonly signing: SigningKey;
-  /** The one that will sign: consumers get to know it before it does. */
+  /** The key that will sign, published before it does. */
   readonly next: PublishedKey | undefined;
-  /** The one that signed: its tokens are still about. */
+  /** The key that signed before: some of its tokens have not expired. */
   readonly previous: PublishedKey | undefined;
 }
 
@@ -51,13 +43,13 @@ export interface ConfiguredKeys {
  */
 export async function readConfiguredKeys(settings: Settings): Promise<ConfiguredKeys | undefined> {
   const { IAM_SIGNING_KEY_FILE: file, IAM_SIGNING_PRIVATE_KEY: text } = settings;
-  // One line of an environment file writes its line ends as \n.
+  // In one line of an environment file, line ends are written as \n.
   const pem = text?.replaceAll('\\n', '\n') ?? (await readKeyFile(file, 'signing key'));
   const nextPem = await readKeyFile(settings.IAM_SIGNING_NEXT_KEY_FILE, 'next signing key');
   const previousPem = await readKeyFile(settings.IAM_SIGNING_PREVIOUS_KEY_FILE, 'previous signing key');
   if (pem === undefined) return undefined;
   const signing = await parsePrivateKey(pem, settings.IAM_SIGNING_KEY_ID, 'signing key');
-  // Private as well: what can't sign is found out now, not when it is to sign.
+  // The private key too: one that can't sign is found now, not when it is to sign.
   const next =
     nextPem === undefined
       ? undefined
@@ -92,7 +84,7 @@ async function parsePrivateKey(pem: string, kid: string, role: string): Promise<
   return { ...(await describeKey(createPublicKey(privateKey), kid, role)), privateKey };
 }
 
-/** The public half may stand in the file alone: what no longer signs needs no secret. */
+/** The file may hold the public key alone, since the key no longer signs. */
 function parsePublicKey(pem: string, kid: string, role: string): Promise<PublishedKey> {
   return describeKey(parsePem(pem, createPublicKey, `The ${role} is not a key`), kid, role);
 }

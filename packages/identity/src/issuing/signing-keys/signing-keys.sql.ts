@@ -1,17 +1,17 @@
 import { sql } from '@baton/kernel/sql';
 
 export interface KeyNote {
-  /** The key that was noted under the name before. */
+  /** The key that had the name before. */
   former_thumbprint: string | null;
-  /** How much longer it is to be published once it signs no more. */
+  /** How much longer it is published once it no longer signs. */
   needed_seconds: number;
 }
 
 /**
- * Notes which key has a name, and until when tokens of it may be live. A key that signs is needed from now on; of one that
- * signs no more, what is known stands, and one that is seen for the first time may just have signed.
+ * Notes which key has a name, and until when its tokens may be valid. The time of a signing key starts now. That of a
+ * previous key stays as it is noted; one that was never noted may have signed just now.
  */
-export function noteKey(kid: string, thumbprint: string, neededSeconds: number, isSigning: boolean) {
+export function upsertKey(kid: string, thumbprint: string, neededSeconds: number, isSigning: boolean) {
   return sql<KeyNote>`
     with former as (
       select thumbprint from signing_keys where kid = ${kid}
@@ -31,8 +31,8 @@ export function noteKey(kid: string, thumbprint: string, neededSeconds: number, 
     from noted left join former on true`;
 }
 
-/** Notes that a key still signs, and reads how much longer another one is needed: a process beside may still use it. */
-export function noteKeyUse(kid: string, neededSeconds: number, previousKid: string | null) {
+/** Notes that a key still signs, and reads how much longer another one is needed: another process may still use it. */
+export function updateKeyUse(kid: string, neededSeconds: number, previousKid: string | null) {
   return sql<Pick<KeyNote, 'needed_seconds'>>`
     with noted as (
       update signing_keys

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { startDatabaseProxy } from '../../testing/database-proxy.ts';
+import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeBearer, makeServiceAccount } from '../../testing/objects.ts';
 import { storeCounts } from '../../testing/records.ts';
 
@@ -161,7 +161,7 @@ test('when a reload fails, also in the store or because the file is gone, the fo
   await stays();
 });
 
-test('of processes that change to a key and back from it at the same time, none keeps its former keys', async () => {
+test('processes that change to a key and back at the same time do not deadlock', async () => {
   const [one, two] = [join(folder, 'one.pem'), join(folder, 'two.pem')];
   await Promise.all([writeFile(one, makeRsaKey(3072)), writeFile(two, makeRsaKey(3072))]);
   const processOf = (signing: string, previous: string) =>

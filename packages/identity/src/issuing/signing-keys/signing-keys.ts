@@ -3,25 +3,25 @@ import { availableParallelism } from 'node:os';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { JWTPayload } from 'jose';
-import type { Settings } from '../settings.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
+import type { JsonWebKey } from './json-web-key.ts';
 import {
   type ConfiguredKeys,
-  type PublicJwk,
   type PublishedKey,
   readConfiguredKeys,
   type SigningKey,
   SigningKeyError,
 } from './signing-key.ts';
-import { type KeyNote, noteKey, noteKeyUse } from './signing-keys.sql.ts';
+import { type KeyNote, updateKeyUse, upsertKey } from './signing-keys.sql.ts';
 
 /**
- * How long a key is published after its last token has ended. It covers the clocks of consumers, and that a use is noted
- * every 30 seconds only.
+ * How long a key is published after its last token has expired. It covers differences between clocks, and that a use is
+ * noted only every 30 seconds.
  */
 const overlapMarginSeconds = 60;
 
-/** With fewer under way or waiting, a core could soon be idle; more at once only make smaller batches of what follows. */
+/** With fewer signatures under way or waiting, a core could soon be idle. */
 const signaturesAheadMin = availableParallelism() + 1;
 
 /** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
@@ -32,29 +32,29 @@ class NoSigningKeyError extends Error {
   }
 }
 
-/** What consumers are shown, made once of the keys in it. */
+/** The JWKS document, built once from the keys in it. */
 interface KeyDocument {
-  readonly keys: readonly PublicJwk[];
+  readonly keys: readonly JsonWebKey[];
   readonly tag: string;
   readonly published: readonly PublishedKey[];
 }
 
-/** The keys of the settings with all that is made of them once. */
+/** The keys of the settings, and what is built from them once. */
 interface KeysInUse {
   readonly configured: ConfiguredKeys;
   readonly neededSeconds: number;
   readonly document: KeyDocument;
-  /** Without the previous key, for when its time is over. */
+  /** Without the previous key, for the time after its last token. */
   readonly laterDocument: KeyDocument;
 }
 
-/** The keys in use, parsed once, and the bounded line of signatures that wait for the one that signs. */
+/** The keys in use, parsed once, and the bounded queue of signatures. */
 export class SigningKeys {
   #keys: KeysInUse | undefined;
   /** On the clock of `performance.now()`. */
   #previousEndsAtMs = 0;
   #waiting = 0;
-  #signersBusy: PromiseWithResolvers<void> | undefined;
+  #free: PromiseWithResolvers<void> | undefined;
   readonly #waitingMax: number;
 
   constructor(waitingMax: number) {
@@ -67,8 +67,9 @@ export class SigningKeys {
   }
 
   /**
-   * Reads the keys from their settings again, and compares them with those that were last used under their names.
-   * @throws SigningKeyError, also for a key that is gone, or what the store threw; the keys that were in use stay in use
+   * Reads the configured keys again, and compares them with those that had their names before. On an error the keys that
+   * were in use stay in use.
+   * @throws SigningKeyError, also when the signing key is gone; errors of the database
    */
   async load(settings: Settings, pool: Pool, log: Logger): Promise<void> {
     const configured = await readConfiguredKeys(settings);
@@ -80,16 +81,16 @@ export class SigningKeys {
     const { signing, next, previous } = configured;
     refuseOtherName(this.#keys?.configured.next, signing);
     const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
-    // The key that signs until now may become the previous one: its last use is now.
+    // The current signing key may become the previous one: its last use is now.
     await this.noteUse(pool);
     const noted = await pool.transaction(async (tx) => {
       const notes = new Map<string, KeyNote | undefined>();
-      // In one order everywhere: two processes that change back and forth would wait for each other.
+      // All processes lock in the same order, or two that change back and forth could deadlock.
       const keys: PublishedKey[] = previous === undefined ? [signing] : [signing, previous];
       for (const key of keys.sort((one, other) => (one.kid < other.kid ? -1 : 1)))
         notes.set(
           key.kid,
-          await tx.row(noteKey(key.kid, key.thumbprint, neededSeconds, key.kid === signing.kid)),
+          await tx.row(upsertKey(key.kid, key.thumbprint, neededSeconds, key.kid === signing.kid)),
         );
       return notes;
     });
@@ -108,13 +109,13 @@ export class SigningKeys {
     log.info({ kid: signing.kid, published }, 'the signing key is in use');
   }
 
-  /** Notes that the key signs still, and learns whether a process beside still uses the previous one. */
+  /** Notes that this process still signs with the key, and reads whether another process still uses the previous one. */
   async noteUse(pool: Pool): Promise<void> {
     if (this.#keys === undefined) return;
     const { configured, neededSeconds } = this.#keys;
     const { signing, previous } = configured;
-    const note = await pool.row(noteKeyUse(signing.kid, neededSeconds, previous?.kid ?? null));
-    // A reload that ended meanwhile knows better.
+    const note = await pool.row(updateKeyUse(signing.kid, neededSeconds, previous?.kid ?? null));
+    // A reload may have replaced the keys meanwhile; then this answer is out of date.
     if (this.#keys.configured === configured) this.#keepPrevious(note);
   }
 
@@ -133,7 +134,7 @@ export class SigningKeys {
   }
 
   /**
-   * The key document of this moment: the previous key leaves it when no token that it signed can be live.
+   * The key document as it is now: without the previous key once every token that it signed has expired.
    * @throws NoSigningKeyError, answered 500
    */
   document(): Pick<KeyDocument, 'keys' | 'tag'> {
@@ -144,7 +145,7 @@ export class SigningKeys {
     return this.isPresent ? this.#document().published.length : 0;
   }
 
-  /** The published key of a name: what a token of ours may be signed with. */
+  /** The published key with this name, which verifies our tokens. */
   published(kid: string | undefined): PublishedKey | undefined {
     return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
   }
@@ -155,17 +156,17 @@ export class SigningKeys {
     return performance.now() < this.#previousEndsAtMs ? document : laterDocument;
   }
 
-  /** A promise of when the signers run short of work; undefined when they do now. */
+  /** Resolves when a core could soon be idle; undefined when one could be now. */
   whenFree(): Promise<void> | undefined {
     if (this.#waiting < signaturesAheadMin) return undefined;
-    this.#signersBusy ??= Promise.withResolvers<void>();
-    return this.#signersBusy.promise;
+    this.#free ??= Promise.withResolvers<void>();
+    return this.#free.promise;
   }
 
   /**
-   * Signs an access token (RS256) off the event loop. Without a key, or when too many wait already, it throws at once:
-   * what returns a promise is on its way.
-   * @throws NoSigningKeyError; Refusal `unavailable`, because a longer line would only answer later
+   * Signs an access token (RS256) on the thread pool. Without a key, or with a full queue, it throws at once instead of
+   * returning a promise, so that the caller records nothing.
+   * @throws NoSigningKeyError; Refusal `unavailable` when the queue is full
    */
   sign(claims: JWTPayload): Promise<string> {
     const { kid, privateKey } = this.current();
@@ -176,16 +177,16 @@ export class SigningKeys {
     return new Promise((done, failed) => {
       sign('RSA-SHA256', Buffer.from(signed, 'latin1'), privateKey, (error, signature) => {
         this.#waiting -= 1;
-        if (this.#waiting < signaturesAheadMin) this.#callForWork();
+        if (this.#waiting < signaturesAheadMin) this.#resolveFree();
         if (error === null) done(`${signed}.${signature.toString('base64url')}`);
         else failed(error);
       });
     });
   }
 
-  #callForWork(): void {
-    this.#signersBusy?.resolve();
-    this.#signersBusy = undefined;
+  #resolveFree(): void {
+    this.#free?.resolve();
+    this.#free = undefined;
   }
 }
 
@@ -193,7 +194,7 @@ function base64urlOf(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
-/** A key that was announced must sign under the name that consumers know. */
+/** A key that was published as the next one must keep the name that consumers know. */
 function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
   if (announced?.thumbprint === thumbprint && announced.kid !== kid)
     throw new SigningKeyError(

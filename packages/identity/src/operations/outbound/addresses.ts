@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Everything of IPv4 that isn't a public host: own machine, private networks, link, carrier, tests, groups. */
+/** The IPv4 networks that are not public: loopback, private, link-local, carrier-grade NAT, documentation, multicast. */
 const closedV4: readonly [string, number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +19,7 @@ const closedV4: readonly [string, number][] = [
   ['240.0.0.0', 4],
 ];
 
-/** Inside the one range of IPv6 that is public: tunnels that carry another address, and what is set apart. */
+/** Not public within 2000::/3: tunnels that carry another address, and reserved ranges. */
 const closedV6: readonly [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -35,12 +35,12 @@ const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Whether an address belongs to a host on the public internet. An IPv6 address that maps or translates an IPv4 one is
- * not: it would reach whatever that one reaches.
+ * Whether an address is on the public internet. An IPv6 address that maps or translates an IPv4 address is not: it would
+ * reach whatever that address reaches.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4');
-  // A zone (`fe80::1%eth0`) names a link of this machine.
+  // A zone (`fe80::1%eth0`) names a network interface of this machine.
   if (!isIPv6(address) || address.includes('%')) return false;
   return global.check(address, 'ipv6') && !closed.check(address, 'ipv6');
 }

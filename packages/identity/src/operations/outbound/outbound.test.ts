@@ -34,7 +34,7 @@ const address = () => `http://idp.test:${port}/keys`;
 const fails = (failure: string) => (error: unknown) => (error as { failure?: string }).failure === failure;
 
 describe('an outgoing request', () => {
-  test('goes to the very address that was checked, with the name in Host, and reads JSON', async () => {
+  test('goes to the address that was checked, with the name in Host, and reads JSON', async () => {
     const hosts: (string | undefined)[] = [];
     answer = (req, res) => {
       hosts.push(req.headers.host);
@@ -100,7 +100,7 @@ describe('an outgoing request', () => {
     await assert.rejects(clientOf({ resolve }).readJson('https://mixed.test/'), fails('not_public'));
   });
 
-  test('a name that is not found, and one that is found slowly, fail', async () => {
+  test('a name that is not found, or is resolved too slowly, fails', async () => {
     const unknown: Resolver = async () => {
       throw new Error('ENOTFOUND');
     };
@@ -146,7 +146,7 @@ describe('an outgoing request', () => {
     assert.ok(written < 1e8, `${written} bytes were sent`);
   });
 
-  test('ends after its time, whether nothing comes or drops do', async () => {
+  test('ends at its timeout, whether nothing arrives or the body trickles in', async () => {
     answer = () => undefined;
     await assert.rejects(clientOf({ timeoutMs: 50 }).readJson(address()), fails('too_late'));
     answer = (_req, res) => {
@@ -159,7 +159,7 @@ describe('an outgoing request', () => {
     assert.equal(new OutboundClient({ allowedHosts: [] }).timeoutMs, 5000);
   });
 
-  test('what is not JSON, not UTF-8, packed, cut off or not there fails', async () => {
+  test('a body that is not JSON, not UTF-8, compressed, truncated or missing fails', async () => {
     answer = (_req, res) => res.end('<html>');
     await assert.rejects(clientOf().readJson(address()), fails('not_json'));
     answer = (_req, res) => res.end(Buffer.from([0x22, 0xff, 0x22]));
@@ -175,7 +175,7 @@ describe('an outgoing request', () => {
     await assert.rejects(nobody.readJson('http://idp.test:1/'), fails('unreachable'));
   });
 
-  test('can change something: what is sent arrives, and any status is told, with where it points', async () => {
+  test('can send a body, and returns any status with its Location', async () => {
     let received = '';
     answer = async (req, res) => {
       const chunks: Buffer[] = [];
@@ -214,7 +214,7 @@ describe('an outgoing request', () => {
   });
 });
 
-test('public is what the internet reaches', () => {
+test('an address is public when the internet reaches it', () => {
   for (const address of [
     '8.8.8.8',
     '1.1.1.1',

@@ -18,7 +18,7 @@ export type OutboundFailure =
   | 'too_large'
   | 'not_json';
 
-/** An address that may not be asked, or did not answer as it should. Its message names the host and nothing else. */
+/** A request that is not allowed, or that failed. The message names the host and nothing else. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;
@@ -37,15 +37,15 @@ export interface ResolvedAddress {
 export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 export interface OutboundOptions {
-  /** `host` or `host:port`: may be private, and may be asked over http. */
+  /** `host` or `host:port`: these may be private and may be called over http. */
   readonly allowedHosts: readonly string[];
-  /** By default the system's. */
+  /** By default that of the system. */
   readonly resolve?: Resolver;
   readonly timeoutMs?: number;
   readonly bytesMax?: number;
 }
 
-/** A request that may change something where it goes. */
+/** A request other than a plain read. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export interface OutboundRequest {
 export interface OutboundAnswer {
   readonly status: number;
   readonly location: string | undefined;
-  /** Of an answer of success that has a body; that of any other is not read. */
+  /** The parsed body of a successful answer; undefined without one. Other bodies are not read. */
   readonly json: unknown;
 }
 
@@ -76,7 +76,7 @@ export class OutboundClient {
 
   /**
    * Reads a JSON document: status 200, at most 256 KiB, no redirects, no credentials, no proxy. The name is resolved
-   * here and the connection goes to the very address that was checked, so a name can't change its mind in between.
+   * here and the connection goes to the address that was checked, so the name can't resolve to another one in between.
    * @param signal a deadline shared with other requests; 5 seconds by default
    * @throws OutboundError
    */
@@ -91,7 +91,7 @@ export class OutboundClient {
   }
 
   /**
-   * Sends a request under the same rules and returns whatever status comes back, also a redirect, which is not followed.
+   * Sends a request under the same rules. Any status is returned; redirects are not followed.
    * @throws OutboundError
    */
   async send(address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer> {
@@ -112,7 +112,7 @@ export class OutboundClient {
     const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
     const options: RequestOptions = {
       method: request.method,
-      // A connection of its own: a shared one could lead to an address that was checked for somebody else.
+      // No shared connection: it could lead to an address that was checked for another request.
       agent: false,
       lookup: answerWith(targets),
       signal,
@@ -155,7 +155,7 @@ export class OutboundClient {
   async #targetsOf(url: URL, isAllowed: boolean): Promise<readonly ResolvedAddress[]> {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const targets = isIP(host) === 0 ? await this.#lookUp(host) : [{ address: host, family: isIP(host) }];
-    // One private address among public ones is reason enough: which of them is taken is not ours to say.
+    // One private address among public ones is refused too: the system chooses which of them is used.
     if (!isAllowed && !targets.every((target) => isPublicAddress(target.address)))
       throw new OutboundError('not_public', url.host);
     return targets;
@@ -207,7 +207,7 @@ function parseJson(text: string, host: string): unknown {
   }
 }
 
-/** The resolver of a connection: it knows the checked addresses only. */
+/** A resolver that answers only the checked addresses. */
 function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   return (_host, options, answer) => {
     const [first] = targets;
@@ -216,7 +216,7 @@ function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
-/** @throws OutboundError `too_late` when the deadline comes first; the work itself goes on */
+/** @throws OutboundError `too_late` when the deadline comes first; the work itself continues */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new OutboundError('too_late', host));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import { readPrincipal } from '../../directory/principals/principals.ts';
+import { getPrincipal } from '../../directory/principals/principals.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import type { AuditAction } from '../../records/drafts.ts';
@@ -53,7 +53,7 @@ export async function createProvisioningSource(
   if (wanted.kind === 'scim' && provider.lifecycle_profile === 'read_only')
     fail('population_managed_by_directory');
   if (wanted.servicePrincipalId != null) {
-    const principal = await readPrincipal(db, tenantId, wanted.servicePrincipalId);
+    const principal = await getPrincipal(db, tenantId, wanted.servicePrincipalId);
     if (principal.kind !== 'service_account') fail('service_account_required');
   } else if (wanted.kind === 'scim') fail('service_principal_required');
   const source =

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { readSettings } from '@baton/kernel/config';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
-import { readIdentitySettings } from '../../app/settings.ts';
 import { poolOf, prepareDatabase } from '../../service/database.ts';
+import { settings as settingTable } from '../settings.ts';
 import { readAuditKey } from './audit-key.ts';
-import { overallHead } from './seals.sql.ts';
+import { findOverallHead } from './seals.sql.ts';
 import {
   type ChainProblem,
   type ChainReport,
@@ -39,7 +40,7 @@ const options = {
 const tenantForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const anchorForm = /^(\d{1,15}):([0-9a-f]{64})$/;
 
-/** The command line can't be followed. */
+/** The command line is wrong. */
 class UsageError extends Error {}
 
 interface Output {
@@ -50,7 +51,8 @@ interface Output {
 
 /**
  * `baton identity audit …`
- * @param args what stands behind `audit`; @param env the settings (IAM_*)
+ * @param args what follows `audit`
+ * @param env the settings (IAM_*)
  * @returns the exit code: 0 whole, 1 broken, 2 not checked
  */
 export async function runAuditCommand(
@@ -60,7 +62,7 @@ export async function runAuditCommand(
 ): Promise<0 | 1 | 2> {
   try {
     const wanted = parse(args);
-    const settings = readIdentitySettings(env);
+    const settings = readSettings(settingTable, env);
     const keyFiles = [
       ...(settings.IAM_AUDIT_KEY_FILE ? [settings.IAM_AUDIT_KEY_FILE] : []),
       ...wanted.keyFiles,
@@ -70,7 +72,7 @@ export async function runAuditCommand(
     const keys = new Map((await Promise.all(keyFiles.map(readAuditKey))).map((key) => [key.id, key]));
     const saved = wanted.headsFile === undefined ? {} : await readHeads(wanted.headsFile);
     const log = createLog({ name: 'identity', level: 'error', sync: true });
-    // Nobody waits for the answers, and a long record may be cold.
+    // No request waits for this, and a long record may have to be read from disk.
     const patient = {
       ...settings,
       IAM_CREATE_SCHEMA_ON_STARTUP: false,
@@ -145,7 +147,7 @@ async function verify(
   }
   let lostAnchors = 0;
   for (const { through, hash } of wanted.anchors) {
-    if ((await pool.row(overallHead(through)))?.hash === hash) continue;
+    if ((await pool.row(findOverallHead(through)))?.hash === hash) continue;
     lostAnchors += 1;
     say(`anchor ${through}: BROKEN, the chains up to here are not those that the log told of`);
   }
@@ -198,7 +200,7 @@ async function readHeads(file: string): Promise<Heads> {
   return parsed;
 }
 
-/** Without what else stands in the link. */
+/** The parts of a link that are saved. */
 function savedOf(head: SavedHead): SavedHead {
   const { position, hmac, first_sequence, last_sequence, occurred_from, occurred_to } = head;
   return { position, hmac, first_sequence, last_sequence, occurred_from, occurred_to };

@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises';
 
 /** Seals the audit record. The database never sees it, so whoever owns the database can't forge a seal. */
 export interface AuditKey {
-  /** Says in a seal which key made it: the start of the key's SHA-256. */
+  /** The start of the key's SHA-256; a seal names its key by it. */
   readonly id: string;
   readonly secret: Buffer;
 }
 
 const keyLengthMin = 32;
 
-/** The file can't serve as a key; one sentence that never shows what it holds. */
+/** The file is no usable key. The message never shows its content. */
 export class AuditKeyError extends Error {
   override readonly name = 'AuditKeyError';
 }
 
 /**
- * Reads a key from a file; white space around it counts for nothing.
+ * Reads a key from a file, without the white space around it.
  * @throws AuditKeyError for a file that can't be read or is too short to be a key
  */
 export async function readAuditKey(file: string): Promise<AuditKey> {
@@ -36,7 +36,7 @@ export async function readAuditKey(file: string): Promise<AuditKey> {
   };
 }
 
-/** HMAC-SHA-256 of a list; as JSON, so that no two lists look the same. In hexadecimal. */
+/** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same text. */
 export function hmacOf({ secret }: AuditKey, parts: readonly (string | number)[]): string {
   return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,11 +1,11 @@
 import type { Db } from '@baton/kernel/db';
-import { firstTenant, tenantAfter } from './seals.sql.ts';
+import { findFirstTenant, findTenantAfter } from './seals.sql.ts';
 
-/** Every tenant that has audit records or links, in the order of their ids; each is looked for when it is asked for. */
+/** Every tenant that has audit records or links, by id; each is read from the database when the loop asks for it. */
 export async function* auditedTenants(db: Db): AsyncGenerator<string> {
-  let next = await db.row(firstTenant());
+  let next = await db.row(findFirstTenant());
   while (next !== undefined) {
     yield next.tenant_id;
-    next = await db.row(tenantAfter(next.tenant_id));
+    next = await db.row(findTenantAfter(next.tenant_id));
   }
 }

@@ -1,18 +1,15 @@
 import { type AuditKey, digestOf, hmacOf } from './audit-key.ts';
-import type { ContentRow, RemovalRow, RunRow, SealRow } from './seals.sql.ts';
+import type { ContentRow, HeadRow, RemovalRow, RunRow, SealRow } from './seal.ts';
 
-/** The end of a chain, to which the next link is fastened; position 0 and no HMAC before the first one. */
-export interface Head {
-  readonly position: number;
-  readonly hmac: string;
-}
+/** The end of a chain, to which the next link is attached; position 0 and no HMAC before the first link. */
+export type Head = Readonly<Pick<HeadRow, 'position' | 'hmac'>>;
 
-/** Links of a busy tenant are this long. What is read to check a link is bounded by it, whatever the link claims. */
+/** Records in one link at most. To check a link no more are read, whatever number it claims. */
 export const recordsPerLinkMax = 256;
 
 export const chainStart: Head = { position: 0, hmac: '' };
 
-/** The link that seals a run of records behind `previous`. */
+/** Makes the link that seals a run of records and follows `previous`. */
 export function makeLink(key: AuditKey, previous: Head, run: RunRow, content: ContentRow): SealRow {
   const link = {
     tenant_id: run.tenant_id,
@@ -29,7 +26,7 @@ export function makeLink(key: AuditKey, previous: Head, run: RunRow, content: Co
   return { ...link, hmac: linkHmac(key, link) };
 }
 
-/** Everything that stands in a link. */
+/** The HMAC over every field of a link. */
 export function linkHmac(key: AuditKey, link: Omit<SealRow, 'hmac'>): string {
   return hmacOf(key, [
     'baton audit link 1',
@@ -46,12 +43,12 @@ export function linkHmac(key: AuditKey, link: Omit<SealRow, 'hmac'>): string {
   ]);
 }
 
-/** Says that retention removed the records up to this link. */
+/** The HMAC that states that retention removed the records up to this link. */
 export function removalHmac(key: AuditKey, tenantId: string, { position, hmac }: Head): string {
   return hmacOf(key, ['baton audit removal 1', tenantId, position, hmac, key.id]);
 }
 
-/** Whether a mark was made by the key, of a link that is there. */
+/** Whether a removal mark was made with the key, for a link that exists. */
 export function isGenuineRemoval(
   key: AuditKey,
   tenantId: string,
@@ -61,7 +58,7 @@ export function isGenuineRemoval(
   return link !== undefined && removalHmac(key, tenantId, link) === removal.hmac;
 }
 
-/** What is wrong with the records of a link that is genuine itself; undefined when nothing is. */
+/** What is wrong with the records of a genuine link; undefined when nothing is. */
 export function recordsProblem(link: SealRow, content: ContentRow): string | undefined {
   const missing = link.records - content.records;
   if (missing > 0) return `${missing} of its ${link.records} records ${missing === 1 ? 'is' : 'are'} removed`;

@@ -47,7 +47,7 @@ async function runVerify(...args: string[]): Promise<{ code: number; out: string
 }
 
 describe('a running identity', () => {
-  test('seals what its requests and its exchanges leave, and the command finds it whole, then broken', async () => {
+  test('seals the records of its requests and exchanges; the command finds them whole, then broken', async () => {
     const { tenantId, token } = await makeBearer(identity);
     const body = { token, audience: 'control-plane' };
     for (let round = 0; round < 5; round += 1)
@@ -69,7 +69,7 @@ describe('a running identity', () => {
     assert.equal((await runVerify('--what')).code, 2);
   });
 
-  test('tells the log where the chains end, and never the key', async () => {
+  test('logs where the chains end, and never the key', async () => {
     await until(() => identity.logged.join('').includes('anchor'), 'the anchor is logged');
     const secret = keys.key.secret.toString();
     const seals = await identity.pool.rows({ text: 'select t::text as row from audit_seals t', values: [] });

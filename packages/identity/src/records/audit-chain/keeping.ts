@@ -2,11 +2,11 @@ import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
-import { startRetention } from '../audit-record/retention.ts';
+import { startRetention } from './retention.ts';
 import { startSealing } from './sealer.ts';
 
 /**
- * The key of the audit record, or undefined, which the log says, where the settings name none.
+ * Reads the key of the audit record; undefined, with a warning in the log, where the settings name none.
  * @throws AuditKeyError for a file that is no key
  */
 export async function openAuditKey(settings: Settings, log: Logger): Promise<AuditKey | undefined> {

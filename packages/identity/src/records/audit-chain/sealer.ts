@@ -3,17 +3,16 @@ import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
 import type { AuditKey } from './audit-key.ts';
 import { chainStart, type Head, makeLink, recordsPerLinkMax } from './chain.ts';
+import type { RunRow, SealRow } from './seal.ts';
 import {
-  contentOf,
-  headsOf,
+  findContents,
+  findHeads,
+  findOverallHead,
+  findSealedThrough,
+  findSettledAudits,
+  findUnsealedRuns,
   insertSeals,
   lockSealing,
-  overallHead,
-  type RunRow,
-  type SealRow,
-  sealedThrough,
-  settledAudits,
-  unsealedRuns,
 } from './seals.sql.ts';
 
 /** Read and sealed in one transaction: a few milliseconds, and some megabytes at most. */
@@ -22,16 +21,16 @@ const intervalMs = 1000;
 const headLogIntervalMs = 3_600_000;
 
 /**
- * Fastens settled records to the chain of their tenant, behind the backs of those who write them: nobody waits for it.
- * Any number of processes may do so, one at a time seals.
+ * Adds settled records to the chain of their tenant, in the background: no request waits for it. Several processes may
+ * run a sealer; a lock lets one at a time seal.
  */
 export class Sealer {
   readonly #pool: Pool;
   readonly #key: AuditKey;
   readonly #log: Logger;
-  /** What was settled when nothing was left to seal. */
+  /** The settled number at the last time when nothing was left to seal. */
   #done = 0;
-  /** The highest number that was sealed when we looked last. */
+  /** The highest sealed number that this process has seen. */
   #sealedThrough = 0;
   #loggedThrough = 0;
 
@@ -41,10 +40,10 @@ export class Sealer {
     this.#log = log;
   }
 
-  /** Seals whatever is settled, in batches. While another process is at it, it is left to that one. */
+  /** Seals whatever is settled, in batches. Does nothing while another process holds the lock. */
   async seal(stopping?: AbortSignal): Promise<void> {
     while (stopping?.aborted !== true) {
-      const settled = (await this.#pool.row(settledAudits()))?.settled ?? 0;
+      const settled = (await this.#pool.row(findSettledAudits()))?.settled ?? 0;
       if (settled === this.#done) return;
       const sealed = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
       if (sealed === undefined) return;
@@ -53,12 +52,12 @@ export class Sealer {
     }
   }
 
-  /** One hash over the ends of all chains: where the log is kept elsewhere, a chain can't be cut unnoticed. */
+  /** Logs one hash over the ends of all chains. Where the log is kept elsewhere, it shows whether a chain was cut later. */
   async logHead(): Promise<void> {
-    const through = (await this.#pool.row(sealedThrough()))?.last ?? 0;
+    const through = (await this.#pool.row(findSealedThrough()))?.last ?? 0;
     if (through <= this.#loggedThrough) return;
     this.#loggedThrough = through;
-    const head = await this.#pool.row(overallHead(through));
+    const head = await this.#pool.row(findOverallHead(through));
     const anchor = `${through}:${head?.hash}`;
     this.#log.info(
       { tenants: head?.tenants, anchor },
@@ -70,7 +69,7 @@ export class Sealer {
   async #sealBatch(tx: Db, settled: number): Promise<{ records: number; through: number } | undefined> {
     if ((await tx.row(lockSealing()))?.held !== true) return undefined;
     const after = await this.#readSealedThrough(tx);
-    const runs = await tx.rows(unsealedRuns(after, settled, recordsPerBatchMax, recordsPerLinkMax));
+    const runs = await tx.rows(findUnsealedRuns(after, settled, recordsPerBatchMax, recordsPerLinkMax));
     const links = await this.#makeLinks(tx, runs);
     if (links.length > 0) await tx.run(insertSeals(links));
     return {
@@ -80,11 +79,11 @@ export class Sealer {
   }
 
   /**
-   * An end that was cut off shows only here and in anchors: what follows is sealed anew. So it has to be after the store
-   * fell back to a standby that lagged behind, which looks the same.
+   * Reads the last sealed number. A lower one than before means that the end of a chain was cut off, or that the database
+   * fell back to a standby that lagged behind. It shows only here and in anchors, because what follows is sealed again.
    */
   async #readSealedThrough(tx: Db): Promise<number> {
-    const last = (await tx.row(sealedThrough()))?.last ?? 0;
+    const last = (await tx.row(findSealedThrough()))?.last ?? 0;
     if (last < this.#sealedThrough)
       this.#log.error(
         { sealedThrough: this.#sealedThrough, foundThrough: last },
@@ -96,13 +95,13 @@ export class Sealer {
   async #makeLinks(tx: Db, runs: readonly RunRow[]): Promise<SealRow[]> {
     if (runs.length === 0) return [];
     const heads = new Map<string, Head>(
-      (await tx.rows(headsOf([...new Set(runs.map(({ tenant_id }) => tenant_id))]))).map((head) => [
+      (await tx.rows(findHeads([...new Set(runs.map(({ tenant_id }) => tenant_id))]))).map((head) => [
         head.tenant_id,
         head,
       ]),
     );
     const contents = await tx.rows(
-      contentOf(
+      findContents(
         runs.map(({ tenant_id, first_sequence, last_sequence, records }) => ({
           tenant_id,
           after: first_sequence - 1,

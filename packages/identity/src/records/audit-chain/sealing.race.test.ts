@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
-import { follow } from '../../testing/poller.ts';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { follow } from '../../testing/poller.ts';
 import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 const writers = 16;
@@ -132,7 +132,7 @@ test('a record with a low number that is committed late is served and sealed in 
   assert.match(await verify(), new RegExp(`${tenantId}: whole, 1 link, 2 records, head`));
 });
 
-test('a backlog is sealed in one go by whoever comes first, while the other leaves it alone', async () => {
+test('a backlog is sealed by one process, while the other does nothing', async () => {
   const tenantIds = Array.from({ length: 5 }, () => randomUUID());
   for (const tenantId of tenantIds) await addRecords(identity.pool, tenantId, 2000);
   await Promise.all([
@@ -145,7 +145,7 @@ test('a backlog is sealed in one go by whoever comes first, while the other leav
     assert.match(out, new RegExp(`${tenantId}: whole, [89] links, 2000 records, head`));
 });
 
-test('a process that knows how far was sealed says so when the end of a chain is gone, and goes on', async () => {
+test('a sealer logs that the end of a chain is gone, and continues', async () => {
   const tenantId = randomUUID();
   const logged: string[] = [];
   const sealer = sealerOf(identity.pool, keys.key, logged);

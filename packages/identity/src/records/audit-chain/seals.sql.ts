@@ -1,43 +1,22 @@
 import { sql } from '@baton/kernel/sql';
+import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow } from './seal.ts';
 
-/** A link of a tenant's chain. Digest and HMACs are hexadecimal here. */
-export interface SealRow {
-  tenant_id: string;
-  position: number;
-  first_sequence: number;
-  last_sequence: number;
-  records: number;
-  occurred_from: string;
-  occurred_to: string;
-  digest: string;
-  previous_hmac: string;
-  hmac: string;
-  key_id: string;
-}
-
-/** Held by the one process that seals; what the others sealed before is visible to the statements after this one. */
+/** Lets one process seal at a time. The statements after this one see what others sealed before. */
 export function lockSealing() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19024::bigint << 48) as held`;
 }
 
-/** To be read before the records, in a statement of its own: see audit_settled(). */
-export function settledAudits() {
+/** The number up to which no record can appear any more. Read it before the records, in a statement of its own: see audit_settled(). */
+export function findSettledAudits() {
   return sql<{ settled: number }>`select audit_settled() as settled`;
 }
 
-export function sealedThrough() {
+export function findSealedThrough() {
   return sql<{ last: number }>`select coalesce(max(last_sequence), 0) as last from audit_seals`;
 }
 
-export interface RunRow {
-  tenant_id: string;
-  first_sequence: number;
-  last_sequence: number;
-  records: number;
-}
-
-/** The next records without a seal, each tenant's cut into runs for one link each, in their order. */
-export function unsealedRuns(after: number, through: number, recordsMax: number, recordsPerLink: number) {
+/** The next records without a seal, in order, each tenant's split into runs of one link. */
+export function findUnsealedRuns(after: number, through: number, recordsMax: number, recordsPerLink: number) {
   return sql<RunRow>`
     with batch as (
       select tenant_id, sequence from audit_records
@@ -52,37 +31,21 @@ export function unsealedRuns(after: number, through: number, recordsMax: number,
     from numbered group by tenant_id, run order by tenant_id, run`;
 }
 
-/** Where the chain of each of these tenants ends; those without one are left out. */
-export function headsOf(tenantIds: readonly string[]) {
-  return sql<{ tenant_id: string; position: number; hmac: string }>`
+/** Where the chain of each tenant ends; tenants without a chain have no row. */
+export function findHeads(tenantIds: readonly string[]) {
+  return sql<HeadRow>`
     select t.tenant_id, head.position, encode(head.hmac, 'hex') as hmac
     from unnest(${tenantIds}::uuid[]) as t (tenant_id)
     cross join lateral (
       select position, hmac from audit_seals s where s.tenant_id = t.tenant_id order by position desc limit 1) head`;
 }
 
-/** The records of a tenant from one number to another; more than `records` of them are not read. */
-export interface Range {
-  tenant_id: string;
-  after: number;
-  through: number;
-  records: number;
-}
-
-export interface ContentRow {
-  records: number;
-  occurred_from: string | null;
-  occurred_to: string | null;
-  /** One record a line, as a JSON array of texts and integers: no two records make the same line. */
-  content: string;
-}
-
 /**
- * What the records of each range say, in the order of the ranges: all that a seal protects. Tenant and number are
- * compared as a pair, which only the tenant's own index can do: by the primary key a range of a quiet tenant would be a
- * walk through everybody's records. Such a walk does not stop at the end of a range by itself, so the limit stops it.
+ * The content of each range, in the order of the ranges: all that a seal protects. Tenant and number are compared as a
+ * pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would read the records
+ * of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
  */
-export function contentOf(ranges: readonly Range[]) {
+export function findContents(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
   return sql<ContentRow>`
     select found.records, found.occurred_from, found.occurred_to, coalesce(found.content, '') as content
@@ -114,7 +77,7 @@ export function insertSeals(seals: readonly SealRow[]) {
       occurred_from timestamptz, occurred_to timestamptz, digest text, previous_hmac text, hmac text, key_id text)`;
 }
 
-export function sealsAfter(tenantId: string, position: number, rowsMax: number) {
+export function findSealsAfter(tenantId: string, position: number, rowsMax: number) {
   return sql<SealRow>`
     select tenant_id, position, first_sequence, last_sequence, records, occurred_from, occurred_to,
       encode(digest, 'hex') as digest, encode(previous_hmac, 'hex') as previous_hmac, encode(hmac, 'hex') as hmac, key_id
@@ -129,14 +92,14 @@ export function findSeal(tenantId: string, position: number) {
     from audit_seals where tenant_id = ${tenantId} and position = ${position}`;
 }
 
-/** What follows sees the store as it is now, whatever is sealed or removed meanwhile. */
-export function readOneMoment() {
+/** The statements of this transaction all see the database as it is now. */
+export function setReadOnlySnapshot() {
   return sql`set transaction isolation level repeatable read, read only`;
 }
 
 /** The tenant with the lowest id that has records or links. */
-export function firstTenant() {
-  return sql<{ tenant_id: string }>`
+export function findFirstTenant() {
+  return sql<Pick<SealRow, 'tenant_id'>>`
     select tenant_id from (
       (select tenant_id from audit_seals order by tenant_id limit 1)
       union all
@@ -145,9 +108,9 @@ export function firstTenant() {
     order by tenant_id limit 1`;
 }
 
-/** The next one. */
-export function tenantAfter(tenantId: string) {
-  return sql<{ tenant_id: string }>`
+/** The tenant after it, by id. */
+export function findTenantAfter(tenantId: string) {
+  return sql<Pick<SealRow, 'tenant_id'>>`
     select tenant_id from (
       (select tenant_id from audit_seals where tenant_id > ${tenantId} order by tenant_id limit 1)
       union all
@@ -156,32 +119,14 @@ export function tenantAfter(tenantId: string) {
     order by tenant_id limit 1`;
 }
 
-/** How far retention has removed a tenant's records. */
-export interface RemovalRow {
-  position: number;
-  hmac: string;
-  key_id: string;
-}
-
-export function lastRemoval(tenantId: string) {
+export function findLastRemoval(tenantId: string) {
   return sql<RemovalRow>`
     select position, encode(hmac, 'hex') as hmac, key_id
     from audit_removals where tenant_id = ${tenantId} order by position desc limit 1`;
 }
 
-export interface BehindRow {
-  /** Not sealed yet. */
-  unsealed: number;
-  /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
-  skipped: number;
-  first_sequence: number | null;
-  last_sequence: number | null;
-  occurred_from: string | null;
-  occurred_to: string | null;
-}
-
-/** What a tenant has behind the last link of its chain, or before all numbers that are ever drawn. */
-export function recordsBehind(tenantId: string, sequence: number) {
+/** A tenant's records after the last link of its chain, and those below 1, a number that is never assigned. */
+export function findRecordsBehind(tenantId: string, sequence: number) {
   return sql<BehindRow>`
     select count(*) filter (where not is_skipped) as unsealed, count(*) filter (where is_skipped) as skipped,
       min(sequence) filter (where is_skipped) as first_sequence, max(sequence) filter (where is_skipped) as last_sequence,
@@ -197,11 +142,10 @@ export function recordsBehind(tenantId: string, sequence: number) {
 }
 
 /**
- * One hash over the heads of all chains as they were when everything up to a number was sealed. Links are made in the
- * order of the numbers, so the same number gives the same hash for ever. Reads one index entry per tenant, not one per
- * link.
+ * One hash over the heads of all chains, as they were when everything up to a number was sealed. Links are made in the
+ * order of the numbers, so a number always gives the same hash. Reads one index entry for each tenant, not for each link.
  */
-export function overallHead(through: number) {
+export function findOverallHead(through: number) {
   return sql<{ tenants: number; hash: string }>`
     with recursive tenant (id) as (
       (select tenant_id from audit_seals order by tenant_id limit 1)

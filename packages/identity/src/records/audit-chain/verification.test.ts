@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { linkHmac } from './chain.ts';
-import { contentOf, findSeal } from './seals.sql.ts';
+import { findContents, findSeal } from './seals.sql.ts';
 import { addRecords, auditCommand, makeFile, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 let identity: TestIdentity;
@@ -167,7 +167,7 @@ describe('baton identity audit verify', () => {
       assert.deepEqual(await problemsAfter(statement), problems);
     });
 
-  test('finds records behind the end of a chain that should have been sealed long ago', async () => {
+  test('finds records after the end of a chain that should have been sealed long ago', async () => {
     const chain = await makeChain();
     await makeChain();
     await tamper(
@@ -179,7 +179,7 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
-  test('a value that can not be read breaks its own chain, and keeps no other from being checked', async () => {
+  test('a value that can not be read breaks its own chain; the others are still checked', async () => {
     const [whole, ...broken] = [await makeChain(), await makeChain(), await makeChain()];
     const [inRecord, inLink] = broken.map(({ tenantId }) => tenantId);
     for (const statement of [
@@ -198,7 +198,7 @@ describe('baton identity audit verify', () => {
     }
   });
 
-  test('finds records with numbers that are never drawn', async () => {
+  test('finds records with numbers that are never assigned', async () => {
     const chain = await makeChain();
     for (const sequence of [0, -7])
       await tamper(
@@ -223,7 +223,7 @@ describe('baton identity audit verify', () => {
       sql`update audit_records set reason = 'x' where sequence = ${sequences[300]}`,
     );
     const range = { tenant_id: tenantId, after: first - 1, through: last, records: 256 };
-    const [content] = await identity.pool.rows(contentOf([range]));
+    const [content] = await identity.pool.rows(findContents([range]));
     const digest = createHash('sha256')
       .update(content?.content ?? '')
       .digest('hex');
@@ -247,7 +247,7 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
-  test('a genuine link of another place or tenant does not pass for the one that stood there', async () => {
+  test('a genuine link of another position or tenant is not accepted', async () => {
     const [chain, other] = [await makeChain(), await makeChain()];
     await tamper(
       identity.pool,
@@ -328,7 +328,7 @@ describe('baton identity audit verify', () => {
     assert.equal((await verify('--tenant', tenantId, '--anchor', anchor)).code, 1);
   });
 
-  test('heads of a chain that is gone as a whole are missed', async () => {
+  test('finds that a whole chain with saved heads is gone', async () => {
     const { tenantId } = await makeChain();
     const heads = makeFile();
     assert.equal((await verify('--tenant', tenantId, '--save-heads', heads)).code, 0);
@@ -342,7 +342,7 @@ describe('baton identity audit verify', () => {
     );
   });
 
-  test('ends with 2 and one sentence when it can not check', async () => {
+  test('exits with 2 and one sentence when it can not check', async () => {
     const env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: keys.file };
     for (const [args, sentence, given = env] of [
       [[], /^There is one command: verify\.\nUsage: /],

@@ -9,19 +9,17 @@ import {
   recordsPerLinkMax,
   recordsProblem,
 } from './chain.ts';
+import type { BehindRow, ContentRow, SealRow } from './seal.ts';
 import {
-  type BehindRow,
-  type ContentRow,
-  contentOf,
+  findContents,
+  findLastRemoval,
+  findRecordsBehind,
   findSeal,
-  lastRemoval,
-  readOneMoment,
-  recordsBehind,
-  type SealRow,
-  sealsAfter,
+  findSealsAfter,
+  setReadOnlySnapshot,
 } from './seals.sql.ts';
 
-/** Where in the record. */
+/** Which part of the record. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
 /** What is wrong at one place of a chain. */
@@ -78,7 +76,7 @@ export async function* verifyChains(
   for (const [gone, head] of unseen) yield await verifyReadable(pool, keys, gone, head);
 }
 
-/** A chain that holds what nobody writes, such as a time without end, is broken: the others are checked all the same. */
+/** Verifies a chain. One with values that can't be read, such as the time `infinity`, is broken; the others are still checked. */
 async function verifyReadable(
   pool: Pool,
   keys: Keys,
@@ -88,7 +86,7 @@ async function verifyReadable(
   try {
     return await verifyChain(pool, keys, tenantId, saved);
   } catch (error) {
-    // Of the data: what PostgreSQL can't convert (22…, and 0A000 for a time without end), or JavaScript.
+    // The data can't be converted by PostgreSQL (22…, and 0A000 for `infinity`) or by JavaScript.
     const isOfData = error instanceof RangeError || /^(22|0A000)/.test(sqlState(error) ?? '');
     if (!isOfData) throw error;
     const walk = new ChainWalk(keys, 0);
@@ -97,7 +95,7 @@ async function verifyReadable(
   }
 }
 
-/** One chain, from its first link to its last, and what stands behind it. */
+/** Verifies one chain, from its first link to its last, and the records after it. */
 async function verifyChain(
   pool: Pool,
   keys: Keys,
@@ -105,13 +103,13 @@ async function verifyChain(
   saved: SavedHead | undefined,
 ): Promise<ChainReport> {
   return pool.transaction(async (tx) => {
-    await tx.run(readOneMoment());
+    await tx.run(setReadOnlySnapshot());
     const removed = await findRemoved(tx, keys, tenantId);
     const walk = new ChainWalk(keys, removed.isGenuine ? removed.position : 0);
     for (;;) {
-      const links = await tx.rows(sealsAfter(tenantId, walk.last?.position ?? 0, linksPerPage));
+      const links = await tx.rows(findSealsAfter(tenantId, walk.last?.position ?? 0, linksPerPage));
       if (links.length === 0) break;
-      const contents = await tx.rows(contentOf(walk.rangesOf(links)));
+      const contents = await tx.rows(findContents(walk.rangesOf(links)));
       for (const [index, link] of links.entries()) walk.take(link, contents[index] as ContentRow);
     }
     if (saved !== undefined) {
@@ -119,18 +117,18 @@ async function verifyChain(
       if (found?.hmac !== saved.hmac) walk.missSaved(saved, found !== undefined);
     }
     if (!removed.isGenuine) walk.missMark(removed.position);
-    const behind = await tx.row(recordsBehind(tenantId, walk.last?.last_sequence ?? 0));
+    const behind = await tx.row(findRecordsBehind(tenantId, walk.last?.last_sequence ?? 0));
     return walk.report(tenantId, behind as BehindRow);
   });
 }
 
-/** Up to which link retention says that it removed the records, and whether a key of ours vouches for it. */
+/** Up to which link retention removed the records, and whether the mark was made with one of the keys. */
 async function findRemoved(
   tx: Db,
   keys: Keys,
   tenantId: string,
 ): Promise<{ position: number; isGenuine: boolean }> {
-  const removal = await tx.row(lastRemoval(tenantId));
+  const removal = await tx.row(findLastRemoval(tenantId));
   if (removal === undefined) return { position: 0, isGenuine: true };
   const { position, key_id: keyId } = removal;
   const key = keys.get(keyId);
@@ -138,7 +136,7 @@ async function findRemoved(
   return { position, isGenuine: key !== undefined && isGenuineRemoval(key, tenantId, removal, link) };
 }
 
-/** What is known after some links of a chain. */
+/** The state of a walk along a chain. */
 class ChainWalk {
   readonly #keys: Keys;
   readonly #removedThrough: number;
@@ -148,7 +146,7 @@ class ChainWalk {
   #records = 0;
   #removed = 0;
   last: SealRow | undefined;
-  /** Of a link that was changed nothing is to be relied on by the next one. */
+  /** The link after a changed one can't be compared with it. */
   #isLastGenuine = true;
 
   constructor(keys: Keys, removedThrough: number) {
@@ -156,7 +154,7 @@ class ChainWalk {
     this.#removedThrough = removedThrough;
   }
 
-  /** What each link answers for: everything since the link before it, so that nothing fits in between. */
+  /** The range of each link starts right after the link before it, so that no record fits in between. */
   rangesOf(links: readonly SealRow[]) {
     return links.map(({ tenant_id, position, first_sequence, last_sequence, records }, index) => {
       const before = index === 0 ? this.last : links[index - 1];

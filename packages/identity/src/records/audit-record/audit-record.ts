@@ -1,53 +1,44 @@
-import type { Db } from '@baton/kernel/db';
-import { type AuditRow, auditBounds, searchAudits } from './audit-record.sql.ts';
+import type { RowOf } from '@baton/kernel/row';
+import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { NextSequence, PageLimit, pageForm } from '../../service/paging.ts';
+import type { Tables } from '../../service/schema.ts';
 
-export interface AuditQuery {
-  tenantId?: string | undefined;
-  action?: string | undefined;
-  actor?: string | undefined;
-  resourceType?: string | undefined;
-  resourceId?: string | undefined;
-  outcome?: 'allowed' | 'denied' | undefined;
-  requestId?: string | undefined;
-  /** Instants, both included. */
-  from?: string | undefined;
-  to?: string | undefined;
-  order: 'asc' | 'desc';
-  /** The last sequence that was read; undefined for the first page. */
-  after?: number | undefined;
-  limit: number;
-}
+export type AuditRow = RowOf<Tables['audit_records']>;
 
-/** A page of the audit record (contract, sections 13 and 18, W15). */
-export async function readAudits(
-  db: Db,
-  query: AuditQuery,
-): Promise<{ items: AuditRow[]; next_after: number | null }> {
-  const { from, to, order, after, limit } = query;
-  // In a statement of its own, before the rows: see audit_settled().
-  const bounds = await db.row(auditBounds(from, to));
-  const settled = bounds?.settled ?? 0;
-  const last = Math.min(settled, bounds?.last ?? settled);
-  const rows = await db.rows(
-    searchAudits({
-      match: {
-        tenant_id: query.tenantId,
-        action: query.action,
-        actor_ref: query.actor,
-        resource_type: query.resourceType,
-        resource_id: query.resourceId,
-        outcome: query.outcome,
-        request_id: query.requestId,
-      },
-      from,
-      to,
-      above: Math.max(bounds?.before ?? 0, order === 'asc' ? (after ?? 0) : 0),
-      below: Math.min(last + 1, order === 'desc' ? (after ?? last + 1) : last + 1),
-      order,
-      rowsMax: limit + 1,
-    }),
-  );
-  const items = rows.slice(0, limit);
-  const next = rows.length > limit ? items.at(-1)?.sequence : undefined;
-  return { items, next_after: next ?? null };
-}
+export const AuditRecord = z
+  .strictObject({
+    sequence: z.int(),
+    id: Uuid,
+    tenant_id: Uuid,
+    action: z.string(),
+    actor_ref: z.string(),
+    resource_type: z.string(),
+    resource_id: Uuid,
+    outcome: z.enum(['allowed', 'denied']),
+    reason: z.string(),
+    request_id: z.string(),
+    occurred_at: Timestamp,
+  })
+  .meta({ id: 'AuditRecord' });
+
+export const AuditPage = pageForm(AuditRecord, NextSequence);
+export type AuditPage = z.infer<typeof AuditPage>;
+
+export const auditQuery = {
+  tenantId: Uuid.optional(),
+  action: z.string().max(100).optional(),
+  actor: z.string().max(200).optional(),
+  resourceType: z.string().max(100).optional(),
+  resourceId: Uuid.optional(),
+  outcome: z.enum(['allowed', 'denied']).optional(),
+  requestId: z.string().max(128).optional(),
+  from: InstantInput.optional().describe('Nothing before this instant.'),
+  to: InstantInput.optional().describe('Nothing after this instant.'),
+  order: z.enum(['asc', 'desc']).default('asc'),
+  after: queryInteger(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('The last sequence that was read, in either order.'),
+  limit: PageLimit,
+};
+export type AuditQuery = z.infer<z.ZodObject<typeof auditQuery>>;

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
-import { type AuditMatch, searchAudits } from './audit-record.sql.ts';
-import { contentOf } from '../audit-chain/seals.sql.ts';
+import { findContents } from '../audit-chain/seals.sql.ts';
+import { type AuditMatch, findAudits } from './audit-records.sql.ts';
 
 /** Most records are one tenant's and exchanges; the quiet tenant's lie among them. */
 const [busy, quiet] = [randomUUID(), randomUUID()];
@@ -49,7 +49,7 @@ describe('reading goes by an index of its own', () => {
       for (const tenant_id of [busy, quiet])
         for (const order of ['asc', 'desc'] as const) {
           const bounds = { from: undefined, to: undefined, above: 100, below: 1e9, rowsMax: 101 };
-          const found = await indexesOf(searchAudits({ match: { tenant_id, ...match }, ...bounds, order }));
+          const found = await indexesOf(findAudits({ match: { tenant_id, ...match }, ...bounds, order }));
           assert.deepEqual(found, [index], `${order} ${tenant_id === busy ? 'busy' : 'quiet'}`);
         }
     });
@@ -57,7 +57,7 @@ describe('reading goes by an index of its own', () => {
   test('the records of a link, however far they lie apart', async () => {
     for (const tenant_id of [busy, quiet]) {
       const range = { tenant_id, after: 0, through: 19_000, records: 256 };
-      assert.deepEqual(await indexesOf(contentOf([range])), ['audit_records_of_tenant']);
+      assert.deepEqual(await indexesOf(findContents([range])), ['audit_records_of_tenant']);
     }
   });
 });

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
-import { type EventMark, marksAfter, settledSequence } from './journal.sql.ts';
+import { type EventMark, findMarksAfter, findSettledSequence } from './journal.sql.ts';
 
 /**
- * How often the journal is looked at while somebody waits. NOTIFY would be quicker, but inside a commit it takes a lock
- * over the whole cluster, and listening needs a connection that nobody else uses and that no pooler shares. Four small
- * statements a second for all readers of a process are less than either.
+ * How often the journal is polled while somebody waits. NOTIFY would be quicker, but a commit with it takes a lock over
+ * the whole cluster, and listening needs a connection of its own that no pooler shares. Four small statements a second
+ * for all readers of a process cost less than either.
  */
 const lookEveryMs = 250;
-/** One more is answered at once. */
+/** One more reader is answered at once. */
 const readersMax = 1000;
 const marksPerLookMax = 500;
 
 export interface WaitOrder {
   tenantId: string | undefined;
   type: string | undefined;
-  /** The number up to which the reader has seen that there is nothing for it. */
+  /** The number up to which the reader has seen everything. */
   readTo: number;
   waitMs: number;
   /** Calls its listener when the client has left. */
@@ -59,7 +59,7 @@ export class JournalWatch {
     });
   }
 
-  /** Sends every reader home. */
+  /** Answers every waiting reader. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wakeAll(false);
@@ -69,19 +69,19 @@ export class JournalWatch {
   async #look(): Promise<void> {
     while (this.#readers.size > 0) {
       await sleep(lookEveryMs);
-      // What keeps us from looking, each reader is told by its own reading.
-      await this.#wakeThoseWithEvents().catch(() => this.#wakeAll(true));
+      // On an error every reader reads by itself, and answers that error.
+      await this.#wakeReadersWithEvents().catch(() => this.#wakeAll(true));
     }
     this.#looking = undefined;
   }
 
-  async #wakeThoseWithEvents(): Promise<void> {
-    const settled = (await this.#db.row(settledSequence()))?.settled ?? 0;
+  async #wakeReadersWithEvents(): Promise<void> {
+    const settled = (await this.#db.row(findSettledSequence()))?.settled ?? 0;
     for (;;) {
       const behind = [...this.#readers].filter(({ readTo }) => readTo < settled);
       if (behind.length === 0) return;
       const after = Math.min(...behind.map(({ readTo }) => readTo));
-      const marks = await this.#db.rows(marksAfter(after, settled, marksPerLookMax));
+      const marks = await this.#db.rows(findMarksAfter(after, settled, marksPerLookMax));
       const last = marks.length < marksPerLookMax ? settled : (marks.at(-1)?.sequence ?? settled);
       for (const reader of behind) {
         if (marks.some((mark) => isFor(reader, mark))) reader.wake(true);

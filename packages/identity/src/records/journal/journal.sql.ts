@@ -1,23 +1,11 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { compiled, sql } from '@baton/kernel/sql';
-import type { JsonObject } from '@baton/kernel/wire';
-import type { AuditDraft } from '../drafts.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { EventDraft } from '../drafts.ts';
-
-export interface EventRow {
-  sequence: number;
-  id: string;
-  tenant_id: string;
-  type: string;
-  aggregate_type: string;
-  aggregate_id: string;
-  payload: JsonObject;
-  occurred_at: string;
-}
+import type { AuditDraft, EventDraft } from '../drafts.ts';
+import type { EventQuery, EventRow } from './event.ts';
 
 /** Journal rows and audit rows of one change in one statement, in the orders given. */
-export function appendEventsAndAudits(events: readonly EventDraft[], audits: readonly AuditDraft[]) {
+export function insertEventsAndAudits(events: readonly EventDraft[], audits: readonly AuditDraft[]) {
   return sql`
     with said as (
       insert into events (id, tenant_id, type, aggregate_type, aggregate_id, payload)
@@ -34,7 +22,7 @@ export function appendEventsAndAudits(events: readonly EventDraft[], audits: rea
     order by n`;
 }
 
-export function appendAudits(audits: readonly AuditDraft[]) {
+export function insertAudits(audits: readonly AuditDraft[]) {
   return sql`
     insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
     select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
@@ -44,15 +32,9 @@ export function appendAudits(audits: readonly AuditDraft[]) {
     order by n`;
 }
 
-/** The number up to which nothing can appear any more; to be read before the rows, in a statement of its own. */
-export function settledSequence() {
+/** The number up to which no event can appear any more. Read it before the rows, in a statement of its own. */
+export function findSettledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
-}
-
-export interface EventQuery {
-  after: number;
-  tenantId?: string | undefined;
-  type?: string | undefined;
 }
 
 /** An event, or none; with the sequence of the last one that was removed. */
@@ -61,10 +43,14 @@ export type FoundRow = (EventRow | { sequence: null }) & { floor: number };
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
 /**
- * As the journal is now: with the floor at the same moment, also where no event is found. Only the filters that are
- * given stand in the text, so that who follows one tenant or one type finds its index and doesn't read all others again.
+ * The next events, with the floor at the same moment; one row with the floor alone where there is no event. Only the
+ * filters that are given stand in the text, so that PostgreSQL uses the index of the tenant or the type.
  */
-export function eventsAfter({ after, tenantId, type }: EventQuery, settled: number, rowsMax: number) {
+export function findEventsAfter(
+  { after, tenantId, type }: Pick<EventQuery, 'after' | 'tenantId' | 'type'>,
+  settled: number,
+  rowsMax: number,
+) {
   let wanted = build
     .selectFrom('events')
     .select([
@@ -94,14 +80,10 @@ export function eventsAfter({ after, tenantId, type }: EventQuery, settled: numb
   );
 }
 
-/** What of an event says for whom it is. */
-export interface EventMark {
-  sequence: number;
-  tenant_id: string;
-  type: string;
-}
+/** What a reader's filters are compared with. */
+export type EventMark = Pick<EventRow, 'sequence' | 'tenant_id' | 'type'>;
 
-export function marksAfter(after: number, settled: number, rowsMax: number) {
+export function findMarksAfter(after: number, settled: number, rowsMax: number) {
   return sql<EventMark>`
     select sequence, tenant_id, type from events
     where sequence > ${after} and sequence <= ${settled}

@@ -78,7 +78,7 @@ describe('GET /events', () => {
     assert.deepEqual(await types('&type=unknown'), []);
   });
 
-  test('tells a reader of a quiet tenant how far it has read', async () => {
+  test('Journal-Read-To moves on for a reader of a tenant without events', async () => {
     const [quiet, busy] = [await makeTenant(identity), await makeTenant(identity)];
     const read = async (query: string) => {
       const { status, body, headers } = await identity.get(`/events?tenantId=${quiet}${query}`);

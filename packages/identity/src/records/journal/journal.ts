@@ -3,9 +3,9 @@ import { observer } from '@baton/kernel/observer';
 import type { EventDeclaration } from '@baton/kernel/service';
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
-import { appendAudits, appendEventsAndAudits } from './journal.sql.ts';
+import { insertAudits, insertEventsAndAudits } from './journal.sql.ts';
 
-/** What of a context an event needs. */
+/** The parts of a context that an event needs. */
 export type Emitting = Pick<Context, 'endpoint' | 'events'>;
 
 /**
@@ -18,7 +18,7 @@ export function emit<Payload extends z.ZodType>(
   about: { tenantId: string; aggregateId: string },
   payload: z.input<Payload>,
 ): void {
-  tellTheTests(context, event, payload);
+  reportToTests(context, event, payload);
   context.events.push({
     id: randomUUID(),
     tenant_id: about.tenantId,
@@ -29,18 +29,18 @@ export function emit<Payload extends z.ZodType>(
   });
 }
 
-/** Writes what was emitted and audited, each in its order. Called once, just before the commit. */
+/** Writes what was emitted and audited, in order. Called once, just before the commit. */
 export async function flushRecords({
   db,
   events,
   audits,
 }: Pick<Context, 'db' | 'events' | 'audits'>): Promise<void> {
   const [newEvents, newAudits] = [events.splice(0), audits.splice(0)];
-  if (newEvents.length > 0) await db.run(appendEventsAndAudits(newEvents, newAudits));
-  else if (newAudits.length > 0) await db.run(appendAudits(newAudits));
+  if (newEvents.length > 0) await db.run(insertEventsAndAudits(newEvents, newAudits));
+  else if (newAudits.length > 0) await db.run(insertAudits(newAudits));
 }
 
-function tellTheTests({ endpoint }: Emitting, event: EventDeclaration, payload: unknown): void {
+function reportToTests({ endpoint }: Emitting, event: EventDeclaration, payload: unknown): void {
   const watching = observer();
   if (watching === undefined) return;
   const result = event.payload.safeParse(payload);

@@ -4,7 +4,7 @@ import { flushRecords } from './journal.ts';
 
 /**
  * Runs a command in a transaction of its own, with its journal and audit rows: for handlers that ask the network first.
- * One that a deadlock rolled back runs again, so `work` must not ask the network itself.
+ * After a deadlock it runs again, so `work` must not ask the network itself.
  */
 export function recordedTransaction<Inside extends Context, T>(
   context: Inside,

@@ -1,15 +1,15 @@
 import { sql } from '@baton/kernel/sql';
 
-/** Held by the one process that removes; no row while another one does. */
+/** Lets one process remove at a time; no row while another one does. */
 export function lockFloor() {
   return sql<{ floor: number }>`select floor from journal_floor for update skip locked`;
 }
 
 /**
- * The last of the oldest events that are all older than `days`. One that is younger keeps all behind it: a reader that
- * starts at the floor then misses nothing that is still there.
+ * The last event of the run of oldest ones that are all older than `days`. A younger event ends the run, so that a reader
+ * that starts at the floor misses nothing that is still there.
  */
-export function lastOldEvent(floor: number, settled: number, days: number, eventsMax: number) {
+export function findLastOldEvent(floor: number, settled: number, days: number, eventsMax: number) {
   return sql<{ through: number | null; kept_since: string }>`
     with bound as (
       select now() - ${days} * interval '1 day' as kept_since
@@ -23,12 +23,12 @@ export function lastOldEvent(floor: number, settled: number, days: number, event
     from bound`;
 }
 
-/** Says to the table's trigger that this transaction removes what is older, until it ends. */
-export function allowRemoving(keptSince: string) {
+/** Tells the table's trigger that this transaction may remove what is older. */
+export function setRemovalAllowed(keptSince: string) {
   return sql`select set_config('baton.journal_kept_since', ${keptSince}, true)`;
 }
 
-export function raiseFloor(through: number) {
+export function updateFloor(through: number) {
   return sql`update journal_floor set floor = ${through} where floor < ${through}`;
 }
 

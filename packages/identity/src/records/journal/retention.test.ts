@@ -47,7 +47,7 @@ async function untilRemoved(left: number): Promise<void> {
   await until(async () => (await sequences()).length <= left, 'old events are removed');
 }
 
-test('events older than the days are removed, and a reader below the last removed one is told so', async () => {
+test('events older than the setting are removed, and a reader below the last removed one is answered 410', async () => {
   await addEvents(2500);
   await age(31);
   const last = (await sequences()).at(-1) as number;
@@ -67,7 +67,7 @@ test('events older than the days are removed, and a reader below the last remove
   assert.ok(keeper.logged.some((line) => line.includes('old events were removed')));
 });
 
-test('a younger event keeps those behind it; without the setting nothing is removed', async () => {
+test('events after a younger one are kept; without the setting nothing is removed', async () => {
   await age(31);
   await makePrincipal(identity, tenantId);
   const young = (await sequences()).at(-1) as number;
@@ -83,7 +83,7 @@ test('a younger event keeps those behind it; without the setting nothing is remo
   assert.equal((await made(identity.get(`/events?after=${young - 1}`))).items.length, 4);
 });
 
-test('two processes remove at once while others write and read: no reader misses an event unawares', async () => {
+test('two processes remove while others write and read: no reader misses an event without being told', async () => {
   await addEvents(4000);
   await age(31);
   const last = (await sequences()).at(-1) as number;
@@ -114,7 +114,7 @@ async function readWithoutGap(): Promise<void> {
   }
 }
 
-test('nobody else removes an event, whatever it says of itself', async () => {
+test('no other statement can remove an event, whatever it sets', async () => {
   await age(31);
   await makePrincipal(identity, tenantId);
   const [old, young] = (await sequences()) as [number, number];

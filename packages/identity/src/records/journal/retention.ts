@@ -1,10 +1,16 @@
 import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
-import { settledSequence } from './journal.sql.ts';
-import { allowRemoving, deleteEvents, lastOldEvent, lockFloor, raiseFloor } from './retention.sql.ts';
+import { findSettledSequence } from './journal.sql.ts';
+import {
+  deleteEvents,
+  findLastOldEvent,
+  lockFloor,
+  setRemovalAllowed,
+  updateFloor,
+} from './retention.sql.ts';
 
-/** Removed in one transaction: a few milliseconds, and readers are never held up. */
+/** Removed in one transaction of a few milliseconds. Readers don't wait for it. */
 const eventsPerBatchMax = 1000;
 const intervalMs = 600_000;
 
@@ -16,8 +22,8 @@ interface Removing {
 }
 
 /**
- * Removes events that are older than `days`, oldest first (contract, W36). Readers below the last removed one are told
- * by 410. Any number of processes may do so at once: one of them removes, the others leave it to that one.
+ * Removes events that are older than `days`, oldest first (contract, W36). Readers below the last removed one are
+ * answered 410. Several processes may run this; a lock lets one at a time remove.
  * @returns how many events were removed
  */
 async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
@@ -31,11 +37,11 @@ async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal):
 async function removeBatch(tx: Db, days: number): Promise<number> {
   const locked = await tx.row(lockFloor());
   if (locked === undefined) return 0;
-  const settled = (await tx.row(settledSequence()))?.settled ?? 0;
-  const old = await tx.row(lastOldEvent(locked.floor, settled, days, eventsPerBatchMax));
+  const settled = (await tx.row(findSettledSequence()))?.settled ?? 0;
+  const old = await tx.row(findLastOldEvent(locked.floor, settled, days, eventsPerBatchMax));
   if (old === undefined || old.through === null) return 0;
-  await tx.run(allowRemoving(old.kept_since));
-  await tx.run(raiseFloor(old.through));
+  await tx.run(setRemovalAllowed(old.kept_since));
+  await tx.run(updateFloor(old.through));
   return tx.run(deleteEvents(locked.floor, old.through));
 }
 

@@ -43,7 +43,7 @@ async function waitFor(reader: TestIdentity, query: string) {
 /** Until every reader of the process has been answered nothing and waits. */
 const settleMs = 400;
 
-test('without wait an empty page is answered at once; what is there already is not waited for', async () => {
+test('without `wait` an empty page is answered at once; with events there is no waiting', async () => {
   const empty = await waitFor(identity, '');
   assert.deepEqual([empty.body, empty.tookMs < promptMs], [{ items: [], next_after: null }, true]);
   await makeTenant(identity);
@@ -91,7 +91,7 @@ test('wait has 0 to 30 seconds', async () => {
     assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
 });
 
-test('200 readers wait on two connections at the cost of one, and a writer is served meanwhile', async () => {
+test('200 waiting readers use one of two connections, and a writer is served meanwhile', async () => {
   const transactions = async () => {
     const row = await identity.pool.row<{ count: number }>(sql`
       select xact_commit as count from pg_stat_database where datname = current_database()`);
@@ -115,7 +115,7 @@ test('200 readers wait on two connections at the cost of one, and a writer is se
   assert.ok(performance.now() - began < 2 * promptMs);
 });
 
-test('a stop of the service answers those who wait with an empty page', async () => {
+test('a stop of the service answers waiting readers with an empty page', async () => {
   const log = createLog({ name: 'identity', level: 'error', destination: { write: () => undefined } });
   const service = await openIdentity(readIdentitySettings(identity.env), log);
   const server = createServer(service.handler).listen(0, '127.0.0.1');
@@ -151,7 +151,7 @@ test('a reader whose client has left is forgotten', async () => {
   assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
 });
 
-test('who waits is told when the journal can not be looked at', async () => {
+test('a waiting reader is answered an error when the journal can not be read', async () => {
   const reading = identity.get('/events?type=x&wait=10');
   await sleep(settleMs);
   await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });

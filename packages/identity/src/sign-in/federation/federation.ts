@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sqlState, violatedConstraint } from '@baton/kernel/db';
 import { Refusal } from '@baton/kernel/refusal';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
-import { signAccessToken } from '../../issuing/token-exchange/access-token.ts';
+import { signAccessToken } from '../../issuing/exchange/access-token.ts';
 import { audit, auditDraft } from '../../records/audit.ts';
 import { flushRecords } from '../../records/journal/journal.ts';
 import { sortedSet } from '../../service/fields.ts';

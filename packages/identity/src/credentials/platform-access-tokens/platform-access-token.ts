@@ -1,0 +1,98 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
+import { Name, NameSet } from '../../service/fields.ts';
+import { cursorParam, rowsPerPageMax } from '../../service/paging.ts';
+import type { Tables } from '../../service/schema.ts';
+
+/** Every column; the hash of the secret never leaves the statements that compare it. */
+export type TokenColumns = RowOf<Tables['platform_access_tokens']>;
+
+/** What is shown of a token. */
+export type PlatformAccessTokenRow = Pick<
+  TokenColumns,
+  | 'id'
+  | 'tenant_id'
+  | 'principal_id'
+  | 'kind'
+  | 'name'
+  | 'public_prefix'
+  | 'audiences'
+  | 'scope_ceiling'
+  | 'created_at'
+  | 'expires_at'
+  | 'last_used_at'
+  | 'revoked_at'
+  | 'revoke_reason'
+  | 'rotated_from_id'
+>;
+
+/** The sign-in that a token rests on; nothing of it for agents and imported keys. */
+export type SignInSnapshot = Pick<
+  TokenColumns,
+  'origin' | 'authentication_context_id' | 'auth_issuer' | 'acr' | 'amr' | 'auth_time'
+>;
+
+const names = z.array(z.string());
+
+/** A token as the wire shows it: everything but its secret. */
+export const PlatformAccessToken = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    principalId: Uuid,
+    name: z.string(),
+    kind: CredentialKind,
+    publicPrefix: z.string(),
+    audiences: names,
+    scopeCeiling: names,
+    createdAt: Timestamp,
+    expiresAt: Timestamp,
+    lastUsedAt: Timestamp.nullable(),
+    revokedAt: Timestamp.nullable(),
+    revokeReason: z.string().describe('Empty while the token is active.'),
+    rotatedFromId: Uuid.nullable(),
+  })
+  .meta({ id: 'PlatformAccessToken' });
+export type PlatformAccessToken = z.infer<typeof PlatformAccessToken>;
+
+export const platformAccessTokenOf = wireMapper<PlatformAccessTokenRow>()(PlatformAccessToken, {});
+
+/** Binds the cursors of its list. */
+export const listName = 'platform-access-tokens';
+
+export const listQuery = {
+  principalId: Uuid.optional(),
+  includeRevoked: QueryFlag.default(false),
+  limit: queryInteger(1, rowsPerPageMax).optional(),
+  after: cursorParam(listName),
+};
+export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
+
+/** A token that was issued or rotated: its secret only in the first answer. */
+export const IssuedToken = z
+  .strictObject({
+    credential: PlatformAccessToken,
+    token: z.string().nullable().describe('The secret: in the first answer only.'),
+  })
+  .meta({ id: 'IssuedToken' });
+export type IssuedToken = z.infer<typeof IssuedToken>;
+
+export const ttlSecondsMin = 60;
+
+export const NewPlatformAccessToken = z
+  .strictObject({
+    name: Name,
+    audiences: z.array(z.string()).min(1).pipe(NameSet),
+    scopeCeiling: NameSet.default([]),
+    expiresInSeconds: z.int().min(ttlSecondsMin).nullish(),
+  })
+  .meta({ id: 'NewPlatformAccessToken' });
+export type NewPlatformAccessToken = z.infer<typeof NewPlatformAccessToken>;
+
+/** The whole text of a token, as its bearer presents it in a body. */
+export const PresentedSecret = z
+  .string()
+  .min(1)
+  .describe('The secret of a platform access token, or an imported key.');

@@ -1,0 +1,37 @@
+import type { RowOf } from '@baton/kernel/row';
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Key, NameSet, Status } from '../../service/fields.ts';
+import type { Tables } from '../../service/schema.ts';
+
+/** What is shown of an audience. */
+export type AudienceRow = Omit<RowOf<Tables['audiences']>, 'created_at'>;
+
+export const Audience = z
+  .strictObject({
+    id: Uuid,
+    tenant_id: Uuid,
+    key: z.string(),
+    allowed_scopes: z.array(z.string()),
+    status: Status,
+  })
+  .meta({ id: 'Audience' });
+
+/** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
+export const NewAudience = z
+  .strictObject({ key: Key, allowedScopes: NameSet.default([]) })
+  .meta({ id: 'NewAudience' });
+export type NewAudience = z.infer<typeof NewAudience>;
+
+/** Without a status the list is required. */
+export const AudienceChange = z
+  .strictObject({
+    allowedScopes: NameSet.optional().describe('Replaces the whole list. May be left out beside a status.'),
+    status: Status.optional().describe('`disabled` closes the audience to every exchange at once.'),
+  })
+  .superRefine(({ allowedScopes, status }, { addIssue }) => {
+    if (allowedScopes === undefined && status === undefined)
+      addIssue({ code: 'invalid_type', expected: 'array', input: undefined, path: ['allowedScopes'] });
+  })
+  .meta({ id: 'AudienceChange' });
+export type AudienceChange = z.infer<typeof AudienceChange>;

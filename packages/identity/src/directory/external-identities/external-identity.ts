@@ -1,0 +1,36 @@
+import type { RowOf } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { characters, Issuer, Status } from '../../service/fields.ts';
+import type { Tables } from '../../service/schema.ts';
+
+export type ExternalIdentityRow = Pick<
+  RowOf<Tables['external_identities']>,
+  'id' | 'principal_id' | 'issuer' | 'subject' | 'status' | 'created_at'
+>;
+
+export const ExternalIdentity = z
+  .strictObject({
+    id: Uuid,
+    principal_id: Uuid,
+    issuer: z.string(),
+    subject: z.string(),
+    status: Status,
+    created_at: Timestamp,
+  })
+  .meta({ id: 'ExternalIdentity' });
+
+/** Both are one entry of an index, which PostgreSQL bounds by bytes: 2,704 with what stands around them. */
+const identityBytesMax = 2600;
+
+export const NewExternalIdentity = z
+  .strictObject({ issuer: Issuer, subject: characters(1, 500) })
+  .refine(
+    ({ issuer, subject }) => Buffer.byteLength(issuer) + Buffer.byteLength(subject) <= identityBytesMax,
+    {
+      path: ['subject'],
+      message: `issuer and subject must have at most ${identityBytesMax} bytes together`,
+    },
+  )
+  .meta({ id: 'NewExternalIdentity' });
+export type NewExternalIdentity = z.infer<typeof NewExternalIdentity>;

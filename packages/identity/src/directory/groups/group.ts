@@ -1,0 +1,42 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Key, Name, Status, tenantParam } from '../../service/fields.ts';
+import { pagesByCreation } from '../../service/paging.ts';
+import type { Tables } from '../../service/schema.ts';
+
+export type GroupRow = RowOf<Tables['groups']>;
+
+export const Source = z.enum(['local', 'federated', 'scim']);
+
+/** The answer to a new group. */
+export const CreatedGroup = z
+  .strictObject({ id: Uuid, tenant_id: Uuid, key: z.string(), name: z.string(), status: Status })
+  .meta({ id: 'CreatedGroup' });
+export type CreatedGroup = z.infer<typeof CreatedGroup>;
+
+export const Group = CreatedGroup.extend({
+  source: Source.describe('Who keeps it: the admin, an identity provider, or a directory.'),
+  created_at: Timestamp,
+}).meta({ id: 'Group' });
+
+export const groupOf = wireMapper<GroupRow>()(Group, {});
+
+export const NewGroup = z.strictObject({ key: Key, name: Name }).meta({ id: 'NewGroup' });
+export type NewGroup = z.infer<typeof NewGroup>;
+
+/** The key stays: scopes and mappings refer to it. */
+export const GroupChange = z
+  .strictObject({
+    name: Name.optional(),
+    status: Status.optional().describe('A `disabled` group entitles nobody to a privileged scope.'),
+  })
+  .meta({ id: 'GroupChange' });
+export type GroupChange = z.infer<typeof GroupChange>;
+
+export const groupParams = { ...tenantParam, groupId: Uuid };
+
+export const groupPages = pagesByCreation('groups', Group);
+
+export const groupQuery = { ...groupPages.query, source: Source.optional(), status: Status.optional() };
+export type GroupQuery = z.infer<z.ZodObject<typeof groupQuery>>;

@@ -1,0 +1,40 @@
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { Name } from '../../service/fields.ts';
+import { pagesByCreation } from '../../service/paging.ts';
+import type { Tables } from '../../service/schema.ts';
+
+export type PrincipalRow = RowOf<Tables['principals']>;
+
+export const PrincipalKind = z.enum(['human', 'agent', 'service_account', 'workload']);
+export const PrincipalStatus = z.enum(['active', 'paused', 'disabled']);
+
+export const Principal = z
+  .strictObject({
+    id: Uuid,
+    kind: PrincipalKind,
+    display_name: z.string(),
+    status: PrincipalStatus,
+    created_at: Timestamp,
+  })
+  .meta({ id: 'Principal' });
+export type Principal = z.infer<typeof Principal>;
+
+export const principalOf = wireMapper<PrincipalRow>()(Principal, {});
+
+export const NewPrincipal = z
+  .strictObject({ kind: PrincipalKind, displayName: Name })
+  .meta({ id: 'NewPrincipal' });
+export type NewPrincipal = z.infer<typeof NewPrincipal>;
+
+export const PrincipalChange = z.strictObject({ displayName: Name }).meta({ id: 'PrincipalChange' });
+
+export const principalPages = pagesByCreation('principals', Principal);
+
+export const principalQuery = {
+  ...principalPages.query,
+  kind: PrincipalKind.optional(),
+  status: PrincipalStatus.optional(),
+};
+export type PrincipalQuery = z.infer<z.ZodObject<typeof principalQuery>>;

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { observer } from '@baton/kernel/observer';
+import type { Context } from '../context.ts';
+
+/** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
+export interface Grant {
+  readonly tenantId: string;
+  readonly principalId: string;
+  readonly principalKind: string;
+  readonly credentialId: string;
+  readonly audience: string;
+  readonly scope: readonly string[];
+  /** The database's clock, in whole seconds since 1970. */
+  readonly nowSeconds: number;
+  /** Absent for client credentials. */
+  readonly session?: { readonly id: string; readonly scopeCeiling: readonly string[] };
+  /** The sign-in of a person; absent for other kinds of principals. */
+  readonly authTime?: string | null;
+  readonly acr?: string | null;
+}
+
+/**
+ * Signs the access token of a grant, with exactly these claims: consumers check for the exact set.
+ * Without a key, or with a full queue of signatures, it throws at once, so that nothing is recorded.
+ * @throws NoSigningKeyError; Refusal `unavailable`
+ */
+export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {
+  const started = performance.now();
+  const signing = signingKeys.sign({
+    iss: settings.issuer,
+    sub: grant.principalId,
+    tenant_id: grant.tenantId,
+    aud: grant.audience,
+    scope: grant.scope,
+    principal_type: grant.principalKind,
+    credential_id: grant.credentialId,
+    iat: grant.nowSeconds,
+    nbf: grant.nowSeconds,
+    exp: grant.nowSeconds + settings.IAM_TOKEN_TTL_SECONDS,
+    jti: randomUUID(),
+    ...(grant.session && { scope_ceiling: grant.session.scopeCeiling, session_id: grant.session.id }),
+    ...(grant.authTime != null && { auth_time: grant.authTime }),
+    ...(grant.acr != null && { acr: grant.acr }),
+  });
+  return signing.then((token) => {
+    counters.signed((performance.now() - started) / 1000);
+    observer()?.made('access token', token);
+    return token;
+  });
+}

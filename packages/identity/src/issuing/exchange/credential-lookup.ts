@@ -1,0 +1,47 @@
+import type { Db } from '@baton/kernel/db';
+import type { Settings } from '../settings.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
+import { findClients, findTokens } from './exchanges.sql.ts';
+import { SharedStatement } from './shared-statement.ts';
+
+/**
+ * Looks presented credentials up, one statement for all that are presented at the same time. While the signers have
+ * enough to do, a statement waits for more of them (decision 0103).
+ */
+export type TokenLookup = SharedStatement<TokenQuery, TokenRow | undefined>;
+export type ClientLookup = SharedStatement<ClientQuery, ClientRow | undefined>;
+
+export function createTokenLookup(db: Db, settings: Settings, signingKeys: SigningKeys): TokenLookup {
+  return new SharedStatement(
+    (queries) => lookUpTokens(db, settings, queries),
+    () => signingKeys.whenFree(),
+  );
+}
+
+export function createClientLookup(db: Db, settings: Settings, signingKeys: SigningKeys): ClientLookup {
+  return new SharedStatement(
+    async (queries) =>
+      byPlace(queries, await db.rows(findClients(queries, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS))),
+    () => signingKeys.whenFree(),
+  );
+}
+
+/** Looks tokens up on a connection of the caller's: a command in a transaction must not wait for a second one. */
+export async function lookUpTokens(
+  db: Db,
+  settings: Settings,
+  queries: readonly TokenQuery[],
+): Promise<(TokenRow | undefined)[]> {
+  return byPlace(queries, await db.rows(findTokens(queries, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS)));
+}
+
+/** The row of each query, in the order of the queries. */
+function byPlace<Row extends { place: number }>(
+  queries: readonly unknown[],
+  rows: readonly Row[],
+): (Row | undefined)[] {
+  const found: (Row | undefined)[] = queries.map(() => undefined);
+  for (const row of rows) found[row.place - 1] = row;
+  return found;
+}

@@ -1,0 +1,47 @@
+import type { RowOf } from '@baton/kernel/row';
+import type { PrincipalRow } from '../../directory/principals/principal.ts';
+import type { Tables } from '../../service/schema.ts';
+import type { PresentedToken } from '../../service/secrets.ts';
+
+/** A presented credential as the store knows it, in one row: see `exchanges.sql.ts`. */
+
+type TokenColumns = RowOf<Tables['platform_access_tokens']>;
+type ServiceAccountColumns = RowOf<Tables['service_accounts']>;
+
+/** Which token is looked up, and for which audience; null where none is asked for. */
+export interface TokenQuery extends PresentedToken {
+  readonly audience: string | null;
+}
+
+/** Which client is looked up, and for which audience. */
+export interface ClientQuery {
+  readonly clientId: string;
+  readonly audience: string;
+}
+
+/** What every exchange needs to know of a credential. */
+export interface CredentialRow
+  extends Pick<
+    TokenColumns & ServiceAccountColumns,
+    'id' | 'tenant_id' | 'principal_id' | 'secret_hash' | 'audiences' | 'scope_ceiling'
+  > {
+  /** Which query the row answers, counted from 1. */
+  place: number;
+  /** Why the credential counts for nothing, such as `credential_revoked`; null while it is good. */
+  refusal: string | null;
+  /** What the audience allows; null when it isn't an active audience of the tenant. */
+  allowed_scopes: string[] | null;
+  /** Whether the last use on record is old enough to be written again. */
+  is_use_due: boolean;
+  /** The database's clock, in whole seconds since 1970. */
+  now_seconds: number;
+}
+
+export interface TokenRow
+  extends CredentialRow,
+    Pick<TokenColumns, 'name' | 'public_prefix' | 'acr' | 'auth_time' | 'created_at' | 'expires_at'> {
+  principal_kind: PrincipalRow['kind'];
+  display_name: PrincipalRow['display_name'];
+}
+
+export type ClientRow = CredentialRow;

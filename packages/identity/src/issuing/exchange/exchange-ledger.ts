@@ -1,0 +1,36 @@
+import type { Db } from '@baton/kernel/db';
+import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
+import { SharedStatement } from './shared-statement.ts';
+
+/**
+ * Writes the audit rows of exchanges that happen at the same time in one insert that each of them awaits: durable, and
+ * one round trip for many.
+ */
+export class ExchangeLedger {
+  readonly #inserts: SharedStatement<LedgerEntry, void>;
+
+  constructor(db: Db) {
+    this.#inserts = new SharedStatement(async (entries) => {
+      await db.run(insertLedgerEntries(entries));
+      return [];
+    });
+  }
+
+  /**
+   * Resolves when the entry is committed.
+   * @throws Refusal `unavailable` when too many wait already
+   */
+  record(entry: LedgerEntry): Promise<void> {
+    return this.#inserts.call(entry);
+  }
+
+  /** Entries that wait for the next insert. */
+  get waiting(): number {
+    return this.#inserts.waiting;
+  }
+
+  /** Resolves when no entry is waiting any more. */
+  idle(): Promise<void> {
+    return this.#inserts.idle();
+  }
+}

@@ -1,0 +1,39 @@
+import { Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { PresentedSecret } from '../../credentials/platform-access-tokens/platform-access-token.ts';
+import { audienceLengthMax, characters, NameSet } from '../../service/fields.ts';
+
+/** What the two exchanges take and answer (contract, sections 8.2 and 8.5). */
+
+const AccessToken = {
+  accessToken: z.string(),
+  tokenType: z.literal('Bearer'),
+  expiresIn: z.int().describe('Seconds.'),
+};
+
+export const TokenExchangeRequest = z
+  .strictObject({
+    token: PresentedSecret,
+    audience: characters(1, audienceLengthMax),
+    scopes: NameSet.default([]).describe('Empty: everything that the token may have.'),
+  })
+  .meta({ id: 'TokenExchangeRequest' });
+export type TokenExchangeRequest = z.infer<typeof TokenExchangeRequest>;
+
+export const TokenExchange = z
+  .strictObject({ ...AccessToken, audience: z.string(), scope: z.array(z.string()), sessionId: Uuid })
+  .meta({ id: 'TokenExchange' });
+export type TokenExchange = z.infer<typeof TokenExchange>;
+
+export const ClientExchangeRequest = z
+  .strictObject({
+    clientId: characters(1, 200),
+    clientSecret: z.string().min(1),
+    audience: characters(1, audienceLengthMax),
+    scopes: NameSet.default([]).describe('Exactly these are granted.'),
+  })
+  .meta({ id: 'ClientExchangeRequest' });
+export type ClientExchangeRequest = z.infer<typeof ClientExchangeRequest>;
+
+export const ClientExchange = z.strictObject(AccessToken).meta({ id: 'ClientExchange' });
+export type ClientExchange = z.infer<typeof ClientExchange>;

@@ -1,0 +1,101 @@
+import { sql } from '@baton/kernel/sql';
+import type { AuditDraft } from '../../records/drafts.ts';
+import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
+
+/**
+ * Everything that exchanges of platform access tokens look at, in one statement for all that happen at the same time.
+ * Secrets are compared by the program, in constant time.
+ *
+ * PostgreSQL must not see how many tokens are asked for, or it plans anew each time, which takes longer than the read:
+ * hence the subselects around the arrays. `limit 1` keeps the plan on each table's index, however few rows the table had
+ * when the plan was made.
+ */
+export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: number) {
+  return sql<TokenRow>`
+    select asked.place, c.id, c.tenant_id, c.principal_id, c.name, c.public_prefix, c.secret_hash, c.audiences,
+      c.scope_ceiling, c.acr, c.auth_time, c.created_at, c.expires_at, p.kind as principal_kind, p.display_name,
+      case
+        when c.revoked_at is not null then 'credential_revoked'
+        when c.expires_at <= now() then 'credential_expired'
+        when t.status <> 'active' then 'tenant_not_active'
+        when m.status is distinct from 'active' then 'membership_not_active'
+        when p.status <> 'active' then 'principal_not_active'
+      end as refusal,
+      a.allowed_scopes,
+      c.last_used_at is null or c.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
+      floor(extract(epoch from now()))::bigint as now_seconds
+    from unnest((select ${queries.map(({ publicPrefix }) => publicPrefix)}::text[]),
+      (select ${queries.map(({ kind }) => kind)}::text[]),
+      (select ${queries.map(({ audience }) => audience)}::text[]))
+      with ordinality as asked (public_prefix, kind, audience, place)
+    cross join lateral (
+      select * from platform_access_tokens where public_prefix = asked.public_prefix and kind = asked.kind limit 1) c
+    cross join lateral (select status from tenants where id = c.tenant_id limit 1) t
+    cross join lateral (select kind, display_name, status from principals where id = c.principal_id limit 1) p
+    left join lateral (
+      select status from memberships where tenant_id = c.tenant_id and principal_id = c.principal_id limit 1) m on true
+    left join lateral (
+      select allowed_scopes from audiences
+      where tenant_id = c.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
+}
+
+/** The same for client credentials. */
+export function findClients(queries: readonly ClientQuery[], useIntervalSeconds: number) {
+  return sql<ClientRow>`
+    select asked.place, s.id, s.tenant_id, s.principal_id, s.secret_hash, s.audiences, s.scope_ceiling,
+      case
+        when s.revoked_at is not null then 'service_account_revoked'
+        when t.status <> 'active' then 'tenant_not_active'
+        when m.status is distinct from 'active' then 'membership_not_active'
+        when p.status <> 'active' then 'principal_not_active'
+      end as refusal,
+      a.allowed_scopes,
+      s.last_used_at is null or s.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
+      floor(extract(epoch from now()))::bigint as now_seconds
+    from unnest((select ${queries.map(({ clientId }) => clientId)}::text[]),
+      (select ${queries.map(({ audience }) => audience)}::text[])) with ordinality as asked (client_id, audience, place)
+    cross join lateral (select * from service_accounts where client_id = asked.client_id limit 1) s
+    cross join lateral (select status from tenants where id = s.tenant_id limit 1) t
+    cross join lateral (select status from principals where id = s.principal_id limit 1) p
+    left join lateral (
+      select status from memberships where tenant_id = s.tenant_id and principal_id = s.principal_id limit 1) m on true
+    left join lateral (
+      select allowed_scopes from audiences
+      where tenant_id = s.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
+}
+
+/** One audit row, and the credential whose last use is to be noted, if any. */
+export interface LedgerEntry {
+  readonly audit: AuditDraft;
+  readonly used?: readonly ['platform_access_token' | 'service_account', string] | undefined;
+}
+
+/**
+ * Writes audit rows and last uses in one statement. A credential that somebody else has locked is skipped: it is being
+ * used, rotated or revoked at this moment, and waiting for it would hold up every other exchange (two processes could
+ * even wait for each other). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
+ */
+export function insertLedgerEntries(entries: readonly LedgerEntry[]) {
+  const idsUsed = (kind: string) => [
+    ...new Set(entries.flatMap(({ used }) => (used?.[0] === kind ? [used[1]] : []))),
+  ];
+  const drafts = JSON.stringify(entries.map(({ audit }, n) => ({ ...audit, n })));
+  return sql`
+    with token as materialized (
+      select id from platform_access_tokens where id = any ((select ${idsUsed('platform_access_token')}::uuid[])::uuid[])
+      for no key update skip locked
+    ), used_tokens as (
+      update platform_access_tokens p set last_used_at = now() from token where p.id = token.id
+    ), account as materialized (
+      select id from service_accounts where id = any ((select ${idsUsed('service_account')}::uuid[])::uuid[])
+      for no key update skip locked
+    ), used_accounts as (
+      update service_accounts s set last_used_at = now() from account where s.id = account.id
+    )
+    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
+    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
+    from jsonb_to_recordset(${drafts}::jsonb) as d (
+      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text)
+    order by n`;
+}

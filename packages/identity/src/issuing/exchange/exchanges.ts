@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { auditDraft } from '../../records/audit.ts';
+import { sortedSet } from '../../service/fields.ts';
+import type { Context } from '../context.ts';
+import { type Grant, signAccessToken } from './access-token.ts';
+import type { CredentialRow } from './credential.ts';
+import type {
+  ClientExchange,
+  ClientExchangeRequest,
+  TokenExchange,
+  TokenExchangeRequest,
+} from './exchange.ts';
+import {
+  auditEntryOf,
+  type Presented,
+  presentClient,
+  presentToken,
+  refuseRequest,
+  resolveCredential,
+  usedBy,
+} from './resolve.ts';
+
+/**
+ * Every exchange goes the same way: parse what is presented, look it up and check it, judge what is asked for, sign
+ * while it is recorded, answer. Without a signing key nothing is looked up or recorded.
+ */
+
+/**
+ * Exchanges a platform access token for an access token of one audience (contract, section 8.2).
+ * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
+ */
+export async function exchangePlatformAccessToken(
+  context: Context,
+  { token: secret, audience, scopes }: TokenExchangeRequest,
+): Promise<TokenExchange> {
+  const { settings, signingKeys, presentedTokens } = context;
+  const presented = presentToken(context, secret, 'platform_access_tokens.exchange');
+  signingKeys.current();
+  const { token } = presented;
+  const row = await resolveCredential(
+    context,
+    presented,
+    token && presentedTokens.call({ ...token, audience }),
+  );
+
+  // A token can't prove a membership, so privileged scopes never come out of it.
+  const judged = judge(row, audience, scopes, (scope) => settings.privilegedScopes.has(scope));
+  if (typeof judged === 'string')
+    return refuseRequest(context, presented, row, judged, `audience:${audience}`);
+
+  const scopeCeiling = sortedSet(judged);
+  const scope = scopes.length === 0 ? scopeCeiling : scopes;
+  const sessionId = randomUUID();
+  const grant = {
+    audience,
+    scope,
+    principalKind: row.principal_kind,
+    session: { id: sessionId, scopeCeiling },
+    authTime: row.auth_time,
+    acr: row.acr,
+  };
+  const reason = `audience:${audience} session:${sessionId}`;
+  const accessToken = await signAndRecord(context, presented, row, grant, reason);
+  const expiresIn = settings.IAM_TOKEN_TTL_SECONDS;
+  return { accessToken, tokenType: 'Bearer', expiresIn, audience, scope, sessionId };
+}
+
+/**
+ * Exchanges client credentials for an access token with exactly the scopes that are asked for (contract, section 8.5).
+ * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
+ */
+export async function exchangeClientCredentials(
+  context: Context,
+  request: ClientExchangeRequest,
+): Promise<ClientExchange> {
+  const { settings, signingKeys, clients } = context;
+  const { clientId, audience, scopes } = request;
+  const presented = presentClient(context, request);
+  signingKeys.current();
+  const row = await resolveCredential(context, presented, clients.call({ clientId, audience }));
+
+  const judged = judge(row, audience, scopes, (scope) => scope === settings.IAM_PEOPLE_SCOPE);
+  if (typeof judged === 'string') return refuseRequest(context, presented, row, judged);
+
+  const grant = { audience, scope: scopes, principalKind: 'service_account' };
+  const accessToken = await signAndRecord(context, presented, row, grant);
+  return { accessToken, tokenType: 'Bearer', expiresIn: settings.IAM_TOKEN_TTL_SECONDS };
+}
+
+/** The scopes that may be granted: those of both ceilings, without what is withheld; or why nothing is granted. */
+function judge(
+  { audiences, scope_ceiling: ceiling, allowed_scopes: allowed }: CredentialRow,
+  audience: string,
+  scopes: readonly string[],
+  isWithheld: (scope: string) => boolean,
+): string[] | 'audience_not_allowed' | 'scope_not_allowed' {
+  if (!audiences.includes(audience) || allowed === null) return 'audience_not_allowed';
+  const grantable = ceiling.filter((scope) => allowed.includes(scope) && !isWithheld(scope));
+  return scopes.every((scope) => grantable.includes(scope)) ? grantable : 'scope_not_allowed';
+}
+
+/** Signs while the exchange is recorded. Without a key, or with a full queue, it throws before that (decision 0103). */
+async function signAndRecord(
+  context: Context,
+  presented: Presented,
+  row: CredentialRow,
+  grant: Omit<Grant, 'tenantId' | 'principalId' | 'credentialId' | 'nowSeconds'>,
+  reason?: string,
+): Promise<string> {
+  const signing = signAccessToken(context, {
+    tenantId: row.tenant_id,
+    principalId: row.principal_id,
+    credentialId: row.id,
+    nowSeconds: row.now_seconds,
+    ...grant,
+  });
+  const recording = context.ledger.record({
+    audit: auditDraft(context, auditEntryOf(presented, row, 'allowed', reason)),
+    used: usedBy(presented, row),
+  });
+  const [accessToken] = await Promise.all([signing, recording]);
+  context.counters.presented(presented.kind, 'exchanged');
+  return accessToken;
+}

@@ -1,0 +1,170 @@
+import { type AuditEntry, audit, auditDraft } from '../../records/audit.ts';
+import type { AuditAction } from '../../records/drafts.ts';
+import { audienceLengthMax } from '../../service/fields.ts';
+import { isSecretOf, type PresentedToken, parsePresentedToken } from '../../service/secrets.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { CredentialRow } from './credential.ts';
+import type { ClientExchangeRequest } from './exchange.ts';
+
+/** The resolve step, which exchange, introspect and revoke-self share (contract, section 8.1). */
+
+/** How the two kinds of credentials differ here. The keys are the labels of the metrics. */
+const kinds = {
+  pat: { resource: 'platform_access_token', invalid: 'invalid_token', unknown: 'unknown_prefix' },
+  client: { resource: 'service_account', invalid: 'invalid_client', unknown: 'unknown_client' },
+} as const;
+
+/** A credential as a request presents it, parsed. */
+export interface Presented {
+  readonly kind: keyof typeof kinds;
+  readonly action: AuditAction;
+  readonly secret: string;
+  /** Its public part, under which failures are counted; undefined when the text is no credential of ours. */
+  readonly publicName: string | undefined;
+  /** What every reason starts with in log and audit record. */
+  readonly reasonPrefix: string;
+  /** Denials are written by the shared ledger, or with the transaction of the command. */
+  readonly writesDenials: 'by ledger' | 'in transaction';
+}
+
+/**
+ * Parses a presented token.
+ * @throws Refusal `rate_limited` when credentials from this address failed too often
+ */
+export function presentToken(
+  { failureLimits, address }: Context,
+  secret: string,
+  action: AuditAction,
+  writesDenials: Presented['writesDenials'] = 'by ledger',
+): Presented & { readonly token: PresentedToken | undefined } {
+  failureLimits.refuseAddress(address);
+  const token = parsePresentedToken(secret);
+  const publicName = token && `${token.kind}:${token.publicPrefix}`;
+  const reasonPrefix = token === undefined ? '' : `pat:${token.publicPrefix}`;
+  return { kind: 'pat', action, secret, publicName, reasonPrefix, writesDenials, token };
+}
+
+/** The same for client credentials. */
+export function presentClient(
+  { failureLimits, address }: Context,
+  { clientId, clientSecret, audience }: ClientExchangeRequest,
+): Presented {
+  failureLimits.refuseAddress(address);
+  return {
+    kind: 'client',
+    action: 'tokens.exchange',
+    secret: clientSecret,
+    publicName: `client:${clientId}`,
+    // No audience has a longer key: whoever has no secret must not fill the record with long texts.
+    reasonPrefix: `audience:${audience.slice(0, audienceLengthMax).toWellFormed()}`,
+    writesDenials: 'by ledger',
+  };
+}
+
+/**
+ * Awaits the row of a presented credential and checks it: the secret first, then what stands in its way.
+ * @param found the row; undefined when there is nothing to look up
+ * @throws Refusal `invalid_token` or `invalid_client`; `rate_limited` instead after too many failures
+ */
+export async function resolveCredential<Row extends CredentialRow>(
+  context: Context,
+  presented: Presented,
+  found: Promise<Row | undefined> | undefined,
+): Promise<Row> {
+  const row = await found;
+  const isGenuine = isSecretOf(presented.secret, row?.secret_hash);
+  if (row === undefined || !isGenuine) return refuseUnproven(context, presented, row);
+  if (row.refusal !== null) return refuseCredential(context, presented, row, row.refusal);
+  return row;
+}
+
+/** Refuses a credential that counts for nothing any more: one answer for every reason, which only the record tells. */
+export async function refuseCredential(
+  context: Context,
+  presented: Presented,
+  row: CredentialRow,
+  why: string,
+): Promise<never> {
+  const reason = await recordDenial(context, presented, row, why, why);
+  return failInvalid(context, presented, reason);
+}
+
+/** Refuses what a good credential asks for. */
+export async function refuseRequest(
+  context: Context,
+  presented: Presented,
+  row: CredentialRow,
+  code: 'audience_not_allowed' | 'scope_not_allowed',
+  asked?: string,
+): Promise<never> {
+  const reason = await recordDenial(context, presented, row, code, asked ? `${asked} ${code}` : code);
+  return fail(code, {}, { reason });
+}
+
+/** What the audit record says of an act with a credential; the principal behind it is the actor. */
+export function auditEntryOf(
+  { kind, action, reasonPrefix }: Presented,
+  row: CredentialRow,
+  outcome: 'allowed' | 'denied',
+  reason = '',
+): AuditEntry {
+  return {
+    tenantId: row.tenant_id,
+    action,
+    resource: [kinds[kind].resource, row.id],
+    outcome,
+    reason: reason === '' ? reasonPrefix : `${reasonPrefix} ${reason}`,
+    actor: row.principal_id,
+  };
+}
+
+/** What the ledger notes as used. */
+export function usedBy({ kind }: Presented, row: CredentialRow) {
+  return row.is_use_due ? ([kinds[kind].resource, row.id] as const) : undefined;
+}
+
+/** Refuses an unknown credential, or a wrong secret: counted and logged. Only that of a known client is audited too. */
+function refuseUnproven(context: Context, presented: Presented, row: CredentialRow | undefined): never {
+  const { kind, publicName, reasonPrefix } = presented;
+  context.counters.presented(kind, 'unknown');
+  if (publicName === undefined) return failInvalid(context, presented, 'no_token_of_ours');
+  if (row === undefined) return failInvalid(context, presented, `${reasonPrefix} ${kinds[kind].unknown}`);
+  const entry = auditEntryOf(presented, row, 'denied', 'wrong_secret');
+  if (kind === 'client') {
+    // Not awaited: the answer must not take longer than the one to an unknown client.
+    context.ledger
+      .record({ audit: auditDraft(context, entry) })
+      .catch((error: unknown) => context.log.error({ err: error }, 'a refused client was not audited'));
+  }
+  return failInvalid(context, presented, reasonOf(entry));
+}
+
+async function recordDenial(
+  context: Context,
+  presented: Presented,
+  row: CredentialRow,
+  outcome: string,
+  reason: string,
+): Promise<string> {
+  context.counters.presented(presented.kind, outcome);
+  const entry = auditEntryOf(presented, row, 'denied', reason);
+  if (presented.writesDenials === 'in transaction') audit(context, entry);
+  else await context.ledger.record({ audit: auditDraft(context, entry) });
+  return reasonOf(entry);
+}
+
+/** Counts the failure, then refuses. @throws Refusal `rate_limited` where the count is too high already */
+function failInvalid(
+  { failureLimits, address }: Context,
+  { kind, publicName, writesDenials }: Presented,
+  reason: string,
+): never {
+  failureLimits.count(address, publicName);
+  return fail(kinds[kind].invalid, {}, { commits: writesDenials === 'in transaction', reason });
+}
+
+/** For the log. */
+function reasonOf({ resource, reason }: AuditEntry): string {
+  return `${resource[0]}:${resource[1]} ${reason}`;
+}

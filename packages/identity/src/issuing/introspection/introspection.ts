@@ -1,0 +1,38 @@
+import { wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { z } from 'zod';
+import { PresentedSecret } from '../../credentials/platform-access-tokens/platform-access-token.ts';
+import { PrincipalKind } from '../../directory/principals/principal.ts';
+import { Reason } from '../../service/fields.ts';
+import type { TokenRow } from '../exchange/credential.ts';
+
+export const IntrospectionRequest = z
+  .strictObject({ token: PresentedSecret })
+  .meta({ id: 'IntrospectionRequest' });
+
+export const SelfRevocation = z
+  .strictObject({ token: PresentedSecret, reason: Reason.default('logout') })
+  .meta({ id: 'SelfRevocation' });
+
+/** What a token is, for whoever has it (contract, section 8.3). */
+export const Introspection = z
+  .strictObject({
+    tenantId: Uuid,
+    principalId: Uuid,
+    principalKind: PrincipalKind,
+    displayName: z.string(),
+    credentialId: Uuid,
+    name: z.string(),
+    publicPrefix: z.string(),
+    audiences: z.array(z.string()),
+    scopeCeiling: z.array(z.string()),
+    expiresAt: Timestamp,
+    issuedAt: Timestamp,
+  })
+  .meta({ id: 'Introspection' });
+export type Introspection = z.infer<typeof Introspection>;
+
+export const introspectionOf = wireMapper<TokenRow>()(Introspection, {
+  credentialId: ({ id }) => id,
+  issuedAt: ({ created_at }) => created_at,
+});

@@ -1,0 +1,17 @@
+import { endpoint } from '../context.ts';
+import { AuditPage, auditQuery } from './audit-record.ts';
+import { listAuditRecords } from './audit-records.ts';
+
+export const list = endpoint({
+  id: 'listAuditRecords',
+  method: 'GET',
+  path: '/audit',
+  summary: 'Read the audit record of all tenants.',
+  description:
+    'In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only those by action or type of resource that ask a tenant for exchanges read all of its exchanges.',
+  query: auditQuery,
+  returns: { 200: AuditPage },
+  handle: ({ query }, { db }) => listAuditRecords(db, query),
+});
+
+export const auditRecordsApi = [list];

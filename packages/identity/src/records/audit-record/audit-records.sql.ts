@@ -1,0 +1,74 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { compiled, sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
+import type { AuditRow } from './audit-record.ts';
+
+/**
+ * The number up to which no record can appear any more, and the numbers between which the records of a time lie. A record
+ * has the time at which its transaction began and gets its number at the end; a minute is far longer than a transaction.
+ */
+export function findAuditBounds(from: string | undefined, to: string | undefined) {
+  return sql<{ settled: number; before: number | null; last: number | null }>`
+    select audit_settled() as settled,
+      audit_number_before(${from ?? null}::timestamptz - interval '1 minute') as before,
+      audit_number_before(${to ?? null}::timestamptz + interval '1 minute') as last`;
+}
+
+/** The columns that a reader may narrow the record to, each to one value. */
+export type AuditMatch = Partial<
+  Pick<
+    AuditRow,
+    'tenant_id' | 'action' | 'actor_ref' | 'resource_type' | 'resource_id' | 'outcome' | 'request_id'
+  >
+>;
+
+export interface AuditSearch {
+  match: AuditMatch;
+  from: string | undefined;
+  to: string | undefined;
+  /** Numbers, both left out. */
+  above: number;
+  below: number;
+  order: 'asc' | 'desc';
+  rowsMax: number;
+}
+
+const build = queryBuilder<Pick<Tables, 'audit_records'>>();
+
+/** Most of the records: the indexes by action and by type leave them out (0003). */
+const commonActions = ['platform_access_tokens.exchange', 'tokens.exchange'];
+const commonTypes = ['platform_access_token', 'service_account'];
+
+/** Only the filters that are given stand in the text, so that each search is planned for itself and uses its index. */
+export function findAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
+  let query = build.selectFrom('audit_records').selectAll().limit(rowsMax);
+  const { tenant_id: tenantId, ...others } = match;
+  const hasEnd = (order === 'asc' ? to : from) !== undefined;
+  const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
+  // Compared as pairs, PostgreSQL must use the tenant's index. By the primary key a search looks cheap for a tenant that
+  // has most of the records, and isn't when they are all at the other end. A scan by pairs ends with the tenant's records,
+  // not at the second pair, so a search that ends earlier doesn't use it.
+  query = isByTenant
+    ? query
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('tenant_id', 'sequence'), '>', tuple(tenantId, above)),
+        )
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('tenant_id', 'sequence'), '<', tuple(tenantId, below)),
+        )
+        .orderBy('tenant_id', order)
+        .orderBy('sequence', order)
+    : query.where('sequence', '>', above).where('sequence', '<', below).orderBy('sequence', order);
+  for (const [column, value] of Object.entries(isByTenant ? others : match) as [keyof AuditMatch, string?][])
+    if (value !== undefined) query = query.where(column, '=', value);
+  if (from !== undefined) query = query.where('occurred_at', '>=', from);
+  if (to !== undefined) query = query.where('occurred_at', '<=', to);
+  return compiled(query.$castTo<AuditRow>());
+}
+
+/** Whether something rarer than the tenant is asked for. */
+function hasOwnIndex({ action, actor_ref, resource_type, resource_id, request_id }: AuditMatch): boolean {
+  if (action !== undefined && !commonActions.includes(action)) return true;
+  if (resource_type !== undefined && !commonTypes.includes(resource_type)) return true;
+  return actor_ref !== undefined || resource_id !== undefined || request_id !== undefined;
+}
