@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from './db.ts';
 import { isUnreachable, sqlState } from './db.ts';
 import { entityTag } from './etag.ts';
-import type { RequestHead, ServiceRuntime } from './http.ts';
 import {
   fingerprintOf,
   freeKey,
@@ -16,16 +15,8 @@ import type { ParsedInput } from './input.ts';
 import { observer } from './observer.ts';
 import { checkLimit } from './paging.ts';
 import { Refusal } from './refusal.ts';
+import type { Call, ServiceRuntime } from './runtime.ts';
 import { type Endpoint, type Input, type Operation, Reply } from './service.ts';
-
-/** A request whose caller is known, on its way to a handler. */
-export interface Call<Caller> extends RequestHead {
-  /** The endpoint's name. */
-  readonly endpoint: string;
-  readonly caller: Caller;
-  /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
-  readonly whenGone: (listener: () => void) => void;
-}
 
 export interface Answer {
   readonly status: number;

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import { newTraceHex } from './ids.ts';
 import { Refusal } from './refusal.ts';
 
-/** What of a request is known before its body is read. */
+/** What is known of a request before its body is read. */
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
@@ -18,7 +19,7 @@ const traceRunIdForm = /^[A-Za-z0-9._:-]{1,128}$/;
 const correlationIdForm = /^[\x20-\x7e]{1,200}$/;
 const emptyBody = Buffer.alloc(0);
 
-/** The ids are taken when they are well formed, else made (core, section 1.5). */
+/** Reads a request's head. Its ids are taken when they are well formed, else made (core, section 1.5). */
 export function headOf(raw: IncomingMessage, address: string): RequestHead {
   const { headers, method = '', url = '' } = raw;
   const requestId = accepted(headers['x-request-id'], requestIdForm) ?? `req_${newTraceHex()}`;
@@ -37,11 +38,22 @@ function accepted(header: string | string[] | undefined, form: RegExp): string |
   return typeof header === 'string' && form.test(header) ? header : undefined;
 }
 
+/** The bytes that a body is declared to have; 0 when it declares none. */
+export function declaredBytesOf({ headers }: Pick<RequestHead, 'headers'>): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** @throws Refusal `request_too_large` */
+export function refuseDeclaredSize(head: Pick<RequestHead, 'headers'>, bytesMax: number): void {
+  if (declaredBytesOf(head) > bytesMax) throw new Refusal('request_too_large', { maxBytes: bytesMax });
+}
+
 /** The connection ended before the body did. */
 export class ClientGone extends Error {}
 
 /**
- * The whole body, at once when there is none. By events: an asynchronous iterator cost a tenth of a small request.
+ * Reads the whole body; without a promise when there is none. It listens to events because an asynchronous iterator
+ * took a tenth of the time of a small request.
  * @throws Refusal `request_too_large`, ClientGone
  */
 export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> | Buffer {
@@ -49,7 +61,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
     return emptyBody;
   return new Promise((resolve, reject) => {
-    // It may have left while its credential was checked: then no event comes any more.
+    // The client may have left while its credential was checked; then no event follows.
     if (raw.destroyed) reject(new ClientGone('aborted'));
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -64,6 +76,22 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
       if (!raw.complete) reject(new ClientGone('aborted'));
     });
   });
+}
+
+/**
+ * Sends an answer past the framework's own reply, whose hooks nobody uses here: they took a tenth of the time of a small
+ * request.
+ */
+export function send(
+  reply: FastifyReply,
+  head: RequestHead,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> | undefined,
+): FastifyReply {
+  reply.hijack();
+  write(reply.raw, head, status, body, headers);
+  return reply;
 }
 
 /** Writes a whole answer; JSON unless it is text or bytes with a type of its own. */
@@ -89,7 +117,7 @@ export function write(
   res.writeHead(status, all).end(content);
 }
 
-/** Text and bytes are sent as they are, for the few answers that are no JSON. */
+/** Text and bytes are sent unchanged, for the few answers that are not JSON. */
 function contentOf(body: unknown): string | Buffer {
   if (body === undefined) return '';
   return typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);

@@ -210,6 +210,11 @@ export function endpointsOf<V extends Vocabulary>(
   };
 }
 
+/** The path of an endpoint from the root of its service on. */
+export function pathOf(basePath: string, { root, path }: Pick<Operation, 'root' | 'path'>): string {
+  return root ? path : `${basePath}${path}`;
+}
+
 /** `POST /tasks/{ref}:claim`, the name of an endpoint in docs, tests and metrics. */
 export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): string {
   return `${endpoint.method} ${endpoint.path}`;

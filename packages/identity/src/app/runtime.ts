@@ -1,7 +1,6 @@
-import type { Call } from '@baton/kernel/command';
+import type { Call, ServiceRuntime } from '@baton/kernel/runtime';
 import { isTemporary } from '@baton/kernel/command';
 import type { Db, Pool } from '@baton/kernel/db';
-import type { ServiceRuntime } from '@baton/kernel/http';
 import type { Logger } from '@baton/kernel/log';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { execute } from './command.ts';
+import { answerError } from './error-answer.ts';
+import { headOf, readBody, refuseDeclaredSize, send } from './http-message.ts';
+import { inputReader } from './input.ts';
+import type { ServiceRuntime } from './runtime.ts';
+import { type Endpoint, endpointName } from './service.ts';
+
+/**
+ * Makes the route handler of one endpoint: the steps of core section 1.2 in their order. The router has done the third,
+ * and `execute` does the ninth to the last.
+ */
+export function requestHandler<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+) {
+  const name = endpointName(endpoint);
+  const readInput = inputReader(endpoint);
+  const bytesMax = runtime.bodyBytesMax(endpoint);
+  const sizeFirst = runtime.sizeBeforeCredential(endpoint);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const head = headOf(request.raw, request.ip);
+    const startedAt = performance.now();
+    try {
+      if (sizeFirst) refuseDeclaredSize(head, bytesMax);
+      const caller = await runtime.authenticate(head, endpoint);
+      if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
+      const bytes = await readBody(request.raw, bytesMax);
+      const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
+      const input = readInput(request.params, request.query, head.headers, bytes, authorize);
+      const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
+      const answer = await execute(runtime, endpoint, call, input);
+      runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);
+      return send(reply, head, answer.status, answer.body, answer.headers);
+    } catch (error) {
+      return answerError(runtime, request, reply, { head, endpoint }, error);
+    }
+  };
+}
+
+/** Lets a handler that waits stop once nobody reads its answer any more. */
+function whenGoneOf(res: ServerResponse) {
+  return (listener: () => void) => {
+    if (res.destroyed) listener();
+    else res.once('close', listener);
+  };
+}

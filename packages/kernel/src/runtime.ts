@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import type { Db, Pool } from './db.ts';
+import type { RequestHead } from './http-message.ts';
+import type { IdempotencyOptions } from './idempotency.ts';
+import type { RequestMetrics } from './metrics.ts';
+import type { RenderedError } from './refusal.ts';
+import type { Operation } from './service.ts';
+
+/** A request whose caller is known, on its way to a handler. */
+export interface Call<Caller> extends RequestHead {
+  /** The endpoint's name. */
+  readonly endpoint: string;
+  readonly caller: Caller;
+  /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
+  readonly whenGone: (listener: () => void) => void;
+}
+
+/** What one service adds to the pipeline. `Caller` is who asks, `Context` is what a handler gets. */
+export interface ServiceRuntime<Caller, Context extends object> {
+  readonly name: string;
+  readonly basePath: string;
+  readonly pool: Pool;
+  readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Absent where no endpoint stores answers under a key. */
+  readonly idempotency?: IdempotencyOptions;
+  /** The codes that any endpoint may answer without declaring them: those of the pipeline itself. */
+  readonly pipelineCodes: ReadonlySet<string>;
+  bodyBytesMax(endpoint: Operation): number;
+  /** Whether the declared length is checked before the credential. */
+  sizeBeforeCredential(endpoint: Operation): boolean;
+  /** Who asks; throws a Refusal. Called before anything of the request's content is looked at. */
+  authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
+  /** Checks the flat permission; throws a Refusal. */
+  authorize(caller: Caller, endpoint: Operation): void;
+  /** Whose keys and fingerprints they are; needed where idempotency is. */
+  keyOwner?(caller: Caller): { tenantId: string; principalId: string };
+  /** Locks the caller's row for the command and refuses one that is no longer active. */
+  lockCaller?(tx: Db, caller: Caller): Promise<void>;
+  context(call: Call<Caller>, db: Db, transactional: boolean): Context;
+  /** Writes what the handler left for the end of its transaction: journal rows. */
+  beforeCommit?(context: Context): Promise<void>;
+  /** After the commit: wakes readers. Must not throw. */
+  committed?(context: Context): void;
+  /** @param path of the request: a service may have several envelopes */
+  render(error: unknown, requestId: string, path: string): RenderedError;
+}
