@@ -3,25 +3,31 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTemporary } from './command.ts';
 import { ClientGone, declaredBytesOf, headOf, type RequestHead, send, write } from './http-message.ts';
 import { observer } from './observer.ts';
-import { InvalidRequest, Refusal, UnstorableText } from './refusal.ts';
+import { envelopeAt, InvalidRequest, Refusal, type RenderError, UnstorableText } from './refusal.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { endpointName, type Operation } from './service.ts';
 
 /** What of a runtime it takes to answer an error. */
 type Reporting = Pick<
   ServiceRuntime<unknown, object>,
-  'name' | 'log' | 'metrics' | 'pipelineCodes' | 'render'
+  'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes'
 >;
 
 /** A request that failed; `endpoint` is undefined when its path or method has no route. */
 interface Failed {
   readonly head: RequestHead;
   readonly endpoint: Operation | undefined;
+  readonly render: RenderError;
 }
 
 /** What a body may declare where there is no endpoint whose bound would count. */
 const unroutedBytesMax = 1024 * 1024;
 const routingCodes: readonly string[] = ['not_found', 'method_not_allowed'];
+
+/** The form of the errors at a path, which need not have an endpoint. */
+export function rendererAt({ envelopes = [], render }: Reporting, path: string): RenderError {
+  return envelopeAt(envelopes, path)?.render ?? render;
+}
 
 /** Answers a failed request in its envelope, counts it, and logs our own failures and the hidden reasons of refusals. */
 export function answerError(
@@ -36,7 +42,8 @@ export function answerError(
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
   const error = observer() === undefined ? thrown : observed(runtime, name, failed.endpoint, thrown);
-  const { status, body, headers } = runtime.render(error, head.requestId, head.path);
+  if (error instanceof Refusal) runtime.refused?.(error);
+  const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
   // The rest of a body that is too large is not read: the connection ends with the answer.
@@ -55,13 +62,15 @@ export function answerUnrouted(
   const isRouting = error instanceof Refusal && routingCodes.includes(error.code);
   const isTooLarge = isRouting && declaredBytesOf(head) > unroutedBytesMax;
   const reason = isTooLarge ? new Refusal('request_too_large', { maxBytes: unroutedBytesMax }) : error;
-  return answerError(runtime, request, reply, { head, endpoint: undefined }, reason);
+  const render = rendererAt(runtime, head.path);
+  return answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
 }
 
 /** Answers 404 to a path that the router can't decode. */
 export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: ServerResponse): void {
   const head = headOf(req, '');
-  const { status, body } = runtime.render(new Refusal('not_found'), head.requestId, head.path);
+  const render = rendererAt(runtime, head.path);
+  const { status, body } = render(new Refusal('not_found'), head.requestId);
   runtime.metrics.count(head.method, status, 0);
   write(res, head, status, body, undefined);
 }

@@ -87,8 +87,27 @@ export class UnstorableText extends Error {
   }
 }
 
+/** An error as it is answered. */
 export interface RenderedError {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Gives an error the form in which a client gets it. It shows nothing of a failure that is not a refusal. */
+export type RenderError = (error: unknown, requestId: string) => RenderedError;
+
+/** The endpoints below one path, and unknown paths there, whose errors have a form of their own: a standard's. */
+export interface ErrorEnvelope {
+  /** From the root on, without a slash at its end: `/scim`. */
+  readonly basePath: string;
+  readonly render: RenderError;
+}
+
+/** The envelope of a path among those of a service, or undefined where its usual form is answered. */
+export function envelopeAt<Envelope extends ErrorEnvelope>(
+  envelopes: readonly Envelope[],
+  path: string,
+): Envelope | undefined {
+  return envelopes.find(({ basePath }) => path.startsWith(`${basePath}/`));
 }

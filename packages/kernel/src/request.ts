@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { execute } from './command.ts';
-import { answerError } from './error-answer.ts';
+import { answerError, rendererAt } from './error-answer.ts';
 import { headOf, readBody, refuseDeclaredSize, send } from './http-message.ts';
 import { inputReader } from './input.ts';
 import type { ServiceRuntime } from './runtime.ts';
-import { type Endpoint, endpointName } from './service.ts';
+import { type Endpoint, endpointName, pathOf } from './service.ts';
 
 /**
  * Makes the route handler of one endpoint: the steps of core section 1.2 in their order. The router has done the third,
@@ -19,6 +19,7 @@ export function requestHandler<Caller, Context extends object>(
   const readInput = inputReader(endpoint);
   const bytesMax = runtime.bodyBytesMax(endpoint);
   const sizeFirst = runtime.sizeBeforeCredential(endpoint);
+  const render = rendererAt(runtime, pathOf(runtime.basePath, endpoint));
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const head = headOf(request.raw, request.ip);
     const startedAt = performance.now();
@@ -34,7 +35,7 @@ export function requestHandler<Caller, Context extends object>(
       runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);
       return send(reply, head, answer.status, answer.body, answer.headers);
     } catch (error) {
-      return answerError(runtime, request, reply, { head, endpoint }, error);
+      return answerError(runtime, request, reply, { head, endpoint, render }, error);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { Db, Pool } from './db.ts';
 import type { RequestHead } from './http-message.ts';
 import type { IdempotencyOptions } from './idempotency.ts';
 import type { RequestMetrics } from './metrics.ts';
-import type { RenderedError } from './refusal.ts';
+import type { ErrorEnvelope, Refusal, RenderError } from './refusal.ts';
 import type { Operation } from './service.ts';
 
 /** A request whose caller is known, on its way to a handler. */
@@ -42,6 +42,10 @@ export interface ServiceRuntime<Caller, Context extends object> {
   beforeCommit?(context: Context): Promise<void>;
   /** After the commit: wakes readers. Must not throw. */
   committed?(context: Context): void;
-  /** @param path of the request: a service may have several envelopes */
-  render(error: unknown, requestId: string, path: string): RenderedError;
+  /** What the service counts of a refusal, before it is answered. */
+  refused?(refusal: Refusal): void;
+  /** The usual form of an error. */
+  readonly render: RenderError;
+  /** The groups of endpoints whose errors have another form. */
+  readonly envelopes?: readonly ErrorEnvelope[];
 }

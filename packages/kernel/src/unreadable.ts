@@ -1,9 +1,9 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newTraceHex } from './ids.ts';
-import { InvalidRequest, type RenderedError } from './refusal.ts';
+import { InvalidRequest, type RenderError } from './refusal.ts';
 
-/** What a server's `clientError` gives: a request that never became one, and the connection it came on. */
+/** A listener of a server's `clientError`: gets what could not be parsed as a request, and its connection. */
 export type UnreadableHandler = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
 const messageOf: Readonly<Record<string, string>> = {
@@ -11,13 +11,14 @@ const messageOf: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time',
 };
 
+/** Whatever the service's own status for a wrong form is: nothing of the request could be read. */
+const status = 400;
+
 /**
- * Answers what the HTTP parser refuses (headers that are too large, no HTTP at all) with the service's own envelope, 400,
- * and ends the connection. Nothing of what was sent is repeated.
+ * Answers what the HTTP parser refuses (headers that are too large, no HTTP at all) with 400 in the service's usual
+ * envelope, and ends the connection. Nothing of what was sent is repeated.
  */
-export function answerUnreadable(
-  render: (error: unknown, requestId: string, path: string) => RenderedError,
-): UnreadableHandler {
+export function answerUnreadable(render: RenderError): UnreadableHandler {
   return (error, socket) => {
     // An answer that is half out can't be followed by another one.
     const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse | null };
@@ -28,7 +29,7 @@ export function answerUnreadable(
     const requestId = `req_${newTraceHex()}`;
     const message = messageOf[error.code ?? ''] ?? 'The request is not valid HTTP';
     const problem = { in: 'header', path: [], type: 'unreadable', message } as const;
-    const { status, body } = render(new InvalidRequest([problem]), requestId, '');
+    const { body } = render(new InvalidRequest([problem]), requestId);
     const content = JSON.stringify(body);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

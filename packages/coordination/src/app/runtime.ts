@@ -112,11 +112,10 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
       for (const act of context.afterCommit) act();
       if (context.wroteEvents) wake(context.tenantId);
     },
-    render(error, requestId) {
-      if (error instanceof Refusal && ['stale_claim', 'run_not_active'].includes(error.code))
-        counters.staleFencingRejections.inc();
-      return renderError(error, requestId);
+    refused({ code }) {
+      if (['stale_claim', 'run_not_active'].includes(code)) counters.staleFencingRejections.inc();
     },
+    render: renderError,
   };
 
   function contextOf(call: Call<Caller>, db: Db, transactional: boolean): Context {

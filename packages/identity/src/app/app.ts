@@ -20,7 +20,8 @@ import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { OutboundClient } from '../operations/outbound/outbound.ts';
 import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
-import { identityRuntime, renderUnreadable } from './runtime.ts';
+import { renderError } from './error-envelopes.ts';
+import { identityRuntime } from './runtime.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
 import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
@@ -122,7 +123,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const requests = drainable(app.routing);
   return {
     handler: requests.handler,
-    unreadable: answerUnreadable(renderUnreadable),
+    unreadable: answerUnreadable(renderError),
     reload() {
       // One after the other: the last request wins, whichever file is slow.
       reloading = reloading.then(reloadFiles);

@@ -1,10 +1,11 @@
 import { openApi, type RefusalForm } from '@baton/kernel/openapi';
-import { InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
+import { envelopeAt, InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { z } from 'zod';
 import { sections } from './endpoints.ts';
 import { errors } from '../provisioning/errors.ts';
-import { pipelineCodesOf, renderAt } from './runtime.ts';
+import { renderError, standardEnvelopes } from './error-envelopes.ts';
+import { pipelineCodesOf } from './runtime.ts';
 
 const Problem = z
   .strictObject({
@@ -72,13 +73,10 @@ export function describeApi(): object {
 
 /** As the service itself would answer. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
-  const { path } = endpoint;
-  const { status, headers } = renderAt(path, failureOf(endpoint, code));
-  const schema = path.startsWith('/scim/')
-    ? 'ScimError'
-    : path.startsWith('/oauth2/')
-      ? 'OauthError'
-      : 'Error';
+  const envelope = envelopeAt(standardEnvelopes, endpoint.path);
+  const render = envelope?.render ?? renderError;
+  const { status, headers } = render(failureOf(endpoint, code), '');
+  const schema = envelope?.schema ?? 'Error';
   return { status, error: errorForms[schema], mediaType: headers?.['content-type'] ?? 'application/json' };
 }
 
