@@ -70,9 +70,9 @@ export function answerUnrouted(
 export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: ServerResponse): void {
   const head = headOf(req, '');
   const render = rendererAt(runtime, head.path);
-  const { status, body } = render(new Refusal('not_found'), head.requestId);
+  const { status, body, headers } = render(new Refusal('not_found'), head.requestId);
   runtime.metrics.count(head.method, status, 0);
-  write(res, head, status, body, undefined);
+  write(res, head, status, body, headers);
 }
 
 function logError(

@@ -119,6 +119,15 @@ describe('every answer', () => {
     );
   });
 
+  test('has the media type of its envelope, also at a path that can not be decoded', async () => {
+    for (const path of ['/scim/v2/Users/%zz', '/scim/v2/nowhere']) {
+      const { status, body, headers } = await identity.request('GET', path);
+      const received = typeof body === 'string' ? JSON.parse(body) : body;
+      assert.deepEqual([status, received.status], [404, '404'], path);
+      assert.equal(headers.get('content-type'), 'application/scim+json', path);
+    }
+  });
+
   test('finds a path whose colon is escaped, behind a name as behind an id', async () => {
     const path = '/api/v1/platform-access-tokens';
     for (const colon of [':', '%3A', '%3a'])
