@@ -6,6 +6,10 @@ import { requestMetrics } from '@baton/kernel/metrics';
 import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadable';
 import { Registry } from 'prom-client';
 import { readAdminSecrets } from './admin-secrets.ts';
+import type { AdminSecrets } from './admission.ts';
+import type { Tools } from './context.ts';
+import { errors } from '../provisioning/errors.ts';
+import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
 import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
 import { readIdentitySettings, type Settings } from './settings.ts';
 import { createCounters } from '../service/counters.ts';
@@ -67,52 +71,20 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
-  const adminSecrets = { named: await readAdminSecrets(settings) };
-  const upstreamCredentials = await readUpstreamCredentials(settings);
+  const secrets = await readSecrets(settings);
   const auditKey = await openAuditKey(settings, log);
-  const pool = poolOf(settings, log);
-  const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
-  try {
-    await prepareDatabase(settings, pool);
-    await signingKeys.load(settings, pool, log);
-  } catch (error) {
-    await pool.close();
-    throw error;
-  }
+  const registry = new Registry();
+  const tools = await openTools(settings, log, registry);
   if (settings.IAM_BOOTSTRAP_TOKEN === '')
     log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
-
-  const registry = new Registry();
-  const counters = createCounters(registry);
-  const metrics = requestMetrics(registry);
-  const ledger = new ExchangeLedger(pool);
-  const journalWatch = new JournalWatch(pool);
-  const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
-  const providerKeys = new ProviderKeys(outbound, log);
-  const upstream = new UpstreamDirectory(outbound, log);
-  upstream.use(upstreamCredentials);
-  measureService(registry, { signingKeys, ledger, journalWatch, pool, providerKeys });
-  const app = buildHttp(
-    identityRuntime({
-      settings,
-      adminSecrets,
-      pool,
-      log,
-      metrics,
-      counters,
-      signingKeys,
-      presentedTokens: createTokenLookup(pool, settings, signingKeys),
-      clients: createClientLookup(pool, settings, signingKeys),
-      providerKeys,
-      upstream,
-      ledger,
-      journalWatch,
-    }),
-    endpoints,
-  );
+  const adminSecrets: AdminSecrets = { named: secrets.admin };
+  tools.upstream.use(secrets.upstream);
+  measureService(registry, tools);
+  const app = buildHttp(identityRuntime(tools, requestMetrics(registry), adminSecrets), endpoints);
   addDocs(app, 'Baton identity', describeApi());
   await app.ready();
   const stopMetrics = await serveMetrics(registry, settings);
+  const { pool, signingKeys, journalWatch, ledger } = tools;
   const jobs = [
     startStalenessSweep(pool, log),
     startKeyUseNotes(signingKeys, pool, log),
@@ -125,12 +97,12 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
     handler: requests.handler,
     unreadable: answerUnreadable(renderError),
     reload() {
-      // One after the other: the last request wins, whichever file is slow.
-      reloading = reloading.then(reloadFiles);
+      // One after the other, so that the last one wins, however slowly a file is read.
+      reloading = reloading.then(() => reloadSecrets(tools, adminSecrets));
       return reloading;
     },
     async close() {
-      // Who waits for an event would hold up the drain.
+      // A reader that waits for an event would hold up the drain.
       const watchClosed = journalWatch.close();
       await requests.drain(drainMsMax);
       await watchClosed;
@@ -142,20 +114,57 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       await pool.close();
     },
   };
+}
 
-  async function reloadFiles(): Promise<void> {
-    try {
-      const named = await readAdminSecrets(settings);
-      const credentials = await readUpstreamCredentials(settings);
-      await signingKeys.load(settings, pool, log);
-      adminSecrets.named = named;
-      upstream.use(credentials);
-      log.info('the signing keys, the admin secrets and the upstream credentials were read again');
-    } catch (error) {
-      log.error(
-        { err: error },
-        'the signing keys, the admin secrets and the upstream credentials could not be read again: the former ones stay in use',
-      );
-    }
+/** Opens the store, loads the signing keys and makes what the requests share. */
+async function openTools(settings: Settings, log: Logger, registry: Registry): Promise<Tools> {
+  const pool = poolOf(settings, log);
+  const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
+  try {
+    await prepareDatabase(settings, pool);
+    await signingKeys.load(settings, pool, log);
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
+  return {
+    settings,
+    pool,
+    log,
+    counters: createCounters(registry),
+    failureLimits: new FailureLimits(settings, errors),
+    signingKeys,
+    presentedTokens: createTokenLookup(pool, settings, signingKeys),
+    clients: createClientLookup(pool, settings, signingKeys),
+    ledger: new ExchangeLedger(pool),
+    journalWatch: new JournalWatch(pool),
+    providerKeys: new ProviderKeys(outbound, log),
+    upstream: new UpstreamDirectory(outbound, log),
+  };
+}
+
+/** What is read from files at the start and at each reload, besides the signing keys. */
+async function readSecrets(settings: Settings) {
+  return {
+    admin: await readAdminSecrets(settings),
+    upstream: await readUpstreamCredentials(settings),
+  };
+}
+
+/** Replaces all of them or, when one can't be read, none. Never fails: the log says what happened. */
+async function reloadSecrets(
+  { settings, pool, log, signingKeys, upstream }: Tools,
+  adminSecrets: AdminSecrets,
+): Promise<void> {
+  const what = 'the signing keys, the admin secrets and the upstream credentials';
+  try {
+    const secrets = await readSecrets(settings);
+    await signingKeys.load(settings, pool, log);
+    adminSecrets.named = secrets.admin;
+    upstream.use(secrets.upstream);
+    log.info(`${what} were read again`);
+  } catch (error) {
+    log.error({ err: error }, `${what} could not be read again: the former ones stay in use`);
   }
 }

@@ -1,4 +1,7 @@
+import type { Db } from '@baton/kernel/db';
+import type { Call } from '@baton/kernel/runtime';
 import { endpointsOf } from '@baton/kernel/service';
+import type { Caller } from '../provisioning/caller.ts';
 import type { Context as LowerContext } from '../provisioning/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';
@@ -7,6 +10,35 @@ import type { Settings } from './settings.ts';
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
+}
+
+type OfRequest =
+  | 'db'
+  | 'caller'
+  | 'endpoint'
+  | 'requestId'
+  | 'address'
+  | 'whenGone'
+  | 'headers'
+  | 'events'
+  | 'audits';
+
+/** What the requests of one process share: the rest of their contexts. */
+export type Tools = Omit<Context, OfRequest>;
+
+export function contextOf(tools: Tools, call: Call<Caller>, db: Db): Context {
+  return {
+    ...tools,
+    db,
+    caller: call.caller,
+    endpoint: call.endpoint,
+    requestId: call.requestId,
+    address: call.address,
+    whenGone: call.whenGone,
+    headers: call.headers,
+    events: [],
+    audits: [],
+  };
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

@@ -1,19 +1,7 @@
-import type { Pool } from '@baton/kernel/db';
 import { Gauge, type Registry } from 'prom-client';
 import { answeredWithin } from '../../service/answered-within.ts';
-import type { ProviderKeys } from '../../sign-in/identity-providers/provider-keys.ts';
-import type { JournalWatch } from '../../records/journal/journal-watch.ts';
-import type { SigningKeys } from '../../issuing/signing-keys/signing-keys.ts';
-import type { ExchangeLedger } from '../../issuing/exchange/exchange-ledger.ts';
+import type { Tools } from '../context.ts';
 import { readJournalLag } from './gauges.sql.ts';
-
-export interface Measured {
-  signingKeys: SigningKeys;
-  ledger: ExchangeLedger;
-  journalWatch: JournalWatch;
-  pool: Pool;
-  providerKeys: ProviderKeys;
-}
 
 const journalMsMax = 2000;
 
@@ -23,7 +11,7 @@ const journalMsMax = 2000;
  */
 export function measureService(
   registry: Registry,
-  { signingKeys, ledger, journalWatch, pool, providerKeys }: Measured,
+  { signingKeys, ledger, journalWatch, pool, providerKeys }: Tools,
 ): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({

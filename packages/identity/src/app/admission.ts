@@ -1,46 +1,45 @@
-import type { Caller } from '../service/caller.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { RequestHead } from '@baton/kernel/http';
+import type { RequestHead } from '@baton/kernel/http-message';
 import type { Operation } from '@baton/kernel/service';
-import type { Context } from './context.ts';
-import type { NamedSecret } from './admin-secrets.ts';
 import { fail } from '../provisioning/errors.ts';
+import type { Caller } from '../service/caller.ts';
+import type { NamedSecret } from './admin-secrets.ts';
+import type { Tools } from './context.ts';
 
-/** The credential, if any, is in the body: the handler finds out who asks. */
-const bearerOfBody: Caller = { actor: 'anonymous' };
+/** The caller of an endpoint that takes no admin header: the handler looks for a credential in the body. */
+const anonymous: Caller = { actor: 'anonymous' };
 
-/** The named admin secrets in use; a reload brings others. */
+/** The named admin secrets in use; a reload replaces the list. */
 export interface AdminSecrets {
   named: readonly NamedSecret[];
 }
 
 /**
- * Makes the check that stands before every endpoint (contract, section 2). Both sides are hashed first, so neither the
- * content nor the length of the secret shows in the time it takes.
- * @param secret the admin secret; empty closes every admin endpoint
- * @param secrets further ones, whose holders are told apart
+ * Makes the check of the admin header that stands before every endpoint without another `auth` (contract, section 2).
+ * IAM_BOOTSTRAP_TOKEN is the shared secret; empty, it closes every admin endpoint. The holders of named secrets are told
+ * apart. Both sides are hashed first, so that neither the content nor the length of a secret shows in the time it takes.
  */
 export function createAdmission(
-  secret: string,
+  { settings, failureLimits, counters }: Pick<Tools, 'settings' | 'failureLimits' | 'counters'>,
   secrets: AdminSecrets,
-  { failureLimits, counters }: Pick<Context, 'failureLimits' | 'counters'>,
 ) {
-  const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(secret)) };
+  const sharedSecret = settings.IAM_BOOTSTRAP_TOKEN;
+  const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(sharedSecret)) };
   let known: readonly NamedSecret[] | undefined;
   let admins = [shared];
   /** @throws Refusal `unauthorized`; `rate_limited` instead when secrets from the address failed too often */
   return ({ headers, address }: RequestHead, endpoint: Operation): Caller => {
-    if (endpoint.auth !== undefined) return bearerOfBody;
+    if (endpoint.auth !== undefined) return anonymous;
     if (known !== secrets.named) {
       known = secrets.named;
       admins = [shared, ...known.map(adminOf)];
     }
     const given = headers['x-iam-bootstrap-token'];
-    // Headers arrive as latin1: these are the very bytes that were sent.
+    // Node decodes headers as latin1; encoded the same way, these are the bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
-    // All are compared, so that the time does not tell which one it was.
+    // All are compared, so that the time does not tell which one matched.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
-    if (secret !== '' && found !== undefined) return found.caller;
+    if (sharedSecret !== '' && found !== undefined) return found.caller;
     if (given === undefined || given === '') return fail('unauthorized');
     counters.presented('admin', 'unknown');
     failureLimits.countAdmin(address);
