@@ -1,22 +1,17 @@
 import cors from '@fastify/cors';
-import { createPool, type Pool } from '@baton/kernel/db';
 import { addDocs } from '@baton/kernel/docs-page';
 import { buildHttp, type RunningService } from '@baton/kernel/http';
 import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
-import { readMigrations } from '@baton/kernel/migrate';
 import { answerUnreadable } from '@baton/kernel/unreadable';
-import { Registry } from 'prom-client';
 import { createAuthenticator } from '../access/authn/authenticate.ts';
 import { readCoordinationSettings, type Settings } from './settings.ts';
-import { createCounters } from '../service/counters.ts';
+import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
-import { createHealth } from './health/health.ts';
-import { enterEpoch } from '../ledger/epoch/epoch.ts';
-import { migrationsDirectory } from '../service/migrations.ts';
 import { coordinationRuntime, renderError } from './runtime.ts';
+import { openStore } from './store.ts';
 import { createEventStream } from './stream/event-stream.ts';
 import { createNotifier } from './stream/notifier.ts';
 
@@ -30,20 +25,6 @@ export interface CoordinationOptions {
 /** How long a stop waits for requests under way: longer than any statement may run. */
 const drainMsMax = 30_000;
 
-export function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
-  return createPool({
-    url: settings.CP_DATABASE_URL,
-    ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
-    connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
-    applicationName,
-    statementTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
-    lockTimeoutMs: settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000,
-    idleInTransactionTimeoutMs: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS * 1000,
-    onConnect: (db) => enterEpoch(db, log),
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
-  });
-}
-
 /**
  * Makes the coordination service; whoever owns the port passes requests to its handler.
  * @throws Error with one sentence for settings that can't be used
@@ -51,9 +32,7 @@ export function poolOf(settings: Settings, log: Logger, applicationName: string)
 export async function createCoordination({ env, log: given }: CoordinationOptions): Promise<RunningService> {
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
-  const headRevision = (await readMigrations(migrationsDirectory)).length;
-  const registry = new Registry();
-  const pool = poolOf(settings, log, 'baton-coordination');
+  const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination');
   const authenticator = createAuthenticator(pool, settings, log);
   const stream = createEventStream({ db: pool, settings, log, authenticator });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
@@ -73,26 +52,22 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       },
     },
   });
-  const app = buildHttp(
-    coordinationRuntime({
-      settings,
-      pool,
-      log,
-      metrics: requestMetrics(registry),
-      counters: createCounters(registry),
-      authenticator,
-      health: createHealth({ db: pool, registry, headRevision, log }),
-      wake(tenantId) {
-        stream.wake(tenantId);
-        notifier.announceJournal(tenantId);
-      },
-      publishBindingChange(issuer, iamPrincipalId) {
-        bindingChanged(issuer, iamPrincipalId);
-        notifier.announceBinding(issuer, iamPrincipalId);
-      },
-    }),
-    endpoints,
-  );
+  const tools: Tools = {
+    settings,
+    log,
+    counters,
+    health,
+    publishBindingChange(issuer, iamPrincipalId) {
+      bindingChanged(issuer, iamPrincipalId);
+      notifier.announceBinding(issuer, iamPrincipalId);
+    },
+  };
+  const wake = (tenantId: string) => {
+    stream.wake(tenantId);
+    notifier.announceJournal(tenantId);
+  };
+  const metrics = requestMetrics(registry);
+  const app = buildHttp(coordinationRuntime(tools, { pool, metrics, authenticator, wake }), endpoints);
   if (settings.CP_CORS_ORIGINS.length > 0) {
     app.register(cors, corsOf(settings));
     // Answers are written past the framework's reply, where the plugin has left its headers.

@@ -1,6 +1,9 @@
+import type { Db } from '@baton/kernel/db';
+import type { Call } from '@baton/kernel/runtime';
 import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../execution/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { Caller } from '../service/caller.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Health } from './health/health.ts';
@@ -10,6 +13,36 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly health: Health;
+}
+
+/** What the commands of one process share. */
+export type Tools = Pick<Context, 'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'>;
+
+/** Who started a command, and the ids that its events carry. */
+type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'>;
+
+/** @param transactional whether `db` is the transaction of a command */
+export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: boolean): Context {
+  return {
+    ...tools,
+    db,
+    transactional,
+    caller: origin.caller,
+    tenantId: origin.caller.tenantId,
+    endpoint: origin.endpoint,
+    requestId: origin.requestId,
+    correlationId: origin.correlationId,
+    traceRunId: origin.traceRunId,
+    drafts: [],
+    wroteEvents: false,
+    afterCommit: [],
+  };
+}
+
+/** What follows the commit of a command: its own acts, then the tenant's readers are woken. Must not throw. */
+export function finishCommand(context: Context, wake: (tenantId: string) => void): void {
+  for (const act of context.afterCommit) act();
+  if (context.wroteEvents) wake(context.tenantId);
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

@@ -1,21 +1,16 @@
-import type { Call, ServiceRuntime } from '@baton/kernel/runtime';
 import { isTemporary } from '@baton/kernel/command';
-import type { Db, Pool } from '@baton/kernel/db';
-import type { Logger } from '@baton/kernel/log';
+import type { Pool } from '@baton/kernel/db';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
+import type { ServiceRuntime } from '@baton/kernel/runtime';
 import type { Operation } from '@baton/kernel/service';
 import type { Authenticator } from '../access/authn/authenticate.ts';
-import { type Caller, nobody } from '../service/caller.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
-import type { Settings } from './settings.ts';
-import type { Context } from './context.ts';
-import type { Counters } from '../service/counters.ts';
-import { type ErrorCode, errors } from './errors.ts';
-import type { Health } from './health/health.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
+import { type Caller, nobody } from '../service/caller.ts';
 import { holds, type Permission } from '../service/permissions.ts';
-import { fail } from './errors.ts';
+import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
+import { type ErrorCode, errors, fail } from './errors.ts';
 
 /** What any endpoint may answer without declaring it: the steps before its own. */
 const pipelineCodes: readonly ErrorCode[] = [
@@ -69,23 +64,21 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [...known];
 }
 
+/** What the pipeline needs besides the tools of its commands. */
 export interface RuntimeParts {
-  settings: Settings;
   pool: Pool;
-  log: Logger;
   metrics: RequestMetrics;
-  counters: Counters;
   authenticator: Authenticator;
-  health: Health;
   /** Wakes whoever reads the tenant's journal. */
   wake(tenantId: string): void;
-  /** See `Context`. */
-  publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }
 
 /** Coordination's side of the request pipeline (coordination-core, section 1.2). */
-export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller, Context> {
-  const { settings, pool, log, metrics, counters, authenticator, health, wake } = parts;
+export function coordinationRuntime(
+  tools: Tools,
+  { pool, metrics, authenticator, wake }: RuntimeParts,
+): ServiceRuntime<Caller, Context> {
+  const { settings, log, counters } = tools;
   return {
     name: 'coordination',
     basePath: '/api/v1',
@@ -106,38 +99,14 @@ export function coordinationRuntime(parts: RuntimeParts): ServiceRuntime<Caller,
       if (caller === nobody) return;
       await requireActiveCaller(tx, caller);
     },
-    context: contextOf,
+    context: (call, db, transactional) => contextOf(tools, call, db, transactional),
     beforeCommit: flushEvents,
-    committed(context) {
-      for (const act of context.afterCommit) act();
-      if (context.wroteEvents) wake(context.tenantId);
-    },
+    committed: (context) => finishCommand(context, wake),
     refused({ code }) {
       if (['stale_claim', 'run_not_active'].includes(code)) counters.staleFencingRejections.inc();
     },
     render: renderError,
   };
-
-  function contextOf(call: Call<Caller>, db: Db, transactional: boolean): Context {
-    return {
-      db,
-      transactional,
-      caller: call.caller,
-      tenantId: call.caller.tenantId,
-      settings,
-      log,
-      counters,
-      health,
-      endpoint: call.endpoint,
-      requestId: call.requestId,
-      correlationId: call.correlationId,
-      traceRunId: call.traceRunId,
-      drafts: [],
-      wroteEvents: false,
-      afterCommit: [],
-      publishBindingChange: parts.publishBindingChange,
-    };
-  }
 }
 
 function refuseMissingPermission({ permissions }: Caller, { permission }: Operation): void {

@@ -1,0 +1,45 @@
+import { createPool, type Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { readMigrations } from '@baton/kernel/migrate';
+import { Registry } from 'prom-client';
+import { enterEpoch } from '../ledger/epoch/epoch.ts';
+import { type Counters, createCounters } from '../service/counters.ts';
+import { migrationsDirectory } from '../service/migrations.ts';
+import { createHealth, type Health } from './health/health.ts';
+import type { Settings } from './settings.ts';
+
+/** What every process of coordination opens first: the database, and what it measures. */
+export interface Store {
+  readonly pool: Pool;
+  readonly registry: Registry;
+  readonly counters: Counters;
+  readonly health: Health;
+}
+
+/** @param applicationName as the database shows it for each connection */
+export async function openStore(settings: Settings, log: Logger, applicationName: string): Promise<Store> {
+  const headRevision = (await readMigrations(migrationsDirectory)).length;
+  const registry = new Registry();
+  const pool = poolOf(settings, log, applicationName);
+  return {
+    pool,
+    registry,
+    counters: createCounters(registry),
+    health: createHealth({ db: pool, registry, headRevision, log }),
+  };
+}
+
+function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
+  const statementTimeoutMs = settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000;
+  return createPool({
+    url: settings.CP_DATABASE_URL,
+    ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
+    connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
+    applicationName,
+    statementTimeoutMs,
+    lockTimeoutMs: statementTimeoutMs,
+    idleInTransactionTimeoutMs: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS * 1000,
+    onConnect: (db) => enterEpoch(db, log),
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+}
