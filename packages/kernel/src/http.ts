@@ -1,24 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance } from 'fastify';
 import { answerBadUrl, answerUnrouted } from './error-answer.ts';
 import { Refusal } from './refusal.ts';
 import { requestHandler } from './request.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, pathOf } from './service.ts';
-import type { UnreadableHandler } from './unreadable.ts';
 
-export type { RequestHead } from './http-message.ts';
-
-/** A service that answers requests; whoever owns the port passes them on. */
-export interface RunningService {
-  handler(req: IncomingMessage, res: ServerResponse): void;
-  upgrade?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Answers what the parser of the port's owner refused; see `answerUnreadable`. */
-  unreadable?: UnreadableHandler;
-  /** Finishes what is under way and lets go of the store. */
-  close(): Promise<void>;
-}
+/** The HTTP side of a service, for plugins and hooks of its own. */
+export type HttpApp = FastifyInstance;
 
 /**
  * Builds the HTTP side of a service: one route per endpoint, 405 with `Allow` for another method on the same path, and
@@ -27,7 +15,7 @@ export interface RunningService {
 export function buildHttp<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
   endpoints: readonly Endpoint<Context>[],
-): FastifyInstance {
+): HttpApp {
   const app = fastify({
     logger: false,
     bodyLimit: Number.MAX_SAFE_INTEGER,

@@ -1,46 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RunningService } from './http.ts';
 import type { Logger } from './log.ts';
-
-type Handler = (req: IncomingMessage, res: ServerResponse) => void;
-
-/** Counts the requests under way, so that a stop can wait for them. */
-export interface DrainableHandler {
-  readonly handler: Handler;
-  /** From now on every answer ends its connection; resolves when none is under way, or after `waitMsMax`. */
-  drain(waitMsMax: number): Promise<void>;
-}
-
-export function drainable(handler: Handler): DrainableHandler {
-  const underWay = new Set<ServerResponse>();
-  let drained: (() => void) | undefined;
-  // A connection that is kept alive would bring its next request to a service that is going away.
-  const endConnection = (res: ServerResponse) => {
-    if (!res.headersSent) res.setHeader('connection', 'close');
-  };
-  return {
-    handler(req, res) {
-      underWay.add(res);
-      if (drained !== undefined) endConnection(res);
-      res.once('close', () => {
-        underWay.delete(res);
-        if (underWay.size === 0) drained?.();
-      });
-      handler(req, res);
-    },
-    async drain(waitMsMax) {
-      underWay.forEach(endConnection);
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((done) => {
-        drained = done;
-        timer = setTimeout(done, waitMsMax);
-        if (underWay.size === 0) done();
-      });
-      clearTimeout(timer);
-    },
-  };
-}
+import type { RunningService } from './running-service.ts';
 
 /** A terminal's Ctrl-C can arrive more than once within milliseconds; a second one on purpose comes later. */
 const sameSignalMs = 1000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { RunningService } from '@baton/kernel/http';
+import type { RunningService } from '@baton/kernel/running-service';
 import { type Router, openRouter } from './router.ts';
 import { StartError } from './start-error.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunningService } from '@baton/kernel/http';
+import type { RunningService } from '@baton/kernel/running-service';
 import { failureCode, StartError } from './start-error.ts';
 
 /** The one port in front of both services: requests below /iam are identity's, all others coordination's. */

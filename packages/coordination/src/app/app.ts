@@ -1,16 +1,14 @@
 import cors from '@fastify/cors';
-import { addDocs } from '@baton/kernel/docs-page';
-import { buildHttp, type RunningService } from '@baton/kernel/http';
-import { drainable } from '@baton/kernel/listen';
+import type { HttpApp } from '@baton/kernel/http';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
-import { answerUnreadable } from '@baton/kernel/unreadable';
+import { type RunningService, runService } from '@baton/kernel/running-service';
 import { createAuthenticator } from '../access/authn/authenticate.ts';
-import { readCoordinationSettings, type Settings } from './settings.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
-import { coordinationRuntime, renderError } from './runtime.ts';
+import { coordinationRuntime } from './runtime.ts';
+import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
 import { createEventStream } from './stream/event-stream.ts';
 import { createNotifier } from './stream/notifier.ts';
@@ -66,36 +64,22 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     stream.wake(tenantId);
     notifier.announceJournal(tenantId);
   };
-  const metrics = requestMetrics(registry);
-  const app = buildHttp(coordinationRuntime(tools, { pool, metrics, authenticator, wake }), endpoints);
-  if (settings.CP_CORS_ORIGINS.length > 0) {
-    app.register(cors, corsOf(settings));
-    // Answers are written past the framework's reply, where the plugin has left its headers.
-    app.addHook('preHandler', (_request, reply, done) => {
-      for (const [name, value] of Object.entries(reply.getHeaders()))
-        if (value !== undefined) reply.raw.setHeader(name, value);
-      done();
-    });
-  }
-  addDocs(app, 'Baton coordination', describeApi());
-  await app.ready();
-  const requests = drainable(app.routing);
-  return {
-    handler: requests.handler,
+  return runService({
+    runtime: coordinationRuntime(tools, { pool, metrics: requestMetrics(registry), authenticator, wake }),
+    endpoints,
+    docs: { title: 'Baton coordination', description: describeApi() },
     upgrade: stream.upgrade,
-    unreadable: answerUnreadable(renderError),
-    async close() {
-      await Promise.all([stream.close(), requests.drain(drainMsMax)]);
-      await app.close();
-      await notifier.close();
-      await pool.close();
-    },
-  };
+    addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
+    drainMsMax,
+    beforeDrained: stream.close,
+    afterDrained: notifier.close,
+  });
 }
 
 /** Pages of the named origins may call; the credential is a header, so no cookie is ever involved. */
-function corsOf({ CP_CORS_ORIGINS: origins }: Settings) {
-  return {
+function allowOrigins(app: HttpApp, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
@@ -110,5 +94,11 @@ function corsOf({ CP_CORS_ORIGINS: origins }: Settings) {
     ],
     exposedHeaders: ['etag', 'idempotency-replayed', 'location', 'retry-after', 'x-request-id', 'x-run-id'],
     maxAge: 600,
-  };
+  });
+  // Answers are written past the framework's reply, where the plugin puts its headers.
+  app.addHook('preHandler', (_request, reply, done) => {
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value);
+    done();
+  });
 }

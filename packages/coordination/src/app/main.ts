@@ -1,13 +1,12 @@
-import { listenUntilStopped } from '@baton/kernel/listen';
+import { migrateDatabase, runCommand, serve } from '@baton/kernel/command-line';
 import { createLog } from '@baton/kernel/log';
-import { migrate } from '@baton/kernel/migrate';
 import { breakGlassCommand } from '../access/api-keys/break-glass.command.ts';
+import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
+import { CommandRefused, type OperatorTools } from '../access/operator-command.ts';
+import { migrationsDirectory } from '../service/migrations.ts';
 import { createCoordination } from './app.ts';
 import { openBackground } from './background.ts';
 import { readCoordinationSettings } from './settings.ts';
-import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
-import { migrationsDirectory } from '../service/migrations.ts';
-import { CommandRefused, type OperatorTools } from '../access/operator-command.ts';
 
 const usage = `Usage: baton coordination <command>
 
@@ -23,40 +22,37 @@ At the host of the database, without any credential:
              close or open the login of an identity
 `;
 
-/** The commands of `baton coordination`; each ends by itself or fails with one sentence. */
-const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
-  serve: serveCoordination,
-  migrate: migrateCoordination,
-  'break-glass': (args) => operate(breakGlassCommand, args),
-  binding: (args) => operate(bindingCommand, args),
-};
+const isWrongUsage = (error: unknown) => error instanceof CommandRefused && error.code === 'usage';
+
+await runCommand(
+  usage,
+  {
+    serve: serveCoordination,
+    migrate: migrateCoordination,
+    'break-glass': (args) => operate(breakGlassCommand, args),
+    binding: (args) => operate(bindingCommand, args),
+  },
+  (error) => (isWrongUsage(error) ? 2 : 1),
+);
 
 async function serveCoordination(): Promise<void> {
-  const settings = readCoordinationSettings(process.env);
-  const log = createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
-  const service = await createCoordination({ env: process.env, log });
-  try {
-    const { url, stopped } = await listenUntilStopped(service, {
-      host: settings.CP_HOST,
-      port: settings.CP_PORT,
-      log,
-    });
-    log.info({ url, env: settings.CP_ENV }, `coordination answers at ${url}`);
-    await stopped;
-  } catch (error) {
-    await service.close();
-    throw error;
-  }
+  const { CP_ENV, CP_HOST, CP_PORT, CP_LOG_LEVEL } = readCoordinationSettings(process.env);
+  const log = createLog({ name: 'coordination', level: CP_LOG_LEVEL });
+  await serve(() => createCoordination({ env: process.env, log }), {
+    name: 'coordination',
+    host: CP_HOST,
+    port: CP_PORT,
+    log,
+    logged: { env: CP_ENV },
+  });
 }
 
 async function migrateCoordination(): Promise<void> {
   const { CP_DATABASE_URL } = readCoordinationSettings(process.env);
-  const { applied, head } = await migrate(CP_DATABASE_URL, migrationsDirectory);
-  const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;
-  process.stdout.write(`The database of coordination is at revision ${head}: ${done}.\n`);
+  await migrateDatabase('coordination', CP_DATABASE_URL, migrationsDirectory);
 }
 
-/** What these commands do is done in the store; running processes are told by notification. */
+/** Runs a command of the operator. It works in the store; running processes are told by notification. */
 async function operate(
   act: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
   args: string[],
@@ -69,19 +65,5 @@ async function operate(
     process.stdout.write(await act(tools, args));
   } finally {
     await close();
-  }
-}
-
-const [word = '', ...args] = process.argv.slice(2);
-const command = commands[word];
-if (command === undefined) {
-  process.stderr.write(usage);
-  process.exitCode = 2;
-} else {
-  try {
-    await command(args);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exitCode = error instanceof CommandRefused && error.code === 'usage' ? 2 : 1;
   }
 }

@@ -1,36 +1,32 @@
-import { addDocs } from '@baton/kernel/docs-page';
-import { buildHttp, type RunningService } from '@baton/kernel/http';
-import { drainable } from '@baton/kernel/listen';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
-import { answerUnreadable, type UnreadableHandler } from '@baton/kernel/unreadable';
+import { type RunningService, runService } from '@baton/kernel/running-service';
 import { Registry } from 'prom-client';
+import { errors } from '../provisioning/errors.ts';
+import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
+import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
+import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
+import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
+import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
+import { OutboundClient } from '../operations/outbound/outbound.ts';
+import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
+import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
+import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
+import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
+import { JournalWatch } from '../records/journal/journal-watch.ts';
+import { startJournalRetention } from '../records/journal/retention.ts';
+import { createCounters } from '../service/counters.ts';
+import { poolOf, prepareDatabase } from '../service/database.ts';
+import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
 import type { AdminSecrets } from './admission.ts';
 import type { Tools } from './context.ts';
-import { errors } from '../provisioning/errors.ts';
-import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
-import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
-import { readIdentitySettings, type Settings } from './settings.ts';
-import { createCounters } from '../service/counters.ts';
-import { poolOf, prepareDatabase } from '../service/database.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { measureService } from './metrics/gauges.ts';
 import { serveMetrics } from './metrics/metrics-server.ts';
-import { JournalWatch } from '../records/journal/journal-watch.ts';
-import { startJournalRetention } from '../records/journal/retention.ts';
-import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
-import { OutboundClient } from '../operations/outbound/outbound.ts';
-import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
-import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
-import { renderError } from './error-envelopes.ts';
 import { identityRuntime } from './runtime.ts';
-import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
-import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
-import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
-import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
-import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
+import { readIdentitySettings, type Settings } from './settings.ts';
 
 /** How long requests under way may take while the service stops. */
 const drainMsMax = 20_000;
@@ -43,8 +39,10 @@ export interface IdentityOptions {
 }
 
 export interface Identity extends RunningService {
-  readonly unreadable: UnreadableHandler;
-  /** Reads the keys, the named admin secrets and the upstream credentials again: all of them, or on a failure none; then the log says why. */
+  /**
+   * Reads the keys, the named admin secrets and the upstream credentials again: all of them, or on a failure none; then
+   * the log says why.
+   */
   reload(): Promise<void>;
 }
 
@@ -60,8 +58,7 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
   const reload = () => void identity.reload();
   process.on('SIGHUP', reload);
   return {
-    handler: identity.handler,
-    unreadable: identity.unreadable,
+    ...identity,
     async close() {
       process.off('SIGHUP', reload);
       await identity.close();
@@ -80,11 +77,8 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const adminSecrets: AdminSecrets = { named: secrets.admin };
   tools.upstream.use(secrets.upstream);
   measureService(registry, tools);
-  const app = buildHttp(identityRuntime(tools, requestMetrics(registry), adminSecrets), endpoints);
-  addDocs(app, 'Baton identity', describeApi());
-  await app.ready();
-  const stopMetrics = await serveMetrics(registry, settings);
   const { pool, signingKeys, journalWatch, ledger } = tools;
+  const stopMetrics = await serveMetrics(registry, settings);
   const jobs = [
     startStalenessSweep(pool, log),
     startKeyUseNotes(signingKeys, pool, log),
@@ -92,26 +86,26 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
     startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
   ];
   let reloading = Promise.resolve();
-  const requests = drainable(app.routing);
+  const service = await runService({
+    runtime: identityRuntime(tools, requestMetrics(registry), adminSecrets),
+    endpoints,
+    docs: { title: 'Baton identity', description: describeApi() },
+    drainMsMax,
+    // A reader that waits for an event would hold up the drain.
+    beforeDrained: () => journalWatch.close(),
+    async afterDrained() {
+      await reloading;
+      await Promise.all(jobs.map((stop) => stop()));
+      await stopMetrics();
+      await ledger.idle();
+    },
+  });
   return {
-    handler: requests.handler,
-    unreadable: answerUnreadable(renderError),
+    ...service,
     reload() {
       // One after the other, so that the last one wins, however slowly a file is read.
       reloading = reloading.then(() => reloadSecrets(tools, adminSecrets));
       return reloading;
-    },
-    async close() {
-      // A reader that waits for an event would hold up the drain.
-      const watchClosed = journalWatch.close();
-      await requests.drain(drainMsMax);
-      await watchClosed;
-      await reloading;
-      await Promise.all(jobs.map((stop) => stop()));
-      await stopMetrics();
-      await app.close();
-      await ledger.idle();
-      await pool.close();
     },
   };
 }

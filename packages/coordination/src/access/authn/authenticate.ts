@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import type { RequestHead } from '@baton/kernel/http';
+import type { RequestHead } from '@baton/kernel/http-message';
 import type { Logger } from '@baton/kernel/log';
 import type { Operation } from '@baton/kernel/service';
 import type { Settings } from '../settings.ts';

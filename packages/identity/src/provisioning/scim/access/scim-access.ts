@@ -1,4 +1,4 @@
-import type { RequestHead } from '@baton/kernel/http';
+import type { RequestHead } from '@baton/kernel/http-message';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';

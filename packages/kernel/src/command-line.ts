@@ -1,0 +1,77 @@
+import { listenUntilStopped } from './listen.ts';
+import type { Logger } from './log.ts';
+import { migrate, rehearseMigrations } from './migrate.ts';
+import type { RunningService } from './running-service.ts';
+
+/** The commands of a program by name; each ends by itself or fails with one sentence. */
+export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>>>;
+
+/**
+ * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
+ * failed one prints its sentence and ends with 1.
+ * @param exitCodeOf the exit code of a failure, where it isn't 1
+ */
+export async function runCommand(
+  usage: string,
+  commands: Commands,
+  exitCodeOf?: (error: unknown) => number,
+): Promise<void> {
+  const [word = '', ...args] = process.argv.slice(2);
+  const command = commands[word];
+  if (command !== undefined) return runProgram(() => command(args), exitCodeOf);
+  process.stderr.write(usage);
+  process.exitCode = 2;
+}
+
+/** Runs a program of one command; see `runCommand`. */
+export async function runProgram(
+  program: () => Promise<void>,
+  exitCodeOf: (error: unknown) => number = () => 1,
+): Promise<void> {
+  try {
+    await program();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+export interface ServeOptions {
+  /** The service's name in the log. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly log: Logger;
+  /** Stands in the line that tells where the service answers. */
+  readonly logged?: object;
+}
+
+/** The command `serve`: answers on a port of its own until SIGTERM or SIGINT. */
+export async function serve(
+  create: () => Promise<RunningService>,
+  { name, host, port, log, logged }: ServeOptions,
+): Promise<void> {
+  const service = await create();
+  try {
+    const { url, stopped } = await listenUntilStopped(service, { host, port, log });
+    log.info({ url, ...logged }, `${name} answers at ${url}`);
+    await stopped;
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** The command `migrate`: brings the database up to date and prints what was done. */
+export async function migrateDatabase(name: string, url: string, directory: string): Promise<void> {
+  const { applied, head } = await migrate(url, directory);
+  const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;
+  process.stdout.write(`The database of ${name} is at revision ${head}: ${done}.\n`);
+}
+
+/** Tries the migrations, undoes them and prints what `migrateDatabase` would do. */
+export async function rehearseMigration(name: string, url: string, directory: string): Promise<void> {
+  const { pending, head } = await rehearseMigrations(url, directory);
+  const due = pending.length === 0 ? 'nothing to do' : `would apply ${pending.join(', ')}`;
+  process.stdout.write(`The database of ${name}, for revision ${head}: ${due}. Nothing was changed.\n`);
+}
