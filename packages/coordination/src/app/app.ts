@@ -11,7 +11,7 @@ import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
 import { createEventStream } from './stream/event-stream.ts';
-import { createNotifier } from './stream/notifier.ts';
+import { Notifier } from './stream/notifier.ts';
 
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */
@@ -37,7 +37,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     authenticator.forget(issuer, iamPrincipalId);
     stream.checkAgain(iamPrincipalId);
   };
-  const notifier = createNotifier({
+  const notifier = new Notifier({
     pool,
     log,
     listener: {
@@ -72,7 +72,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
     drainMsMax,
     beforeDrained: stream.close,
-    afterDrained: notifier.close,
+    afterDrained: () => notifier.close(),
   });
 }
 

@@ -7,7 +7,7 @@ import type { JobTools } from '../service/job.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
-import { createNotifier } from './stream/notifier.ts';
+import { Notifier } from './stream/notifier.ts';
 
 export type WorkerTools = JobTools<Context>;
 
@@ -25,15 +25,15 @@ export async function openBackground(
   applicationName: string,
 ): Promise<{ tools: WorkerTools; close(): Promise<void> }> {
   const { pool, counters, health } = await openStore(settings, log, applicationName);
-  const notifier = createNotifier({ pool, log });
+  const notifier = new Notifier({ pool, log });
   const tools = workerTools({
     settings,
     log,
     counters,
     health,
-    publishBindingChange: notifier.announceBinding,
+    publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
     pool,
-    wake: notifier.announceJournal,
+    wake: (tenantId) => notifier.announceJournal(tenantId),
   });
   return {
     tools,

@@ -8,7 +8,7 @@ import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
-import { createNotifier, type Listener } from './notifier.ts';
+import { type Listener, Notifier } from './notifier.ts';
 
 let baton: TestCoordination;
 let pool: Pool;
@@ -98,11 +98,11 @@ test('a process whose connection for notifications is killed takes another and d
 test('many announcements become at most one NOTIFY in 10 ms, and none of its own are heard', async () => {
   const { heard, listener } = listening();
   const [writer, reader] = [
-    createNotifier({ pool, log, listener }),
-    createNotifier({ pool, log, listener: listening().listener }),
+    new Notifier({ pool, log, listener }),
+    new Notifier({ pool, log, listener: listening().listener }),
   ];
   const other = listening();
-  const third = createNotifier({ pool, log, listener: other.listener });
+  const third = new Notifier({ pool, log, listener: other.listener });
   await until(() => other.heard.includes('missed') && heard.includes('missed'));
   const tenants = [newId(), newId(), newId()];
   const startedAt = performance.now();
@@ -122,7 +122,7 @@ test('many announcements become at most one NOTIFY in 10 ms, and none of its own
 
 test('more tenants than a payload holds wake everybody; an issuer may hold any character', async () => {
   const { heard, listener } = listening();
-  const [writer, reader] = [createNotifier({ pool, log }), createNotifier({ pool, log, listener })];
+  const [writer, reader] = [new Notifier({ pool, log }), new Notifier({ pool, log, listener })];
   await until(() => heard.includes('missed'));
   heard.length = 0;
   const id = newId();
@@ -136,7 +136,7 @@ test('more tenants than a payload holds wake everybody; an issuer may hold any c
 
 test('what was announced while the connection was away is announced when it is back', async () => {
   const { heard, listener } = listening();
-  const [writer, reader] = [createNotifier({ pool, log }), createNotifier({ pool, log, listener })];
+  const [writer, reader] = [new Notifier({ pool, log }), new Notifier({ pool, log, listener })];
   await until(() => heard.includes('missed'));
   const first = newId();
   writer.announceJournal(first);
@@ -160,7 +160,7 @@ test('a notifier that never reached its store closes at once', async () => {
     idleInTransactionTimeoutMs: 1000,
     onError: () => undefined,
   });
-  const notifier = createNotifier({ pool: away, log });
+  const notifier = new Notifier({ pool: away, log });
   notifier.announceJournal(newId());
   await sleep(250);
   await notifier.close();

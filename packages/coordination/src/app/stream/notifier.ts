@@ -1,16 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import {
-  answerAlive,
-  bindingChannel,
-  journalChannel,
-  listenToChannels,
-  notify,
-  openChannel,
-} from './notifier.sql.ts';
+import { Announcements, everything, type Message } from './announcements.ts';
+import { NotificationConnection } from './notification-connection.ts';
+import { bindingChannel, journalChannel } from './notifier.sql.ts';
 
-/** What another process has said. */
+/** What another process has announced. */
 export interface Listener {
   journalGrew(tenantId: string): void;
   bindingChanged(issuer: string, iamPrincipalId: string): void;
@@ -18,175 +13,105 @@ export interface Listener {
   missed(): void;
 }
 
-/** Tells the other processes of the store what they should look at again. */
-export interface Notifier {
-  announceJournal(tenantId: string): void;
-  announceBinding(issuer: string, iamPrincipalId: string): void;
-  close(): Promise<void>;
+export interface NotifierOptions {
+  readonly pool: Pick<Pool, 'connect'>;
+  readonly log: Logger;
+  /** Absent in a process that only announces. */
+  readonly listener?: Listener;
 }
 
-/** One NOTIFY per process and this time at most: inside of each commit it halved the throughput of claims. */
+/** The pause between two rounds of NOTIFY: one inside of each commit halved the throughput of claims. */
 const pauseMs = 10;
-/** A payload has less than 8000 bytes. */
-const tenantsMax = 150;
-const bindingsMax = 100;
-const everything = '*';
-const reconnectMsMin = 100;
-const reconnectMsMax = 5000;
-/** A connection that a network swallowed answers nothing; without asking, nobody would notice. */
-const aliveEveryMs = 15_000;
-
-type Connection = Awaited<ReturnType<Pool['connect']>>;
 
 /**
- * Keeps one connection for both directions; it is opened at once and again whenever it is lost. What is announced
- * meanwhile goes out afterwards.
- * @param listener absent in a process that only writes
+ * Tells the other processes on the same database what they should look at again, and hears it from them. Announcements
+ * are collected and sent at most once in 10 ms; while the connection is lost they wait for the next one.
  */
-export function createNotifier({
-  pool,
-  log,
-  listener,
-}: {
-  pool: Pick<Pool, 'connect'>;
-  log: Logger;
-  listener?: Listener;
-}): Notifier {
-  const self = randomBytes(6).toString('hex');
-  const tenants = new Set<string>();
-  let bindings: [issuer: string, iamPrincipalId: string][] = [];
-  let connection: Connection | undefined;
-  let sentAt = Number.NEGATIVE_INFINITY;
-  let sending: NodeJS.Timeout | undefined;
-  let waiting: NodeJS.Timeout | undefined;
-  let failures = 0;
-  let isClosed = false;
-  const opened = open();
-  const alive = setInterval(() => void askAlive(), aliveEveryMs).unref();
+export class Notifier {
+  /** Tells our own notifications from those of the other processes. */
+  readonly #processId = randomBytes(6).toString('hex');
+  readonly #listener: Listener | undefined;
+  readonly #connection: NotificationConnection;
+  readonly #announcements = new Announcements();
+  /** Set from when a round is scheduled until it is sent. */
+  #round: NodeJS.Timeout | undefined;
+  /** On the clock of `performance.now()`. */
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
 
-  async function open(): Promise<void> {
-    let made: Connection | undefined;
-    try {
-      made = await pool.connect();
-      const mine = made;
-      mine.on('error', (error) => lose(mine, error));
-      mine.on('end', () => lose(mine, undefined));
-      mine.on('notification', ({ channel, payload }) => hear(channel, payload ?? ''));
-      await mine.query(openChannel);
-      if (listener !== undefined) await mine.query(listenToChannels);
-      if (isClosed) return void (await mine.end());
-      connection = mine;
-      // Whoever was told of before the connection was open may have been missed.
-      listener?.missed();
-      failures = 0;
-      schedule();
-    } catch (error) {
-      if (made === undefined) retry(error);
-      else lose(made, error);
-    }
+  constructor({ pool, log, listener }: NotifierOptions) {
+    this.#listener = listener;
+    this.#connection = new NotificationConnection({
+      pool,
+      log,
+      received: listener && ((message) => this.#hear(listener, message)),
+      opened: () => this.#opened(),
+    });
   }
 
-  function lose(lost: Connection, error: unknown): void {
-    lost.removeAllListeners();
-    lost.on('error', () => undefined);
-    lost.end().catch(() => undefined);
-    if (connection === lost) connection = undefined;
-    else if (connection !== undefined) return;
-    retry(error);
+  announceJournal(tenantId: string): void {
+    this.#announcements.addTenant(tenantId);
+    this.#schedule();
   }
 
-  function retry(error: unknown): void {
-    if (isClosed || waiting !== undefined) return;
-    const waitMs = Math.min(reconnectMsMin * 2 ** failures, reconnectMsMax);
-    failures += 1;
-    log.warn({ err: error, waitMs }, 'the connection for notifications is lost; readers poll meanwhile');
-    waiting = setTimeout(() => {
-      waiting = undefined;
-      void open();
-    }, waitMs).unref();
+  announceBinding(issuer: string, iamPrincipalId: string): void {
+    this.#announcements.addBinding(issuer, iamPrincipalId);
+    this.#schedule();
   }
 
-  async function askAlive(): Promise<void> {
-    const asked = connection;
-    if (asked === undefined) return;
-    const late = setTimeout(() => lose(asked, new Error('no answer')), aliveEveryMs / 2).unref();
-    await asked.query(answerAlive).catch((error: unknown) => lose(asked, error));
-    clearTimeout(late);
+  /** Sends what is announced already. A command may be done before its connection is open, so that is waited for. */
+  async close(): Promise<void> {
+    await this.#connection.attempted;
+    this.#isClosed = true;
+    clearTimeout(this.#round);
+    await this.#send();
+    await this.#connection.close();
   }
 
-  function hear(channel: string, payload: string): void {
-    const [sender, body = ''] = split(payload);
-    if (sender === self || listener === undefined) return;
+  #opened(): void {
+    // Announcements of others that came before the connection was open are lost.
+    this.#listener?.missed();
+    this.#schedule();
+  }
+
+  #hear(listener: Listener, { channel, body: payload }: Message): void {
+    const [sender, body = ''] = splitAtBlank(payload);
+    if (sender === this.#processId) return;
     if (body === everything) listener.missed();
     else if (channel === journalChannel) body.split(',').forEach((id) => listener.journalGrew(id));
     else if (channel === bindingChannel) {
-      const [iamPrincipalId, issuer = ''] = split(body);
+      const [iamPrincipalId, issuer = ''] = splitAtBlank(body);
       listener.bindingChanged(issuer, iamPrincipalId);
     }
   }
 
-  function schedule(): void {
-    if (sending !== undefined || isClosed) return;
-    const waitMs = Math.max(0, sentAt + pauseMs - performance.now());
-    sending = setTimeout(() => void send(), waitMs);
+  #schedule(): void {
+    if (this.#round !== undefined || this.#isClosed) return;
+    const waitMs = Math.max(0, this.#sentAtMs + pauseMs - performance.now());
+    this.#round = setTimeout(() => void this.#send(), waitMs);
   }
 
-  async function send(): Promise<void> {
-    const open = connection;
-    if (open !== undefined && tenants.size + bindings.length > 0) {
-      sentAt = performance.now();
-      const messages = takeMessages();
-      try {
-        for (const [channel, body] of messages) {
-          const { text, values } = notify(channel, `${self} ${body}`);
-          await open.query(text, values as unknown[]);
-        }
-      } catch (error) {
-        // What was under way may be lost; whoever hears from us next looks at everything.
-        tenants.add(everything);
-        lose(open, error);
-      }
+  async #send(): Promise<void> {
+    if (this.#hasWork) {
+      this.#sentAtMs = performance.now();
+      const messages = this.#announcements
+        .take()
+        .map(({ channel, body }) => ({ channel, body: `${this.#processId} ${body}` }));
+      // Those of a failed round may be lost: the next round tells everybody to look at everything.
+      if (!(await this.#connection.send(messages))) this.#announcements.addEverything();
     }
-    sending = undefined;
-    if (connection !== undefined && tenants.size + bindings.length > 0) schedule();
+    this.#round = undefined;
+    if (this.#hasWork) this.#schedule();
   }
 
-  function takeMessages(): [channel: string, body: string][] {
-    const messages: [string, string][] = bindings.map(([issuer, id]) => [bindingChannel, `${id} ${issuer}`]);
-    bindings = [];
-    if (tenants.has(everything) || tenants.size > tenantsMax) messages.push([journalChannel, everything]);
-    else if (tenants.size > 0) messages.push([journalChannel, [...tenants].join(',')]);
-    tenants.clear();
-    return messages;
+  /** Without a connection there is nothing to do: when it is open again, a round is scheduled. */
+  get #hasWork(): boolean {
+    return this.#connection.isOpen && !this.#announcements.isEmpty;
   }
-
-  return {
-    announceJournal(tenantId) {
-      if (tenants.size <= tenantsMax) tenants.add(tenantId);
-      schedule();
-    },
-    announceBinding(issuer, iamPrincipalId) {
-      if (bindings.length < bindingsMax) bindings.push([issuer, iamPrincipalId]);
-      else tenants.add(everything);
-      schedule();
-    },
-    async close() {
-      // A short-lived process may be done before the connection is; what it announced still goes out.
-      await opened;
-      isClosed = true;
-      clearInterval(alive);
-      clearTimeout(waiting);
-      clearTimeout(sending);
-      if (connection === undefined) return;
-      await send();
-      connection.removeAllListeners('end');
-      await connection.end().catch(() => undefined);
-    },
-  };
 }
 
-/** At the first blank: what stands behind may hold blanks itself. */
-function split(text: string): [first: string, rest?: string] {
+/** At the first blank; the rest may hold blanks itself. */
+function splitAtBlank(text: string): [first: string, rest?: string] {
   const at = text.indexOf(' ');
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
