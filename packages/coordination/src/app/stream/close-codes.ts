@@ -10,7 +10,7 @@ export interface StreamEnd {
 }
 
 export const goingAway: StreamEnd = { code: 1001, reason: 'going_away' };
-/** Not in the contract's table: the bound is ours. The code is the protocol's own for "try again later". */
+/** Not in the contract's table, because the limit is ours. The code is the protocol's "try again later". */
 export const tooManyStreams: StreamEnd = { code: 1013, reason: 'too_many_streams' };
 
 const byStatus: Readonly<Record<number, number>> = {
@@ -27,7 +27,7 @@ export function streamEndOf(error: unknown): StreamEnd {
     const status = errors[error.code as ErrorCode]?.status ?? 500;
     return { code: byStatus[status] ?? 1011, reason: error.code };
   }
-  // The store is away for a moment: nobody lost a right, so the client is asked back.
+  // The database is away for a moment, and the client still has its rights: it may connect again.
   return isTemporary(error)
     ? { code: 4503, reason: 'unavailable' }
     : { code: 1011, reason: 'internal_error' };

@@ -74,7 +74,7 @@ test('a stream goes on where another one ended, by the cursor of its last event'
   await second.close();
 });
 
-test('types filter a stream by prefix, while it catches up and while it follows; other names are passed over', async () => {
+test('types filter a stream by prefix, while it catches up and while it follows; other query names are ignored', async () => {
   const start = await endCursor();
   await writeEvents(baton.pool, baton.tenantId, [
     { type: 'run.started' },
@@ -92,7 +92,7 @@ test('types filter a stream by prefix, while it catches up and while it follows;
   await client.close();
 });
 
-test('a legacy floor is accepted', async () => {
+test('a sequence number as the legacy cursor is accepted', async () => {
   const { items } = (await reader.get('/events?tail=2')).body;
   const client = open({ query: `?after=${items[0].sequence}` });
   const [event] = await client.received(1);
@@ -100,7 +100,7 @@ test('a legacy floor is accepted', async () => {
   await client.close();
 });
 
-test('another tenant sees nothing of it', async () => {
+test('a stream shows nothing of another tenant', async () => {
   const theirs = openStream(baton.url, {
     token: baton.otherAdmin.token,
     query: `?after=${await endCursor()}`,
@@ -210,7 +210,7 @@ test('a binding that is revoked closes its streams at once, in this process and 
   await there.close();
 });
 
-test('a right that is lost without a word is noticed within the poll interval: 4403', async () => {
+test('a lost right that nobody announced ends the stream within the poll interval: 4403', async () => {
   const service = await baton.another({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '0' });
   const actor = await baton.actor({ permissions: ['events.read'] });
   const stream = openStream(service.url, { token: actor.token });
@@ -221,7 +221,7 @@ test('a right that is lost without a word is noticed within the poll interval: 4
   await service.close();
 });
 
-test('what a client sends is dropped; a large frame ends the stream', async () => {
+test('what a client sends is ignored; a large frame ends the stream', async () => {
   const client = open({ query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
   client.ws.send('hello');
@@ -248,7 +248,7 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   await service.close();
 });
 
-test('a stop ends every stream with 1001 and does not wait for clients that stand still', async () => {
+test('a stop ends every stream with 1001 and does not wait for clients that hang', async () => {
   const service = await baton.another();
   const client = openStream(service.url, { token: reader.token });
   await client.received(1);
@@ -261,7 +261,7 @@ test('a stop ends every stream with 1001 and does not wait for clients that stan
   assert.equal((await client.ended).code, 1001);
 });
 
-test('another path is 404, and a plain request to the stream is no stream', async () => {
+test('an upgrade on another path is 404, and so is a plain request to the stream', async () => {
   const upgrade = request(`${baton.url}/api/v1/other`, {
     headers: {
       connection: 'upgrade',
@@ -276,7 +276,7 @@ test('another path is 404, and a plain request to the stream is no stream', asyn
   assert.equal((await reader.get('/events/ws')).status, 404);
 });
 
-test('a connection that asks for a stream and says nothing more holds nothing up', async () => {
+test('a handshake without the headers of a WebSocket is answered with 400', async () => {
   const socket = connect(Number(new URL(baton.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(

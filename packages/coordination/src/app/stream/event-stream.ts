@@ -10,20 +10,20 @@ import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
 import { goingAway, type StreamEnd, streamEndOf, tooManyStreams } from './close-codes.ts';
 import { credentialOf, pathOf, streamPath, streamRequestOf, subProtocol } from './handshake.ts';
+import { Limiter } from './limiter.ts';
 import { Subscriber } from './subscriber.ts';
 import { TenantTail } from './tenant-tail.ts';
-import { createTurns } from './turns.ts';
 
 /** Every open stream of this process (core, section 17.4). */
 export interface EventStream {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** The tenant's journal may have grown. */
   wake(tenantId: string): void;
-  /** Anything may have happened anywhere. */
+  /** Every tenant's journal may have grown. */
   wakeAll(): void;
-  /** Looks again at the rights of an identity's streams, or of all. */
+  /** Checks the credential and the rights again, of one identity's streams or of all. */
   checkAgain(iamPrincipalId?: string): void;
-  /** Tells every client to come again elsewhere. */
+  /** Closes every stream with 1001, so that its client connects to another process. */
   close(): Promise<void>;
 }
 
@@ -32,17 +32,17 @@ export interface EventStreamOptions {
   readonly settings: Settings;
   readonly log: Logger;
   readonly authenticator: Pick<Authenticator, 'enter'>;
-  /** How often clients are asked whether they are still there. */
+  /** How often clients are pinged. */
   readonly pingEveryMs?: number;
 }
 
-/** Clients have nothing to say: what they send is dropped, and more than this at once ends the stream. */
+/** What clients send is ignored; a larger frame ends the stream. */
 const clientFrameBytesMax = 4096;
-/** Sockets that read the store by pages at once; the rest wait, so that a rush of them leaves connections for requests. */
-const catchingUpMax = 4;
+/** Streams that read pages of the journal at once; the rest wait, so that many new ones leave connections for requests. */
+const pageReadsMax = 4;
 const pingEveryMsDefault = 15_000;
 const silentPingsMax = 2;
-/** How long a client may take to say goodbye, one that was refused too. */
+/** How long a client may take to answer the close of its stream, also of one that was refused. */
 const closingMsMax = 2000;
 
 export function createEventStream({
@@ -64,7 +64,7 @@ export function createEventStream({
   const tails = new Map<string, TenantTail>();
   const sockets = new Map<WebSocket, Duplex>();
   const subscribers = new Set<Subscriber>();
-  const turns = createTurns(catchingUpMax);
+  const pageReads = new Limiter(pageReadsMax);
   let isClosing = false;
   const rechecks = setInterval(() => checkAgain(), pollMs).unref();
 
@@ -73,7 +73,7 @@ export function createEventStream({
     const caller = await authenticator.enter(credential);
     const { after, typePrefixes, workspaceId } = streamRequestOf(req);
     requireEventsRead(caller);
-    // No workspace can be made yet, so whichever is named does not exist.
+    // No workspace can be created yet, so none exists.
     if (workspaceId !== undefined) fail('not_found');
     if (ws.readyState !== ws.OPEN || isClosing) return;
     if (hasTooMany(caller)) return end(ws, tooManyStreams);
@@ -86,7 +86,7 @@ export function createEventStream({
       after,
       typePrefixes,
       tail: tailOf(caller.tenantId),
-      turns,
+      pageReads,
     });
     subscribers.add(subscriber);
     ws.once('close', () => subscribers.delete(subscriber));
@@ -131,7 +131,7 @@ export function createEventStream({
         ws.once('close', () => sockets.delete(ws));
         ws.on('error', (error) => log.debug({ err: error }, 'a stream failed'));
         endWhenSilent(ws, socket, pingEveryMs);
-        // The handshake is accepted first: a browser is shown close codes, but no status of a refused handshake.
+        // The handshake is accepted first: a browser gets to see a close code, but no status of a refused handshake.
         admit(req, ws, socket).catch((error: unknown) => {
           const why = streamEndOf(error);
           if (why.code === 1011) log.error({ err: error }, 'a stream could not be opened');
@@ -170,20 +170,21 @@ function end(ws: WebSocket, { code, reason }: StreamEnd): void {
   ws.close(code, reason);
 }
 
-/** Ends a stream whose client neither answers nor takes anything: its machine is gone, or its program stands still. */
+/** Ends a stream whose client neither answers pings nor reads: its machine is gone, or its program hangs. */
 function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
   let silentPings = 0;
-  let before = { takenBytes: 0, waitingBytes: 0 };
-  const heard = () => {
+  let before = { readBytes: 0, queuedBytes: 0 };
+  const answered = () => {
     silentPings = 0;
   };
-  ws.on('pong', heard).on('message', heard);
+  ws.on('pong', answered).on('message', answered);
   const pings = setInterval(() => {
-    const waitingBytes = socket.writableLength;
-    const takenBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - waitingBytes;
-    // A slow client's pong waits behind what it has not taken yet. Without a line, what is taken may be our own pings.
-    if (before.waitingBytes > 0 && takenBytes > before.takenBytes) heard();
-    before = { takenBytes, waitingBytes };
+    const queuedBytes = socket.writableLength;
+    const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
+    // A slow client's pong comes only after what is queued for it, so reading counts as an answer too. With nothing queued
+    // it may have read no more than our own pings.
+    if (before.queuedBytes > 0 && readBytes > before.readBytes) answered();
+    before = { readBytes, queuedBytes };
     silentPings += 1;
     if (silentPings > silentPingsMax) ws.terminate();
     else if (ws.readyState === ws.OPEN) ws.ping();

@@ -29,7 +29,7 @@ export interface StreamRequest {
 }
 
 /**
- * Other names in the query are passed over (core, section 1.1).
+ * Other names in the query are ignored (core, section 1.1).
  * @throws Refusal `invalid_cursor`, `unsupported_cursor_version`, `invalid_event_type_filter`
  */
 export function streamRequestOf({ url = '' }: IncomingMessage): StreamRequest {

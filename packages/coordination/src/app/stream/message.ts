@@ -1,7 +1,7 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import { eventOf, type EventRow } from '../../ledger/journal/event.ts';
 
-/** An event on its way to sockets: encoded at its first use, and once for all of them. */
+/** An event on its way to streams. It is encoded at its first use, once for all of them. */
 export interface StreamMessage extends JournalPosition {
   readonly type: string;
   bytes(): Buffer;

@@ -1,11 +1,11 @@
 import type { Statement } from '@baton/kernel/sql';
 
-/** Where processes of one store tell each other that a tenant's journal has grown. */
+/** Where the processes on one database tell each other that a tenant's journal has grown. */
 export const journalChannel = 'baton_journal';
-/** The same for identities whose binding or principal changed. */
+/** Where they tell each other that the binding or the principal of an identity changed. */
 export const bindingChannel = 'baton_bindings';
 
-/** A notification that is lost with a crash is made good by the poll, so its transaction needn't reach the disk. */
+/** A poll makes up for a notification that a crash loses, so its transaction need not reach the disk. */
 export const openChannel = 'set synchronous_commit = off';
 export const listenToChannels = `listen ${journalChannel}; listen ${bindingChannel}`;
 export const answerAlive = 'select 1';

@@ -10,7 +10,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
-import { waitingBytesMax } from './subscriber.ts';
+import { queuedBytesMax } from './subscriber.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
@@ -67,7 +67,7 @@ function pauseReading(client: ReturnType<typeof openStream>): () => void {
 }
 
 for (const isFollowing of [true, false])
-  test(`a client that stands still ${isFollowing ? 'while it follows' : 'while it catches up'} holds a bounded number of bytes, and gets everything in order later`, async () => {
+  test(`a client that stops reading while it ${isFollowing ? 'follows' : 'catches up'} has a bounded number of bytes queued, and gets everything in order later`, async () => {
     await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
     const early = isFollowing ? [] : await write(1000);
@@ -81,12 +81,13 @@ for (const isFollowing of [true, false])
 
     const late = await write(1000);
     let mostBytes = 0;
-    for (let n = 0; n < 30; n += 1) {
+    // A loaded machine may take seconds until the first bytes are queued.
+    for (let n = 0; n < 30 || (n < 1000 && mostBytes === 0); n += 1) {
       mostBytes = Math.max(mostBytes, serverSocket.writableLength);
       await sleep(10);
     }
-    assert.ok(mostBytes > textBytes, 'something waits');
-    assert.ok(mostBytes < waitingBytesMax + 2 * textBytes, `${mostBytes} bytes wait`);
+    assert.ok(mostBytes > textBytes, 'something is queued');
+    assert.ok(mostBytes < queuedBytesMax + 2 * textBytes, `${mostBytes} bytes are queued`);
     const expected = [...early, ...late];
     await quick.received(expected.length, 30_000);
 
@@ -101,7 +102,7 @@ for (const isFollowing of [true, false])
     await quick.close();
   });
 
-test('many that come at once all get everything, whichever reads when', async () => {
+test('many streams opened at once all get every event', async () => {
   await journalIsStable(baton.pool);
   const start = (await reader.get('/events?tail=1')).body.nextCursor;
   const expected: string[] = [];
@@ -122,7 +123,7 @@ test('many that come at once all get everything, whichever reads when', async ()
   await Promise.all(clients.map((client) => client.close()));
 });
 
-test('a stream that nobody follows any more starts again for the next one', async () => {
+test('the shared reader, left by its last stream, starts again for the next one', async () => {
   for (let round = 0; round < 5; round += 1) {
     await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
@@ -144,7 +145,7 @@ test('a stream that nobody follows any more starts again for the next one', asyn
   }
 });
 
-test('a client that neither answers nor takes anything is dropped; one that only listens stays', async () => {
+test('a client that neither answers nor reads is dropped; one that only reads stays', async () => {
   await journalIsStable(baton.pool);
   const start = (await reader.get('/events?tail=1')).body.nextCursor;
   const dead = openStream(url, { token: reader.token, query: `?after=${start}` });

@@ -6,9 +6,9 @@ import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
+import type { Limiter } from './limiter.ts';
 import { messageOf, type StreamMessage } from './message.ts';
 import { batchMax, type Follower, type TenantTail } from './tenant-tail.ts';
-import type { Turns } from './turns.ts';
 
 export interface SubscriberOptions {
   readonly ws: WebSocket;
@@ -20,16 +20,16 @@ export interface SubscriberOptions {
   readonly after: JournalCursor | undefined;
   readonly typePrefixes: readonly string[] | undefined;
   readonly tail: TenantTail;
-  /** How many sockets may read the store by pages at once. */
-  readonly turns: Turns;
+  /** Bounds how many streams of this process read pages at once. */
+  readonly pageReads: Limiter;
 }
 
-/** What may wait in memory for one slow client, before its reading is stopped. */
-export const waitingBytesMax = 1024 * 1024;
+/** What may be queued in memory for one slow client; beyond it, nothing more is read for it. */
+export const queuedBytesMax = 1024 * 1024;
 
 /**
- * One open stream. It reads the store by pages until it has come to the end, then follows the tenant's shared reader; a
- * client that takes its messages too slowly leaves the shared reader and goes on by pages, at its own speed.
+ * One open stream. It reads the journal by pages up to its end, then follows the tenant's shared reader. A client that
+ * reads too slowly leaves the shared reader and goes on by pages, at its own speed.
  */
 export class Subscriber implements Follower {
   readonly caller: Caller;
@@ -55,7 +55,7 @@ export class Subscriber implements Follower {
     this.#options.ws.close(code, reason);
   }
 
-  /** Sends what is there, then follows. Ends the stream with the fitting code when that can't be. */
+  /** Sends what the journal holds, then follows it. A failure ends the stream with its close code. */
   async run(): Promise<void> {
     try {
       await this.#catchUp();
@@ -74,11 +74,11 @@ export class Subscriber implements Follower {
   }
 
   async #catchUp(): Promise<void> {
-    const { db, tail, turns, caller, typePrefixes } = this.#options;
+    const { db, tail, pageReads, caller, typePrefixes } = this.#options;
     const filter = { ...everyEvent, typePatterns: typePatternsOf(typePrefixes) };
     while (this.#isOpen) {
       await this.#drained();
-      const page = await turns.take(() =>
+      const page = await pageReads.run(() =>
         readPageAfter(db, this.#cursor, { tenantId: caller.tenantId, filter, limit: batchMax }),
       );
       for (const row of page.rows) {
@@ -91,7 +91,7 @@ export class Subscriber implements Follower {
       this.#cursor = end;
       if (!this.#isOpen) return;
       if (page.hasMore) continue;
-      // Set before, because what the reader has kept may already be too much for this client.
+      // Set first: `follow` delivers what the shared reader has kept, which may already be too much for this client.
       this.#isFollowing = true;
       if (tail.follow(this, end)) return;
       this.#isFollowing = false;
@@ -111,7 +111,7 @@ export class Subscriber implements Follower {
   }
 
   get #isTooFull(): boolean {
-    return this.#options.socket.writableLength > waitingBytesMax;
+    return this.#options.socket.writableLength > queuedBytesMax;
   }
 
   #fallBehind(): void {
@@ -121,7 +121,7 @@ export class Subscriber implements Follower {
     void this.run();
   }
 
-  /** Resolves when the client has taken what was waiting for it, or is gone. */
+  /** Resolves when the client has read what was queued for it, or is gone. */
   async #drained(): Promise<void> {
     const { socket } = this.#options;
     if (!socket.writableNeedDrain) return;

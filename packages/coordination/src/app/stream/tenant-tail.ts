@@ -4,9 +4,9 @@ import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
 import { messageOf, type StreamMessage } from './message.ts';
 
-/** A socket that has come to the end of the journal and takes what the shared reader finds. */
+/** A stream that has reached the end of the journal and gets what the shared reader finds. */
 export interface Follower {
-  /** Everything up to `through`, in order; what the follower has already is among it at times. */
+  /** Gets all events up to `through`, in order; some of them it may have already. */
   deliver(messages: readonly StreamMessage[], through: JournalPosition): void;
 }
 
@@ -14,24 +14,24 @@ export interface TailOptions {
   readonly db: Db;
   readonly tenantId: string;
   readonly log: Logger;
-  /** How often to look without being woken. */
+  /** How often the journal is read without a wake. */
   readonly pollMs: number;
 }
 
 export const batchMax = 200;
-/** What followers may come back to without reading the store: the newest messages. */
+/** The newest messages, for streams that reach the end a little later: they need not read the database again. */
 const keptMax = 600;
-/** Wakes that come faster are answered together. */
+/** Wakes that come faster share one read. */
 const readPauseMs = 10;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
 
-/** The one reader of a tenant's journal in this process. It reads only while somebody follows it. */
+/** The one reader of a tenant's journal in this process. It reads only while a stream follows it. */
 export class TenantTail {
   readonly #options: TailOptions;
   readonly #followers = new Set<Follower>();
   #kept: StreamMessage[] = [];
-  /** Behind here all that is older than `through` is kept. */
+  /** `#kept` holds everything from here to `#through`. */
   #keptFrom: JournalPosition | undefined;
   #through: JournalPosition | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -45,8 +45,8 @@ export class TenantTail {
   }
 
   /**
-   * Begins to follow from `at`, if what lies between it and the reader is still kept.
-   * @returns false when the store must be read for it first
+   * Begins to follow from `at`, if the messages from there on are still kept.
+   * @returns false when the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
     const isIdle = this.#followers.size === 0;
@@ -58,7 +58,7 @@ export class TenantTail {
     if (isBehind(this.#keptFrom, at)) return false;
     this.#followers.add(follower);
     follower.deliver(this.#kept, this.#through);
-    // Whatever was announced between the follower's last look and now is looked for at once (W2).
+    // An event that was announced since the follower's last read is read at once (W2).
     this.wake();
     return true;
   }
@@ -103,7 +103,7 @@ export class TenantTail {
     if (this.#followers.size > 0) this.#readAfter(waitMs);
   }
 
-  /** @returns how long to wait for the next look unless somebody wakes it, in ms */
+  /** @returns how long to wait for the next read without a wake, in ms */
   async #readBatch(from: JournalPosition): Promise<number> {
     const { db, tenantId, pollMs } = this.#options;
     const page = await readPageAfter(db, from, {
@@ -112,7 +112,7 @@ export class TenantTail {
       limit: batchMax,
       asksHeldBack: true,
     });
-    // Everybody left meanwhile, and perhaps somebody else began elsewhere.
+    // While this page was read all followers left, and a new one may have begun at another place.
     if (this.#through !== from || this.#followers.size === 0) return 0;
     const messages = page.rows.map(messageOf);
     this.#through =
@@ -121,7 +121,7 @@ export class TenantTail {
     for (const follower of this.#followers) follower.deliver(messages, this.#through);
     if (page.hasMore) return 0;
     this.#heldBackPauseMs = messages.length > 0 ? readPauseMs : this.#heldBackPauseMs * 2;
-    // What is committed but held back by another transaction is announced by nobody once that one ends.
+    // Committed events that an open transaction holds back are announced by nobody when that transaction ends.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = readPauseMs;
     return pollMs;
