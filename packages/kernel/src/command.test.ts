@@ -18,7 +18,7 @@ async function openedTimes(id: string): Promise<number | undefined> {
   return (await doors.pool.row<{ opened: number }>(sql`select opened from doors where id = ${id}`))?.opened;
 }
 
-test('two commands that lock each other out are both executed: the victim is run again', async () => {
+test('of two commands in a deadlock both are executed: the victim is run again', async () => {
   const [left, right] = [await doors.makeDoor(), await doors.makeDoor()];
   let attempts = 0;
   let arrived = 0;
@@ -40,7 +40,7 @@ test('two commands that lock each other out are both executed: the victim is run
   assert.deepEqual([attempts, await openedTimes(left.id), await openedTimes(right.id)], [3, 1, 1]);
 });
 
-test('a command that can never be serialised gives up after three attempts, as "not now"', async () => {
+test('a command whose serialisation always fails gives up after three attempts with 503', async () => {
   const { id } = await doors.makeDoor();
   let attempts = 0;
   doors.hooks.beforeOpen = async ({ db }) => {
@@ -52,7 +52,7 @@ test('a command that can never be serialised gives up after three attempts, as "
   assert.equal(await openedTimes(id), 0);
 });
 
-test('a refusal undoes what was written, unless it says that it keeps it', async () => {
+test('a refusal rolls back what was written, unless it says that it commits', async () => {
   const [free, locked] = [await doors.makeDoor(), await doors.makeDoor('locked')];
   doors.hooks.beforeOpen = async ({ db }) => {
     await db.run(sql`update doors set opened = 100`);

@@ -25,8 +25,8 @@ export interface Answer {
 }
 
 /**
- * Thrown by a handler of `transaction: 'statement'` whose one statement did not do: it is run again inside a
- * transaction, where it can lock, look and say why.
+ * Thrown by a handler of `transaction: 'statement'` whose one statement changed nothing: it is run again inside a
+ * transaction, where it can lock the rows and find out why.
  */
 export class NeedsTransaction extends Error {}
 
@@ -68,7 +68,7 @@ export async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
       return await transaction();
     } catch (error) {
       if (!isRepeatable(error) || attempt === attemptsMax) throw error;
-      // Two that met head on would meet again: each waits another while.
+      // Two that collided would collide again, so each waits for another random time.
       await sleep(Math.random() * repeatAfterMsMax * attempt);
     }
   }
@@ -113,7 +113,7 @@ async function inTransaction<Caller, Context extends object>(
       if (runtime.beforeCommit !== undefined) awaitWithCommit(runtime.beforeCommit(context));
       return { context, answer, refusal: undefined };
     } catch (error) {
-      // A few refusals keep what was written before them: a lease found dead is recorded, then answered.
+      // A few refusals keep what was written before them: an expired lease is recorded, then refused.
       if (!(error instanceof Refusal && error.commits)) throw error;
       if (keyed !== undefined) await freeKey(tx, keyed);
       await runtime.beforeCommit?.(context);

@@ -5,7 +5,7 @@ type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 /** A handler that knows its requests under way, so that a stop can wait for them. */
 export interface DrainableHandler {
   readonly handler: Handler;
-  /** From now on every answer ends its connection; resolves when none is under way, or after `waitMsMax`. */
+  /** From now on every answer ends its connection. Resolves when no request is under way, or after `waitMsMax`. */
   drain(waitMsMax: number): Promise<void>;
 }
 

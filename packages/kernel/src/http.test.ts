@@ -38,7 +38,7 @@ function exchange(
 
 const head = (...lines: string[]) => `${[...lines, 'host: doors', 'connection: close'].join('\r\n')}\r\n\r\n`;
 
-test('a path stops at its verb', () => {
+test('a path parameter ends where the verb begins', () => {
   assert.equal(routeOf('/tasks/{ref}:claim'), '/tasks/:ref(^[^:/]+)::claim');
 });
 
@@ -80,7 +80,7 @@ test('HEAD answers like GET without a body', async () => {
   assert.equal(asked.headers['content-length'], got.headers['content-length']);
 });
 
-test('a path parameter may be percent-encoded; what is not UTF-8 is no address', async () => {
+test('a path parameter may be percent-encoded; a path that is not UTF-8 is not found', async () => {
   const { id } = await doors.makeDoor();
   const escaped = id.replaceAll('-', '%2D');
   assert.equal((await doors.call('GET', `/api/doors/${escaped}`)).status, 200);
@@ -104,7 +104,7 @@ test('a query parameter given twice is refused, an encoded one is read', async (
   assert.equal((await doors.call('GET', '/api/doors?label[a]=1')).status, 400);
 });
 
-test('a page length that is no number is a wrong form, one out of range a wrong value', async () => {
+test('a limit that is no number is invalid_request, one out of range invalid_limit', async () => {
   for (const limit of ['x', '', '1.5', '1e2']) {
     const received = await doors.call('GET', `/api/doors?limit=${limit}`);
     assert.deepEqual([received.status, codeOf(received.body)], [400, 'invalid_request'], limit);
@@ -116,7 +116,7 @@ test('a page length that is no number is a wrong form, one out of range a wrong 
   assert.equal((await doors.call('GET', '/api/doors?limit=200')).status, 200);
 });
 
-test('the type that a body claims to have does not matter', async () => {
+test('the Content-Type of a body does not matter', async () => {
   for (const type of [
     'application/json',
     'text/plain',
@@ -251,7 +251,7 @@ test('If-Match is read in its three forms, and each change makes a new version',
   }
 });
 
-test('a failure of ours shows nothing of itself, and the log has it', async () => {
+test('an internal error shows no detail to the client, and the log has it', async () => {
   const { id } = await doors.makeDoor();
   doors.hooks.beforeOpen = async () => {
     throw new Error('the hinge of door 7 is loose');

@@ -41,7 +41,7 @@ test('the same key and request give the same answer and are executed once; blank
   assert.equal(await openedTimes(id), 1);
 });
 
-test('a key of no characters is refused, and nothing is executed under it', async () => {
+test('an empty key is refused, and nothing is executed', async () => {
   const { id } = await doors.makeDoor();
   for (const key of ['', '  ']) {
     const { status, body } = await doors.call(
@@ -55,7 +55,7 @@ test('a key of no characters is refused, and nothing is executed under it', asyn
   assert.equal(await openedTimes(id), 0);
 });
 
-test('the order of the keys in a body makes no other request, a field more does', async () => {
+test('the same body with its fields in another order is the same request; with one more field it is another', async () => {
   const key = withKey();
   const first = await doors.call('POST', '/api/doors', '{"label":"x","count":1}', key);
   const again = await doors.call('POST', '/api/doors', '{ "count": 1, "label": "x" }', key);
@@ -87,7 +87,7 @@ test('another path, method or principal under the key is refused; another tenant
   assert.equal(foreign.status, 201);
 });
 
-test('If-Match is not part of the request: the stored answer comes whatever version is named', async () => {
+test('If-Match does not belong to the fingerprint: the stored answer comes whatever version it names', async () => {
   const { id } = await doors.makeDoor();
   const key = withKey();
   const first = await doors.call(
@@ -198,7 +198,7 @@ test('a duplicate that waited too long is told that the first is still running',
   assert.equal((await first).status, 200);
 });
 
-test('also when a statement may not run longer than a duplicate waits', async () => {
+test('so it is when the statement timeout is shorter than the wait', async () => {
   const hurried = await startDoors({ waitSeconds: 1, statementTimeoutMs: 1000 });
   try {
     const { id } = await hurried.makeDoor();
@@ -224,7 +224,7 @@ test('waiting for a key does not shorten the waits of the command that then runs
   assert.deepEqual(timeouts, { lock: '10s' });
 });
 
-test('an expired key is free again, and swept', async () => {
+test('an expired key can be used again, and is deleted', async () => {
   const { id } = await doors.makeDoor();
   const key = withKey();
   await doors.call('POST', `/api/doors/${id}:open`, {}, key);

@@ -5,9 +5,9 @@ import { deleteDueKeys, deleteKey, findKey, insertKey, updateKey } from './idemp
 import { Refusal } from './refusal.ts';
 
 /**
- * The store of answered keys (core, section 1.7). The key is taken inside the transaction of its command: a rival with
- * the same key waits on the primary key until that transaction ends, a failed command frees the key by rolling back,
- * and no row is ever left pending.
+ * How long answers are kept and duplicates wait (core, section 1.7). A key is inserted inside the transaction of its
+ * command: a duplicate waits on the primary key until that transaction ends, a failed command frees the key by its
+ * rollback, and no row is ever left pending.
  */
 export interface IdempotencyOptions {
   storedSeconds: number;
@@ -33,7 +33,7 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
   if (key.length > idempotencyKeyLengthMax) throw new Refusal('invalid_idempotency_key');
   if (key !== '') return key;
   if (required) throw new Refusal('idempotency_key_required');
-  // Whoever sends one counts on it: executed without a key, a repeat would be executed again.
+  // A client that sends the header relies on it: without a key, its retry would be executed again.
   if (header !== undefined) throw new Refusal('invalid_idempotency_key');
   return undefined;
 }
@@ -76,8 +76,8 @@ const closed = Symbol('closed');
 
 /**
  * Takes the key for this transaction, or finds the answer that was stored under it.
- * @throws Refusal `idempotency_key_reused` for another request under the key, `idempotency_in_flight` when the rival
- * didn't end within `waitSeconds`
+ * @throws Refusal `idempotency_key_reused` for another request under the key, `idempotency_in_flight` when the first
+ * request didn't end within `waitSeconds`
  */
 export async function takeKey(
   tx: Db,
@@ -88,7 +88,7 @@ export async function takeKey(
     const taken = await tx.run(insertKey(call, storedSeconds, waitSeconds * 1000));
     if (taken === 1) return undefined;
   } catch (error) {
-    // Waiting can end by either timeout, whichever is the shorter.
+    // The wait ends by the timeout of locks or of statements, whichever is shorter.
     if (['55P03', '57014'].includes(sqlState(error) ?? ''))
       throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
     throw error;
@@ -111,7 +111,7 @@ export async function storeAnswer(
   await tx.run(updateKey(call, answer.status, body));
 }
 
-/** Frees a key whose command was refused and yet committed. */
+/** Frees the key of a command that was refused although its writes were committed. */
 export async function freeKey(tx: Db, call: KeyedCall): Promise<void> {
   await tx.run(deleteKey(call));
 }

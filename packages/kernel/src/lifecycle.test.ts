@@ -33,7 +33,7 @@ function open(text: string) {
 const requestHead = (path: string, ...lines: string[]) =>
   `${[`POST ${path} HTTP/1.1`, 'host: doors', `authorization: ${authorization}`, ...lines].join('\r\n')}\r\n\r\n`;
 
-test('a client that leaves while it sends its body is no failure of ours', async () => {
+test('a client that leaves while it sends its body causes no error in the log and no 5xx', async () => {
   for (const framing of ['content-length: 100', 'transfer-encoding: chunked']) {
     const socket = open(`${requestHead('/api/doors', framing)}5\r\n{"lab`);
     await sleep(50);
@@ -45,7 +45,7 @@ test('a client that leaves while it sends its body is no failure of ours', async
   assert.doesNotMatch(text, /status="5/);
 });
 
-test('a body whose client left before anybody asked for it is given up at once', async () => {
+test('the body of a client that left before it was read is given up at once', async () => {
   let outcome: Promise<unknown> | undefined;
   const server = createServer(async (req) => {
     await new Promise((done) => req.once('close', done));
@@ -75,7 +75,7 @@ test('clients that leave before their answer leave nothing behind: no connection
     const socket = open(requestHead(`/api/doors/${id}:open`, 'content-length: 0'));
     setTimeout(() => socket.destroy(), count);
   }
-  // More than the pool has connections: all must have come back to be lent again.
+  // More requests than the pool has connections: they only succeed if every connection was given back.
   await sleep(300);
   doors.hooks.beforeOpen = async () => undefined;
   const answers = await Promise.all(

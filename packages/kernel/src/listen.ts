@@ -3,19 +3,19 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from './log.ts';
 import type { RunningService } from './running-service.ts';
 
-/** A terminal's Ctrl-C can arrive more than once within milliseconds; a second one on purpose comes later. */
+/** One Ctrl-C in a terminal can arrive more than once within milliseconds; a second one on purpose comes later. */
 const sameSignalMs = 1000;
 
-/** Calls `stop` once when the process is told to end (SIGTERM, SIGINT); told so again on purpose, it ends at once. */
+/** Calls `stop` once when the process is told to end (SIGTERM, SIGINT); a second signal on purpose ends it at once. */
 export function onStopSignal(stop: (signal: string) => void): void {
   let stoppedAt: number | undefined;
-  const hear = (signal: string) => {
+  const onSignal = (signal: string) => {
     if (stoppedAt === undefined) {
       stoppedAt = performance.now();
       stop(signal);
     } else if (performance.now() - stoppedAt > sameSignalMs) process.exit(1);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, hear);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
 }
 
 /**
@@ -43,7 +43,7 @@ export async function listenUntilStopped(
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()
-        // Every answer is out. What is left are connections that never asked anything: they would hold up the end.
+        // Every answer is sent. Idle connections are left, which would delay the end.
         .then(() => server.closeAllConnections())
         .then(() => closed)
         .then(done, refuse);

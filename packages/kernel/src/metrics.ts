@@ -2,9 +2,9 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** The counters that every service keeps of its requests. No tenant, task or run is ever a label. */
+/** How every service counts its requests. No tenant, task or run is ever a label. */
 export interface RequestMetrics {
-  /** One answered request and how long it took. */
+  /** Counts one answered request; the time only of a successful one. */
   count(method: string, status: number, seconds: number): void;
 }
 

@@ -1,15 +1,15 @@
 /**
- * What the tests see of the inside: which codes were raised, which events were written, which secrets were made, what
- * was logged, and whether an answer has its declared form. In production there is no observer and none of this costs
+ * What the tests see from inside: which codes were refused, which events were written, which secrets were made, what was
+ * logged, and whether an answer has its declared form. In production there is no observer, and none of this costs
  * anything.
  */
 export interface Observer {
   refused(service: string, endpoint: string, code: string): void;
   emitted(service: string, endpoint: string, type: string): void;
-  /** A secret came into being: the leak test must not find it anywhere. */
+  /** A secret was made: the leak test must not find it in any log, table or answer. */
   made(kind: string, secret: string): void;
   logged(line: string): void;
-  /** A declaration and the program disagree; the request fails with it. */
+  /** The program did what its declaration does not allow; the request fails. */
   violated(message: string): never;
 }
 

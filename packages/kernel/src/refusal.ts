@@ -16,17 +16,14 @@ export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log and the audit record; never sent. */
   readonly reason?: string;
-  /** The writes made so far are kept although the answer is an error. */
+  /** The writes made so far are kept although the answer is an error, where the contract wants it. */
   readonly commits?: boolean;
   /** Instead of the status in the table of errors. */
   readonly status?: number;
   readonly cause?: unknown;
 }
 
-/**
- * The one way to say no. `reason` is for the log and the audit record and is never sent; `commits` is set where the
- * contract wants the writes made so far kept although the answer is an error.
- */
+/** The one way to refuse a request: a code of the service's table of errors. See `RefusalOptions`. */
 export class Refusal extends Error {
   readonly code: string;
   readonly details: Details;
@@ -55,7 +52,7 @@ export const refuse: Fail<string> = (code, details, options) => {
   throw new Refusal(code, details, options);
 };
 
-/** One thing wrong with the form of a request. No message repeats what was sent. */
+/** One error in the form of a request. No message repeats what was sent. */
 export interface Problem {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly path: readonly (string | number)[];

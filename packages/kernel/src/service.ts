@@ -28,7 +28,7 @@ export function defineEvent<Payload extends z.ZodType>(
 export interface Vocabulary {
   code: string;
   permission: string;
-  /** Ways to enter besides the service's usual credential. */
+  /** Kinds of credential other than the service's usual one. */
   auth: string;
   context: object;
 }
@@ -84,9 +84,9 @@ export interface EndpointSpec<
   root?: boolean;
   summary: string;
   description?: string;
-  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` says who enters. */
+  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
-  /** Absent: the service's usual credential. */
+  /** Which credential the endpoint takes. Absent: the service's usual one. */
   auth?: V['auth'];
   params?: P;
   query?: Q;
@@ -99,11 +99,11 @@ export interface EndpointSpec<
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
-  /** `accepted` (a mutation's default, unless the service has another), `required`, `own` (the handler keeps the store) or `ignored`. */
+  /** `accepted` (a mutation's default, unless the service has another), `required`, `own` (the handler stores keys itself) or `ignored`. */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
   /** The entity prefix that If-Match must carry; the header is then required. */
   ifMatch?: string;
-  /** The permission is asked before If-Match is looked at: 403 then comes before 428. */
+  /** The permission is checked before If-Match: 403 then comes before 428. */
   permissionFirst?: boolean;
   /** The entity prefix of the ETag of the answer, from its `version`. */
   etag?: string;

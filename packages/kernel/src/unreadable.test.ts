@@ -33,7 +33,7 @@ async function talk(text: string): Promise<string> {
   return answer;
 }
 
-test('headers that are too large, and what is no HTTP, are answered in the envelope of the service', async () => {
+test('headers that are too large, and text that is not HTTP, are answered in the envelope of the service', async () => {
   for (const [text, message] of [
     [`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`, 'The headers are too large'],
     ['GIBBERISH\r\n\r\n', 'The request is not valid HTTP'],
@@ -49,7 +49,7 @@ test('headers that are too large, and what is no HTTP, are answered in the envel
   }
 });
 
-test('an answer that is half out is cut off, never followed by another', async () => {
+test('a connection with an answer half sent is cut, and no second answer follows', async () => {
   const answer = await talk('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n');
   assert.ok(!answer.includes('400'), answer);
 });

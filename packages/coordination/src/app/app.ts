@@ -16,7 +16,7 @@ import { Notifier } from './stream/notifier.ts';
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */
   env: Readonly<Record<string, string | undefined>>;
-  /** The tests' own; by default a log to standard output. */
+  /** By default to standard output. */
   log?: Logger;
 }
 
@@ -24,7 +24,7 @@ export interface CoordinationOptions {
 const drainMsMax = 30_000;
 
 /**
- * Makes the coordination service; whoever owns the port passes requests to its handler.
+ * Makes the coordination service from its settings (CP_*); whoever owns the port passes requests to its handler.
  * @throws Error with one sentence for settings that can't be used
  */
 export async function createCoordination({ env, log: given }: CoordinationOptions): Promise<RunningService> {
@@ -76,7 +76,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   });
 }
 
-/** Pages of the named origins may call; the credential is a header, so no cookie is ever involved. */
+/** Lets web pages of these origins call the API. The credential is a header, so no cookie is ever involved. */
 function allowOrigins(app: HttpApp, origins: readonly string[]): void {
   if (origins.length === 0) return;
   app.register(cors, {

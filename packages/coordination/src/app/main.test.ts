@@ -79,7 +79,7 @@ test('baton coordination serve answers on its port and finishes requests under w
   assert.equal(await ended, 0, output());
 });
 
-test('a signal that arrives twice does not kill the stop half-way', async () => {
+test('a signal that arrives twice at once does not cut the stop short', async () => {
   const { url, child, ended, output } = await serve(baton.env);
   const answer = await baton.pool.transaction(async (tx) => {
     await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
@@ -126,7 +126,7 @@ test('headers that are too large are answered in the envelope', async () => {
   assert.equal(await ended, 0);
 });
 
-test('a stop is at once when nothing is under way, also with idle connections kept alive', async () => {
+test('with nothing under way a stop is immediate, also with idle connections kept alive', async () => {
   const { url, child, ended } = await serve(baton.env);
   await (await fetch(`${url}/health/live`)).text();
   const toldAt = performance.now();
@@ -185,7 +185,7 @@ test('an unknown command prints the usage and exits with 2', async () => {
 test('baton worker runs until SIGTERM', async () => {
   const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
   await program.printed(/the worker runs/);
-  // A terminal's signal can arrive more than once.
+  // One Ctrl-C can arrive more than once.
   program.child.kill('SIGTERM');
   program.child.kill('SIGTERM');
   program.child.kill('SIGINT');

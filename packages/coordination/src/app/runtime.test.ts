@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { refused } from '../testing/leases.ts';
 
-/** What any call may answer although nobody did anything wrong (core, sections 1.4 and 1.7). */
+/** What any request may get without a mistake of its client (core, sections 1.4 and 1.7). */
 
 let baton: TestCoordination;
 before(async () => {
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an unhandled failure is 500 internal_error and shows nothing of itself', async () => {
+test('an unhandled failure is 500 internal_error and shows no detail', async () => {
   await baton.pool.run(sql`alter table tasks rename to tasks_gone`);
   const { status, body, headers } = await baton.admin.get('/tasks');
   await baton.pool.run(sql`alter table tasks_gone rename to tasks`);
@@ -25,7 +25,7 @@ test('an unhandled failure is 500 internal_error and shows nothing of itself', a
   assert.doesNotMatch(JSON.stringify(body), /tasks|relation|sql/i);
 });
 
-test('a store that does not answer in time is 503 unavailable with Retry-After', async () => {
+test('a database that does not answer in time is 503 unavailable with Retry-After', async () => {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);
     const answer = await baton.admin.get('/tasks');
@@ -35,7 +35,7 @@ test('a store that does not answer in time is 503 unavailable with Retry-After',
   assert.equal((await baton.admin.get('/tasks')).status, 200);
 });
 
-test('a duplicate of a request that does not end in time is 409 idempotency_in_flight', async () => {
+test('a duplicate whose first request does not end in time is 409 idempotency_in_flight', async () => {
   const key = randomUUID();
   await baton.pool
     .transaction(async (tx) => {

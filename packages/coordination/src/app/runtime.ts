@@ -12,7 +12,7 @@ import { holds, type Permission } from '../service/permissions.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import { type ErrorCode, errors, fail } from './errors.ts';
 
-/** What any endpoint may answer without declaring it: the steps before its own. */
+/** What any endpoint may answer without declaring it: the codes of the pipeline's own steps. */
 const pipelineCodes: readonly ErrorCode[] = [
   'invalid_request',
   'invalid_if_match',
@@ -36,7 +36,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
+/** Those codes of the pipeline that one endpoint can really answer, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const known = new Set<ErrorCode>(['invalid_request', 'internal_error', 'unavailable']);
   const add = (when: boolean, ...codes: ErrorCode[]) => when && codes.forEach((code) => known.add(code));

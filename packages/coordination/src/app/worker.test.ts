@@ -42,7 +42,7 @@ test('a full batch runs again at once, a shorter one after the pause', async () 
   await jobs.close();
 });
 
-test('a failing job backs off by doubling, is logged, and holds up no other', async () => {
+test('a failing job is logged, waits twice as long each time, and delays no other', async () => {
   lines.length = 0;
   let healthyRuns = 0;
   const jobs = runJobs(
@@ -98,7 +98,7 @@ test('closing waits for the job under way', async () => {
   assert.equal(finished, true);
 });
 
-test('answers past their time are forgotten, others are kept', async () => {
+test('expired answers are deleted, others are kept', async () => {
   const keep = (key: string, interval: string) => sql`
     insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
     values (${baton.tenantId}, ${key}, 'f', now() + ${interval}::interval)`;

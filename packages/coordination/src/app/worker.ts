@@ -7,7 +7,7 @@ import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
 
 export interface Worker {
-  /** Ends the pauses, waits for the jobs under way and lets go of the store. */
+  /** Ends the pauses, waits for the jobs under way and closes the pool. */
   close(): Promise<void>;
 }
 
@@ -20,10 +20,10 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
 const backoffMsMax = 30_000;
 
 /**
- * Starts every job of the worker; it needs no port. A worker that stands still loses no correctness: leases are judged
- * by the database's clock when they are used.
+ * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: leases are judged by the
+ * database's clock when they are used.
  * @param options.env the documented settings (CP_*)
- * @param options.sink where events are delivered to; without one they are ticked off
+ * @param options.sink where events are delivered to; without one they are only marked as delivered
  * @throws Error with one sentence for settings that can't be used
  */
 export async function startWorker(options: {
@@ -45,7 +45,7 @@ export async function startWorker(options: {
   };
 }
 
-/** Runs each job in a loop of its own, so that a slow one holds up no other. */
+/** Runs each job in a loop of its own, so that a slow one delays no other. */
 export function runJobs(
   jobs: readonly Job[],
   { pauseMs, log }: { pauseMs: number; log: Logger },
@@ -77,7 +77,7 @@ export function runJobs(
   }
 }
 
-/** Even a pause of nothing lets requests of the same process in between. */
+/** Even a pause of 0 ms lets requests of the same process run in between. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     if (signal.aborted) return done();

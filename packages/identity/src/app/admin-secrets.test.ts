@@ -28,7 +28,7 @@ const annaSecret = 'a-secret-with-a-colon:of-anna';
 const deploySecret = 'the-secret-of-the-deployment';
 
 describe('named admin secrets', () => {
-  test('each admits as bootstrap:<name>, the shared one as bootstrap', async () => {
+  test('each enters as bootstrap:<name>, the shared one as bootstrap', async () => {
     const file = await fileOf(`# who may do what\n\nanna:${annaSecret}\r\ndeploy.prod:  ${deploySecret} \n`);
     const named = await identity.another({ IAM_BOOTSTRAP_TOKENS_FILE: file });
     for (const [secret, actor] of [
@@ -45,7 +45,7 @@ describe('named admin secrets', () => {
     assert.ok(!named.logged.join('').includes(annaSecret));
   });
 
-  test('a whole line, a name, a wrong secret and the secret as a Bearer token admit nobody', async () => {
+  test('a whole line, a name, a wrong secret and the secret as a Bearer token are refused', async () => {
     const file = await fileOf(`anna:${annaSecret}`);
     const named = await identity.another({ IAM_BOOTSTRAP_TOKENS_FILE: file });
     const attempts: Record<string, string>[] = [

@@ -17,7 +17,7 @@ after(() => identity.close());
 const tenant = `/api/v1/tenants/${randomUUID()}`;
 const principal = `${tenant}/principals/${randomUUID()}`;
 
-/** Whether the form of the request is in order; if not, the problem must be that of the field. */
+/** Whether the form of the request is accepted; if not, the problem must name the field. */
 async function fits(path: string, body: object, field: string): Promise<boolean> {
   const headers = { ...adminHeader, 'idempotency-key': randomUUID() };
   const answer = await identity.request('POST', path, { headers, body });
@@ -91,7 +91,7 @@ const texts: readonly [string, object, Bounds][] = [
     { identityProvider: [1, 120], token: [1, 10_000], audience: [1, 120] },
   ],
 ];
-/** These have no upper bound but that of the body. */
+/** Texts that only the size of the body bounds. */
 const unbounded = new Set(['token', 'clientSecret']);
 
 describe('texts are counted in characters, not in bytes or halves of surrogate pairs', () => {

@@ -85,7 +85,7 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
   }
 }
 
-/** A failure of ours in the middle of it: the log gets the error, not what was sent. */
+/** Makes a request fail halfway: the log gets the error, not what was sent. */
 async function failInside(token: string, clientId: string, clientSecret: string): Promise<void> {
   const refuse = `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`;
   await identity.pool.run({ text: refuse, values: [] });
@@ -101,8 +101,8 @@ async function failInside(token: string, clientId: string, clientSecret: string)
   await identity.pool.run({ text: 'drop trigger refuse on audit_records', values: [] });
 }
 
-test('secrets of every kind, used rightly and wrongly and in a failure of ours, are repeated in no answer', async () => {
+test('no answer repeats a secret of any kind, whether it was used rightly, wrongly or in an internal error', async () => {
   assert.ok((await makeSecrets()).length >= 10);
   assert.ok(identity.logged.join('').includes('request failed'));
-  // Where they must not be stored or logged is searched at the end of every run (scripts/leaks.ts).
+  // Logs and tables are searched for them at the end of every test run (scripts/leaks.ts).
 });

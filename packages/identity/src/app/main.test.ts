@@ -98,7 +98,7 @@ describe('baton identity serve', () => {
     assert.equal(await exited, 0);
   });
 
-  test('answers what is no HTTP in the error envelope', async () => {
+  test('answers text that is not HTTP in the error envelope', async () => {
     const { child, url, exited } = await serve();
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     let answer = '';
@@ -166,7 +166,7 @@ describe('baton identity serve', () => {
     assert.equal(await ended, 0);
   });
 
-  test('tries the migrations with --dry-run and changes nothing, and takes no other word', async () => {
+  test('migrate --dry-run tries the migrations and changes nothing; any other argument is refused', async () => {
     const env = { IAM_DATABASE_URL: empty.url };
     for (let time = 1; time <= 2; time += 1) {
       const { exited, output } = run(env, ['migrate', '--dry-run']);
@@ -181,7 +181,7 @@ describe('baton identity serve', () => {
     assert.equal(output(), 'Usage: baton identity migrate [--dry-run]\n');
   });
 
-  test('brings an empty database up to date when it is told to, once for several at the same time', async () => {
+  test('brings an empty database up to date when the setting says so, once for several processes at the same time', async () => {
     const env = { IAM_DATABASE_URL: empty.url, IAM_CREATE_SCHEMA_ON_STARTUP: 'true' };
     const both = await Promise.all([serve(env), serve(env)]);
     for (const { child, exited } of both) {

@@ -227,7 +227,7 @@ describe('the description', () => {
   });
 });
 
-test('a request that is no HTTP ends with the connection, not the service', async () => {
+test('text that is not HTTP ends its connection, not the service', async () => {
   const { port } = new URL(identity.url);
   await new Promise<void>((done) => {
     const socket = connect(Number(port), '127.0.0.1', () => socket.write('nonsense\r\n\r\n'));

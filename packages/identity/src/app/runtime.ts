@@ -22,7 +22,7 @@ const provisioningCodes: readonly ErrorCode[] = [
   'scim_unsupported_media_type',
 ];
 
-/** What any endpoint may answer without declaring it: the steps before its own. */
+/** What any endpoint may answer without declaring it: the codes of the pipeline's own steps. */
 export const pipelineCodes: readonly ErrorCode[] = [
   'unauthorized',
   'not_found',
@@ -35,7 +35,7 @@ export const pipelineCodes: readonly ErrorCode[] = [
   ...provisioningCodes,
 ];
 
-/** The pipeline's own codes that can really happen at one endpoint, for its documentation. */
+/** Those codes of the pipeline that one endpoint can really answer, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const isPossible = (code: ErrorCode) =>
     endpoint.body !== undefined || code !== 'scim_unsupported_media_type';

@@ -10,9 +10,9 @@ import { makeProvisioning } from '../testing/provisioning.ts';
 import { journalTypes } from '../testing/records.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** What makes or ends something once, asked of two processes on one database at the same moment. */
+/** Operations that must take effect once, sent to two processes on one database at the same moment. */
 const rounds = 20;
-const rivals = 12;
+const callsAtOnce = 12;
 
 let processes: [TestIdentity, TestIdentity];
 let upstream: Upstream;
@@ -29,9 +29,9 @@ after(async () => {
   await upstream.close();
 });
 
-/** The same call so many times, by turns to either process. */
+/** The same call many times at once, alternately to either process. */
 const race = (call: (identity: TestIdentity, n: number) => Promise<Answer>) =>
-  Promise.all(Array.from({ length: rivals }, (_, n) => call(processes[n % 2] as TestIdentity, n)));
+  Promise.all(Array.from({ length: callsAtOnce }, (_, n) => call(processes[n % 2] as TestIdentity, n)));
 const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 const countOf = async (tenantId: string, type: string) =>
   (await journalTypes(processes[0], tenantId)).filter((written) => written === type).length;
@@ -66,7 +66,7 @@ test('rotate: with keys of their own, one makes the successor; with one key, the
     );
     const outcomes = answers.map(({ status, body }) => (status === 201 ? 'rotated' : body.detail)).sort();
     const others = key === undefined ? 'credential_not_active' : 'rotated';
-    assert.deepEqual(outcomes, [...Array(rivals - 1).fill(others), 'rotated']);
+    assert.deepEqual(outcomes, [...Array(callsAtOnce - 1).fill(others), 'rotated']);
     assert.equal(answers.filter(({ body }) => typeof body.token === 'string').length, 1);
     assert.equal(await countOf(tenantId, 'platform_access_token.rotated'), 1);
     const live = (await tokensOf(tenantId)).filter(({ revokedAt }) => revokedAt === null);
@@ -82,7 +82,7 @@ test('revoke: by the admin and by the bearer at once, it is recorded once and th
         ? identity.request('POST', '/api/v1/platform-access-tokens:revoke-self', { body: { token } })
         : identity.post(`/tenants/${tenantId}/platform-access-tokens/${credential.id}:revoke`),
     );
-    // Whoever bears a token that is dead already is nobody.
+    // A bearer whose token is already revoked is not authenticated.
     answers.forEach(({ status }, n) => assert.ok(status === 204 || (n % 3 === 0 && status === 401)));
     assert.equal(await countOf(tenantId, 'credential.revoked'), 1);
     const exchanges = await race((identity) =>
@@ -129,7 +129,7 @@ test('SCIM create: of one name or external id, one makes one person, and nothing
         [same]: user[same],
       }),
     );
-    assert.deepEqual(statusesOf(answers), [201, ...Array(rivals - 1).fill(409)]);
+    assert.deepEqual(statusesOf(answers), [201, ...Array(callsAtOnce - 1).fill(409)]);
     for (const { status, body } of answers) if (status === 409) assert.equal(body.scimType, 'uniqueness');
     const left = await processes[0].pool.row<Record<string, number>>(sql`
       select (select count(*) from memberships m join principals p on p.id = m.principal_id

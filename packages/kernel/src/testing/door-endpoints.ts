@@ -109,7 +109,7 @@ const listDoors = endpoint({
   },
 });
 
-const makeDoor = endpoint({
+const createDoor = endpoint({
   id: 'createDoor',
   method: 'POST',
   path: '/doors',
@@ -132,7 +132,7 @@ const makeDoor = endpoint({
   },
 });
 
-const readDoor = endpoint({
+const getDoor = endpoint({
   id: 'getDoor',
   method: 'GET',
   path: '/doors/{id}',
@@ -150,7 +150,7 @@ const readDoor = endpoint({
   },
 });
 
-const changeDoor = endpoint({
+const updateDoor = endpoint({
   id: 'updateDoor',
   method: 'PATCH',
   path: '/doors/{id}',
@@ -212,7 +212,7 @@ const kickDoor = endpoint({
   },
 });
 
-const removeDoor = endpoint({
+const deleteDoor = endpoint({
   id: 'deleteDoor',
   method: 'DELETE',
   path: '/doors/{id}',
@@ -228,7 +228,7 @@ const removeDoor = endpoint({
   },
 });
 
-const status = endpoint({
+const getStatus = endpoint({
   id: 'getStatus',
   method: 'GET',
   path: '/status',
@@ -239,14 +239,14 @@ const status = endpoint({
   handle: () => ({ ok: true }),
 });
 
-/** The operations that the kernel's own tests are run on. */
+/** The operations of the example service that the kernel's own tests run against. */
 export const doorEndpoints: readonly Endpoint<DoorContext>[] = [
   listDoors,
-  makeDoor,
-  readDoor,
-  changeDoor,
+  createDoor,
+  getDoor,
+  updateDoor,
   openDoor,
   kickDoor,
-  removeDoor,
-  status,
+  deleteDoor,
+  getStatus,
 ];

@@ -38,7 +38,6 @@ export interface DoorService {
   readonly hooks: DoorHooks;
   /** Every line of the log so far. */
   readonly logLines: string[];
-  /** The errors that a lost database connection left. */
   readonly databaseUrl: string;
   readonly metrics: Registry;
   send(sent: Sent): Promise<Received>;
@@ -55,7 +54,7 @@ export function doorCredential(tenantId = doorTenant, principal = 'ada', permiss
   return { authorization: `Bearer ${tenantId}/${principal}/${permissions}` };
 }
 
-/** A whole small service over HTTP on a store of its own. */
+/** Starts the example service of the kernel's tests, over HTTP on a database of its own. */
 export async function startDoors(
   options: { statementTimeoutMs?: number; waitSeconds?: number } = {},
 ): Promise<DoorService> {

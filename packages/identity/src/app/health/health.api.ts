@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { answeredWithin } from '../../service/answered-within.ts';
 import { endpoint } from '../context.ts';
 
-export const readHealth = endpoint({
+export const getLiveness = endpoint({
   id: 'getLiveness',
   method: 'GET',
   path: '/healthz',
@@ -17,7 +17,7 @@ export const readHealth = endpoint({
 
 const Readiness = z.strictObject({ database: z.boolean(), signingKey: z.boolean() });
 
-export const readReadiness = endpoint({
+export const getReadiness = endpoint({
   id: 'getReadiness',
   method: 'GET',
   path: '/readyz',
@@ -38,4 +38,4 @@ export const readReadiness = endpoint({
   },
 });
 
-export const healthApi = [readHealth, readReadiness];
+export const healthApi = [getLiveness, getReadiness];

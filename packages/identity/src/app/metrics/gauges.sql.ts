@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 
-/** What the journal holds back, and for how long the oldest of its writers has been at work. */
-export function readJournalLag() {
+/** How many events readers can't see yet, and for how long the oldest unfinished writer has been at work. */
+export function findJournalLag() {
   return sql<{ unsettled_events: number; writer_seconds: number }>`
     select greatest(0, (select case when is_called then last_value else 0 end from events_sequence_seq)
         - journal_settled()) as unsettled_events,

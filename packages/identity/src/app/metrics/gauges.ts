@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
 import { answeredWithin } from '../../service/answered-within.ts';
 import type { Tools } from '../context.ts';
-import { readJournalLag } from './gauges.sql.ts';
+import { findJournalLag } from './gauges.sql.ts';
 
 const journalMsMax = 2000;
 
 /**
- * What identity shows of itself at each look (contract, W55): its queues, its connections, the keys of providers and the
- * journal's lag. No tenant, provider or credential is ever a label; which provider fails, the log says.
+ * Adds the gauges of identity (contract, W55): its queues, its connections, the keys of providers and the journal's lag.
+ * No tenant, provider or credential is ever a label; the log says which provider fails.
  */
 export function measureService(
   registry: Registry,
@@ -52,14 +52,14 @@ export function measureService(
     () => providerKeys.health().failingAgeSeconds,
   );
 
-  // Both gauges of one look share one statement. Without the database they are no number.
-  let looking: ReturnType<typeof look> | undefined;
-  const look = () => answeredWithin(journalMsMax, pool.row(readJournalLag()));
+  // Both gauges of the journal share one statement. Without the database they are NaN.
+  let asked: ReturnType<typeof ask> | undefined;
+  const ask = () => answeredWithin(journalMsMax, pool.row(findJournalLag()));
   const journal = async () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
+    asked ??= ask().finally(() => {
+      asked = undefined;
     });
-    return (await looking) ?? { unsettled_events: Number.NaN, writer_seconds: Number.NaN };
+    return (await asked) ?? { unsettled_events: Number.NaN, writer_seconds: Number.NaN };
   };
   gauge(
     'iam_journal_unsettled_events',

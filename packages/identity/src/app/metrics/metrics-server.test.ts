@@ -28,7 +28,7 @@ async function startMeasured(settings: Record<string, string> = {}) {
     assert.equal(answer.status, 200);
     return answer.text();
   };
-  /** The value of one line, with its labels as they stand. */
+  /** The value of one line, named with its labels. */
   const valueOf = async (name: string) => {
     const line = (await read()).split('\n').find((one) => one.startsWith(`${name} `));
     assert.ok(line, name);
@@ -37,7 +37,7 @@ async function startMeasured(settings: Record<string, string> = {}) {
   return { identity, read, valueOf };
 }
 
-test('exchanges are counted by outcome, signatures are timed, and nobody is named', async () => {
+test('exchanges are counted by outcome, signatures are timed, and no label names anybody', async () => {
   const { identity, read, valueOf } = await startMeasured();
   const { tenantId, principalId, token } = await makeBearer(identity);
   const path = '/api/v1/platform-access-tokens:exchange';
@@ -56,7 +56,7 @@ test('exchanges are counted by outcome, signatures are timed, and nobody is name
   for (const name of [tenantId, principalId, token.slice(8, 20)]) assert.ok(!(await read()).includes(name));
 });
 
-test('the journal shows what an unfinished writer holds back', async () => {
+test('the gauges show what an unfinished writer of the journal holds back', async () => {
   const { valueOf } = await startMeasured();
   const tenantId = await makeTenant(store);
   assert.equal(await valueOf('iam_journal_unsettled_events'), 0);
@@ -71,7 +71,7 @@ test('the journal shows what an unfinished writer holds back', async () => {
   assert.equal(await valueOf('iam_journal_unsettled_events'), 0);
 });
 
-test('a provider that does not give its keys is counted with their age until it does', {
+test('a provider whose keys can not be fetched is counted with their age until they can', {
   timeout: 20_000,
 }, async (t) => {
   const upstream = await startUpstream();
@@ -96,7 +96,7 @@ test('a provider that does not give its keys is counted with their age until it 
   assert.deepEqual(await shown(), [1, 0, false]);
 });
 
-test('without the database the figures of the journal are no numbers, and all others are told', async () => {
+test('without the database the gauges of the journal are NaN, and all others have values', async () => {
   const database = await startDatabaseProxy(store.databaseUrl);
   const { valueOf } = await startMeasured({ IAM_DATABASE_URL: database.url });
   await database.cut();
