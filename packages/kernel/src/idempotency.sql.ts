@@ -1,9 +1,15 @@
-import type { KeyedCall } from './idempotency.ts';
 import { sql } from './sql.ts';
 
+/** A command with an Idempotency-Key. */
+export interface KeyedCall {
+  tenantId: string;
+  key: string;
+  fingerprint: string;
+}
+
 /**
- * Takes the key, also one whose answer is past its time; no row is changed when somebody has it. The wait for a rival is
- * bounded by a lock timeout of this statement's own: the usual one is put back by its last step.
+ * Takes the key, also one whose answer has expired; changes no row when another request has it. The wait for a duplicate
+ * is bounded by a lock timeout of its own; the last step of the statement restores the usual one.
  */
 export function insertKey({ tenantId, key, fingerprint }: KeyedCall, storedSeconds: number, waitMs: number) {
   return sql`

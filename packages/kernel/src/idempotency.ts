@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Db } from './db.ts';
 import { sqlState } from './db.ts';
-import { deleteDueKeys, deleteKey, findKey, insertKey, updateKey } from './idempotency.sql.ts';
+import {
+  deleteDueKeys,
+  deleteKey,
+  findKey,
+  insertKey,
+  type KeyedCall,
+  updateKey,
+} from './idempotency.sql.ts';
 import { Refusal } from './refusal.ts';
+
+export type { KeyedCall } from './idempotency.sql.ts';
 
 /**
  * How long answers are kept and duplicates wait (core, section 1.7). A key is inserted inside the transaction of its
@@ -17,12 +26,6 @@ export interface IdempotencyOptions {
 export interface StoredAnswer {
   status: number;
   body: unknown;
-}
-
-export interface KeyedCall {
-  tenantId: string;
-  key: string;
-  fingerprint: string;
 }
 
 export const idempotencyKeyLengthMax = 200;
