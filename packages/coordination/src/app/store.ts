@@ -1,6 +1,7 @@
-import { createPool, type Pool } from '@baton/kernel/db';
+import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { readMigrations } from '@baton/kernel/migrate';
+import { createServicePool } from '@baton/kernel/service-pool';
 import { Registry } from 'prom-client';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Counters, createCounters } from '../service/counters.ts';
@@ -30,16 +31,14 @@ export async function openStore(settings: Settings, log: Logger, applicationName
 }
 
 function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
-  const statementTimeoutMs = settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000;
-  return createPool({
+  return createServicePool({
     url: settings.CP_DATABASE_URL,
     ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
     connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
     applicationName,
-    statementTimeoutMs,
-    lockTimeoutMs: statementTimeoutMs,
-    idleInTransactionTimeoutMs: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS * 1000,
+    statementTimeoutSeconds: settings.CP_STATEMENT_TIMEOUT_SECONDS,
+    idleInTransactionSeconds: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS,
     onConnect: (db) => enterEpoch(db, log),
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    log,
   });
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { createPool, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
+import { isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
+import { createServicePool } from '@baton/kernel/service-pool';
 import type { Settings } from './settings.ts';
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
@@ -12,15 +13,13 @@ export class DatabaseNotReadyError extends Error {
 }
 
 export function poolOf(settings: Settings, log: Logger): Pool {
-  const timeoutMs = settings.IAM_STATEMENT_TIMEOUT_SECONDS * 1000;
-  return createPool({
+  return createServicePool({
     url: settings.IAM_DATABASE_URL,
     connectionsMax: settings.IAM_DATABASE_CONNECTIONS_MAX,
     applicationName: 'baton-identity',
-    statementTimeoutMs: timeoutMs,
-    lockTimeoutMs: timeoutMs,
-    idleInTransactionTimeoutMs: timeoutMs,
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    statementTimeoutSeconds: settings.IAM_STATEMENT_TIMEOUT_SECONDS,
+    idleInTransactionSeconds: settings.IAM_STATEMENT_TIMEOUT_SECONDS,
+    log,
   });
 }
 
