@@ -18,32 +18,39 @@ let stream: EventStream;
 let url: string;
 /** What the service writes to, newest last. */
 const serverSockets: Socket[] = [];
-const pingEveryMs = 500;
 let closeServer: () => Promise<void>;
 
 before(async () => {
   baton = await startCoordination();
   reader = await baton.actor({ permissions: ['events.read'] });
+  ({ url, stream, close: closeServer } = await serveStreams());
+});
+after(async () => {
+  await closeServer();
+  await baton.close();
+});
+
+/** Serves streams that are woken by the test only. */
+async function serveStreams(options: { pingEveryMs?: number } = {}) {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60' });
   const log = createLog({ name: 'test', level: 'silent' });
   const authenticator = createAuthenticator(baton.pool, settings, log);
-  stream = createEventStream({ db: baton.pool, settings, log, authenticator, pingEveryMs });
+  const stream = createEventStream({ db: baton.pool, settings, log, authenticator, ...options });
   const server = createServer();
   server.on('upgrade', (req, socket, head) => {
     serverSockets.push(socket as Socket);
     stream.upgrade(req, socket, head);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  closeServer = async () => {
-    await stream.close();
-    await new Promise((done) => server.close(done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stream,
+    async close() {
+      await stream.close();
+      await new Promise((done) => server.close(done));
+    },
   };
-});
-after(async () => {
-  await closeServer();
-  await baton.close();
-});
+}
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const textBytes = 20_000;
@@ -81,7 +88,7 @@ for (const isFollowing of [true, false])
 
     const late = await write(1000);
     let mostBytes = 0;
-    // A loaded machine may take seconds until the first bytes are queued.
+    // A loaded machine may take seconds until the first bytes are queued; pings are farther apart.
     for (let n = 0; n < 30 || (n < 1000 && mostBytes === 0); n += 1) {
       mostBytes = Math.max(mostBytes, serverSocket.writableLength);
       await sleep(10);
@@ -146,6 +153,8 @@ test('the shared reader, left by its last stream, starts again for the next one'
 });
 
 test('a client that neither answers nor reads is dropped; one that only reads stays', async () => {
+  const pingEveryMs = 500;
+  const { url, close } = await serveStreams({ pingEveryMs });
   await journalIsStable(baton.pool);
   const start = (await reader.get('/events?tail=1')).body.nextCursor;
   const dead = openStream(url, { token: reader.token, query: `?after=${start}` });
@@ -159,4 +168,5 @@ test('a client that neither answers nor reads is dropped; one that only reads st
   assert.equal(listening.ws.readyState, listening.ws.OPEN);
   await listening.close();
   dead.ws.terminate();
+  await close();
 });
