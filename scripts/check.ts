@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkLayers } from './layers.ts';
+import { checkExports } from './package-exports.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
@@ -30,11 +31,13 @@ const steps: Step[] = [
     name: 'unused code',
     run: () => tool('knip', '--no-progress', '--no-config-hints', '--include', knipIssues),
   },
+  { name: 'tests only', run: usedByTestsOnly },
   { name: 'generated files', run: generated },
 ];
 
 /**
- * Runs the steps and prints one line for each, with its seconds, and what it found.
+ * Runs the steps and prints one line for each, with its seconds, and what it found: all of it for steps that were
+ * named, of a whole run the first lines.
  * @param names of the steps to run; empty for all
  * @returns whether nothing was found
  */
@@ -45,7 +48,8 @@ export async function check(names: readonly string[] = []): Promise<boolean> {
     const problems = await run();
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     console.log(`${problems === '' ? '✔' : '✘'} ${name.padEnd(16)} ${seconds} s`);
-    if (problems !== '') console.log(shortened(problems).replaceAll(/^/gm, '    '));
+    const shown = names.length === 0 ? shortened(problems) : problems;
+    if (problems !== '') console.log(shown.replaceAll(/^/gm, '    '));
     isClean &&= problems === '';
   }
   return isClean;
@@ -75,7 +79,29 @@ function layers(): string {
   const blind = tooFew
     ? [`the check of layers saw only ${files.length} files and ${imports.length} imports`]
     : [];
-  return [...problems, ...unseen, ...blind].join('\n');
+  return [...problems, ...checkExports(root, imports), ...unseen, ...blind].join('\n');
+}
+
+interface KnipReport {
+  readonly issues: readonly {
+    readonly file: string;
+    readonly files: readonly unknown[];
+    readonly exports: readonly { readonly name: string; readonly line: number }[];
+  }[];
+}
+
+/** Knip without tests as users; test support, which has no other users, is left out. */
+async function usedByTestsOnly(): Promise<string> {
+  const output = await tool('knip', '--production', '--include', 'files,exports', '--reporter', 'json');
+  if (!output.startsWith('{')) return output;
+  const { issues } = JSON.parse(output) as KnipReport;
+  return issues
+    .filter(({ file }) => !file.includes('/testing/'))
+    .flatMap(({ file, files, exports }) => [
+      ...files.map(() => `${file}: only tests import it, or nothing`),
+      ...exports.map(({ name, line }) => `${file}:${line} ${name}: only tests import it, or nothing`),
+    ])
+    .join('\n');
 }
 
 async function generated(): Promise<string> {

@@ -4,8 +4,8 @@ import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Cluster, startCluster } from '../packages/platform/src/postgres/cluster.ts';
-import { StartError } from '../packages/platform/src/start-error.ts';
+import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
+import { StartError } from '@baton/platform/start-error';
 import { check } from './check.ts';
 import { runTests } from './test-run.ts';
 
