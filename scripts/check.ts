@@ -20,7 +20,7 @@ interface Step {
 
 const steps: Step[] = [
   { name: 'types', run: () => tool('tsc', '-p', '.') },
-  { name: 'format', run: () => tool('biome', 'format', '.') },
+  { name: 'format', run: () => tool('biome', 'check', '.') },
   {
     name: 'lint',
     run: () => tool('oxlint', '--deny-warnings', 'packages', 'scripts', 'bench', 'e2e', 'bin'),
