@@ -32,15 +32,27 @@ test('an export that another package imports is no problem', async () => {
 });
 
 test('an export that only its own package imports is named', async () => {
-  assert.deepEqual(await problemsOf({ './etag': './src/etag.ts' }), [
+  assert.deepEqual(await problemsOf({ './http': './src/http.ts', './etag': './src/etag.ts' }), [
     'packages/kernel/package.json exports ./etag, which no other package, script or bench imports',
   ]);
 });
 
+test('an import of what is not exported is named', async () => {
+  assert.deepEqual(await problemsOf({}), [
+    "packages/identity/src/app/app.ts imports @baton/kernel/http: packages/kernel doesn't export it",
+  ]);
+});
+
 test('an export of whatever lies in the package is refused', async () => {
-  assert.equal((await problemsOf({ './*': './src/*.ts' })).length, 1);
+  const problems = await problemsOf({ './http': './src/http.ts', './*': './src/*.ts' });
+  assert.deepEqual(problems, [
+    'packages/kernel/package.json exports ./*: write it as "./<module>": "./src/<module>.ts"',
+  ]);
 });
 
 test('an export under another name than its file is refused', async () => {
-  assert.equal((await problemsOf({ './http': './src/service.ts' })).length, 1);
+  const problems = await problemsOf({ './web': './src/http.ts' });
+  assert.deepEqual(problems, [
+    'packages/kernel/package.json exports ./web: write it as "./<module>": "./src/<module>.ts"',
+  ]);
 });
