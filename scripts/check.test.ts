@@ -1,31 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { appendFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-
-const repository = dirname(import.meta.dirname);
-const copied = ['packages', 'scripts', 'bench', 'e2e', 'bin', 'package.json'];
-const configured = ['knip.json', 'biome.json', '.oxlintrc.json', 'tsconfig.json', '.gitignore'];
-
-/** A copy of the work tree without its tests, with the installed packages, and whose `@baton/*` are its own. */
-async function copyRepository(): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'baton-check-'));
-  for (const name of [...copied, ...configured])
-    await cp(join(repository, name), join(root, name), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.test.ts'),
-    });
-  const modules = join(repository, 'node_modules');
-  await mkdir(join(root, 'node_modules', '@baton'), { recursive: true });
-  for (const name of await readdir(modules))
-    if (name !== '@baton') await symlink(join(modules, name), join(root, 'node_modules', name));
-  for (const name of await readdir(join(modules, '@baton')))
-    await symlink(join(root, 'packages', name), join(root, 'node_modules', '@baton', name));
-  return root;
-}
+import { copyWorkTree, repository } from './testing/work-tree.ts';
 
 let root: string;
 let printed: string;
@@ -53,7 +32,7 @@ const planted: Record<string, string> = {
 };
 
 before(async () => {
-  root = await copyRepository();
+  root = await copyWorkTree(['packages', 'scripts', 'bench', 'e2e', 'bin']);
   for (const [file, text] of Object.entries(planted)) await appendFile(join(root, file), text);
   const steps = ['format', 'lint', 'layers', 'unused code', 'tests only'];
   printed = await new Promise((resolve) => {
