@@ -45,7 +45,7 @@ test('a failing test is printed with its suite, its reason and what its file pri
 });
 
 test('skipped and unfinished tests are named', async () => {
-  // Nothing of ours is skipped: it is the text of a file that the run is tried on.
+  // No test of ours is skipped: this is the text of a file that the run is tried on.
   const { totals } = await runTexts([
     "test('later', { skip: true }, () => {}); test('soon', { todo: true });",
   ]);
