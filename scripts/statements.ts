@@ -211,7 +211,9 @@ function listsOf(
   const files = covered.map(([file]) => file);
   const gone = Object.keys(listed).filter((key) => !files.includes(key.split(': ')[0] as string));
   lines.push(
-    ...gone.map((key) => `/* ${key}: there is no such file */ export type Gone = Nothing<'listed'>;`),
+    ...gone.map(
+      (key, index) => `/* ${key}: there is no such file */ export type G${index} = Nothing<'listed'>;`,
+    ),
   );
   return `${lines.join('\n')}\n`;
 }
