@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { PlainError, prepare, say } from './prepare.mjs';
 
-/** One Ctrl-C arrives several times within milliseconds: from the terminal, and passed on by npm. */
+/** One Ctrl-C arrives several times within milliseconds: from the terminal, and again from npm. */
 const sameSignalMs = 1000;
-/** npx puts a shell in between, which dies of SIGTERM without passing it on. */
+/** npx starts a shell in between, which ends on SIGTERM without passing it on. */
 const orphanPollMs = 250;
 
 /**
@@ -33,8 +33,8 @@ function inForeground(program, args) {
     if (isEcho) return;
     lastAt[signal] = now;
     seen[signal] += 1;
-    // A terminal sends Ctrl-C to the whole group, so the program has it already; only if it is still there at the
-    // next one was the signal perhaps meant for this process alone.
+    // A terminal sends Ctrl-C to the whole process group, so the program has it already. If it still runs at the next
+    // one, the signal may have been meant for this process alone.
     if (signal === 'SIGINT' && onTerminal && seen[signal] === 1) return;
     child.kill(signal);
   };

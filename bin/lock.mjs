@@ -1,5 +1,5 @@
-// A lock that one living process holds, as a folder on disk: it needs nothing to be cleaned up after kill -9, and
-// works on every file system and every Node from 20 up. Used for installing and for Baton's home folder.
+// A lock that one living process holds, as a folder on disk: it needs no cleaning up after kill -9, and works on every
+// file system and every Node from 20 up. Used while installing and for Baton's home folder.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -19,9 +19,9 @@ const attemptsMax = 200;
 const emptyStaleMs = 2000;
 
 /**
- * Takes the lock `directory`, whose parent must exist. The folder holds one file that names its owner; to break a
- * dead owner's lock, that very file is unlinked first, which only one of several rivals manages, and a folder is only
- * ever removed while it is empty. So nobody can break a lock that a living rival has just taken.
+ * Takes the lock `directory`, whose parent must exist. The folder holds one file that names its owner. The lock of a
+ * dead owner is broken by unlinking that file, in which only one of several processes succeeds, and the folder is removed
+ * only while it is empty. So no process can break a lock that a living one has just taken.
  * @returns `release` when it was taken, or `holderPid`, the process that has it.
  * @throws the file system's error when the folder can't be made.
  */
@@ -33,9 +33,9 @@ export function takeLock(directory) {
         () => writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 }),
         'ENOENT',
       );
-      if (written && isAlone(directory, name)) return { release: () => letGo(directory, name) };
-      // A rival took this folder for a stale one, and made it anew: two files are in it, or will be.
-      if (written) letGo(directory, name);
+      if (written && isAlone(directory, name)) return { release: () => release(directory, name) };
+      // Another process judged this folder stale and made it anew: two files are in it, or will be.
+      if (written) release(directory, name);
       sleep(Math.random() * pauseMs);
       continue;
     }
@@ -45,7 +45,7 @@ export function takeLock(directory) {
     } else if (processStamp(owner.pid) === owner.stamp) {
       return { holderPid: owner.pid };
     } else {
-      letGo(directory, owner.name);
+      release(directory, owner.name);
     }
   }
   throw new Error(
@@ -53,13 +53,13 @@ export function takeLock(directory) {
   );
 }
 
-/** Whether nobody else wrote into the folder. Of two who did, the later one sees both files. */
+/** Whether no other process wrote into the folder. Of two that did, the later one sees both files. */
 function isAlone(directory, name) {
   const names = readdirSync(directory);
   return names.length === 1 && names[0] === name;
 }
 
-/** The owner's file, or undefined while the folder is empty or gone. */
+/** The owner by its file; undefined while the folder is empty or gone. */
 function ownerOf(directory) {
   try {
     const [name] = readdirSync(directory);
@@ -74,7 +74,7 @@ function ownerOf(directory) {
   return undefined;
 }
 
-function letGo(directory, name) {
+function release(directory, name) {
   succeeds(() => unlinkSync(join(directory, name)), 'ENOENT');
   succeeds(() => rmdirSync(directory), 'ENOENT', 'ENOTEMPTY', 'EEXIST');
 }

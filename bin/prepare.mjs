@@ -1,5 +1,5 @@
-// Makes a checkout ready to run: packages as the lockfile names them, and a Node that runs TypeScript as it is.
-// Plain JavaScript for Node 20 and up; everything else in this repository runs on Node 24.
+// Makes a checkout ready to run: installs the packages of the lockfile and a Node that runs TypeScript. Plain JavaScript
+// for Node 20 and up; everything else in this repository runs on Node 24.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ const nodeMajorMin = 24;
 const installWaitMs = 200;
 const installWaitsMax = (15 * 60 * 1000) / installWaitMs;
 
-/** Said to the person as it stands, without a stack. */
+/** Its message is printed as it is, without a stack. */
 export class PlainError extends Error {}
 
 /**
@@ -101,14 +101,14 @@ function isInstalled(folder) {
   try {
     writeFileSync(stampPath(folder), stampOf(folder));
   } catch {
-    // Somebody else's folder: it is compared again next time.
+    // A folder of another account: it is compared again next time.
   }
   return true;
 }
 
 /**
  * Whether npm's own record of node_modules has all that the lockfile asks for: then `npm ci` was run by hand.
- * Optional packages are other platforms' binaries, or missed with a sentence by whoever needs them.
+ * Optional packages are other platforms' binaries, or their absence is reported by the code that needs them.
  */
 function npmInstalledAll(folder) {
   const record = readText(join(folder, 'node_modules', '.package-lock.json'));

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkLayers } from './layers.ts';
+import { checkExports } from './package-exports.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
@@ -19,22 +20,21 @@ interface Step {
 
 const steps: Step[] = [
   { name: 'types', run: () => tool('tsc', '-p', '.') },
-  { name: 'format', run: () => tool('biome', 'format', '.') },
-  {
-    name: 'lint',
-    run: () => tool('oxlint', '--deny-warnings', 'packages', 'scripts', 'bench', 'e2e', 'bin'),
-  },
+  { name: 'format', run: () => tool('biome', 'check', '--max-diagnostics=none', '.') },
+  { name: 'lint', run: lint },
   { name: 'layers', run: layers },
   { name: 'sizes', run: () => oversizedFiles(root, sourceFiles(root), linesMax).join('\n') },
   {
     name: 'unused code',
     run: () => tool('knip', '--no-progress', '--no-config-hints', '--include', knipIssues),
   },
+  { name: 'tests only', run: usedByTestsOnly },
   { name: 'generated files', run: generated },
 ];
 
 /**
- * Runs the steps and prints one line for each, with its seconds, and what it found.
+ * Runs the steps and prints one line for each, with its seconds, and what it found: all of it for steps that were
+ * named, of a whole run the first lines.
  * @param names of the steps to run; empty for all
  * @returns whether nothing was found
  */
@@ -45,10 +45,29 @@ export async function check(names: readonly string[] = []): Promise<boolean> {
     const problems = await run();
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     console.log(`${problems === '' ? '✔' : '✘'} ${name.padEnd(16)} ${seconds} s`);
-    if (problems !== '') console.log(shortened(problems).replaceAll(/^/gm, '    '));
+    const shown = names.length === 0 ? shortened(problems) : problems;
+    if (problems !== '') console.log(shown.replaceAll(/^/gm, '    '));
     isClean &&= problems === '';
   }
   return isClean;
+}
+
+/** Rules such as no-floating-promises ask tsgolint for types, which has no binary here for some platforms (decision 0011). */
+function lint(): Promise<string> {
+  const binary = join(root, 'node_modules', '@oxlint-tsgolint', `${process.platform}-${process.arch}`);
+  const typeAware = existsSync(binary) ? ['--type-aware'] : [];
+  if (typeAware.length === 0) console.log(`  lint without types: ${binary} is not installed`);
+  return tool(
+    'oxlint',
+    ...typeAware,
+    '--deny-warnings',
+    '--format=unix',
+    'packages',
+    'scripts',
+    'bench',
+    'e2e',
+    'bin',
+  );
 }
 
 function shortened(output: string): string {
@@ -61,21 +80,39 @@ function layers(): string {
   const files = sourceFiles(root);
   const { problems, imports } = checkLayers(root, files);
   const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
-  // A checker that understands nothing reports success: these edges are there, so it must have seen them.
+  // A check that reads no imports would report success: these edges exist, so it must have seen them.
   const known = [
     'packages/kernel/src/http.ts -> packages/kernel/src/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
     'scripts/check.ts -> scripts/layers.ts',
     'scripts/test.ts -> packages/platform/src/postgres/cluster.ts',
   ];
-  const unseen = known
-    .filter((edge) => !edges.has(edge))
-    .map((edge) => `the check of layers did not see ${edge}`);
+  const unseen = known.filter((edge) => !edges.has(edge)).map((edge) => `the check did not see ${edge}`);
   const tooFew = files.length < 40 || imports.length < 2 * files.length;
-  const blind = tooFew
-    ? [`the check of layers saw only ${files.length} files and ${imports.length} imports`]
-    : [];
-  return [...problems, ...unseen, ...blind].join('\n');
+  const blind = tooFew ? [`the check saw only ${files.length} files and ${imports.length} imports`] : [];
+  return [...problems, ...checkExports(root, imports), ...unseen, ...blind].join('\n');
+}
+
+interface KnipReport {
+  readonly issues: readonly {
+    readonly file: string;
+    readonly files: readonly unknown[];
+    readonly exports: readonly { readonly name: string; readonly line: number }[];
+  }[];
+}
+
+/** Knip on the packages without tests as users; test support, which has no other users, is left out. */
+async function usedByTestsOnly(): Promise<string> {
+  const output = await tool('knip', '--production', '--include', 'files,exports', '--reporter', 'json');
+  if (!output.startsWith('{')) return output;
+  const { issues } = JSON.parse(output) as KnipReport;
+  return issues
+    .filter(({ file }) => file.startsWith('packages/') && !file.includes('/testing/'))
+    .flatMap(({ file, files, exports }) => [
+      ...files.map(() => `${file}: only tests import it, or nothing`),
+      ...exports.map(({ name, line }) => `${file}:${line} ${name}: only tests import it, or nothing`),
+    ])
+    .join('\n');
 }
 
 async function generated(): Promise<string> {

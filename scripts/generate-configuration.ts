@@ -1,5 +1,5 @@
 import type { Setting, SettingTable } from '@baton/kernel/config';
-import { settingTable as platformSettings } from '../packages/platform/src/config.ts';
+import { settingTable as platformSettings } from '@baton/platform/config';
 import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';

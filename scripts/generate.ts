@@ -2,8 +2,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { startCluster } from '../packages/platform/src/postgres/cluster.ts';
-import { StartError } from '../packages/platform/src/start-error.ts';
+import { startCluster } from '@baton/platform/postgres/cluster';
+import { StartError } from '@baton/platform/start-error';
 import { writeConfiguration } from './generate-configuration.ts';
 import { writeErrors } from './generate-errors.ts';
 import { writeEvents } from './generate-events.ts';

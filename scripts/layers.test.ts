@@ -167,6 +167,11 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     { 'packages/cli/src/a.ts': "import '../../sdk/src/a.ts';" },
   ],
   [
+    'a script may not reach into a package by path, past its exports',
+    'imported by its name',
+    { 'scripts/a.ts': "import '../packages/kernel/src/http.ts';" },
+  ],
+  [
     'a package may not reach out of packages/',
     'nothing outside packages/',
     { [`${coordination}/app/a.ts`]: "import '../../../../scripts/check.ts';" },

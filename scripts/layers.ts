@@ -104,21 +104,23 @@ function placeOf(file: string): Place {
 function forbidden({ from, to, specifier }: Import): string | undefined {
   const here = placeOf(from);
   if (specifier.startsWith('@baton/') && to === undefined) return 'it names no module of that package';
-  if (to === undefined || here.pack === undefined) return undefined;
+  if (to === undefined) return undefined;
   const there = placeOf(to);
+  if (here.pack !== there.pack && there.pack !== undefined && !specifier.startsWith('@baton/'))
+    return 'another package is imported by its name';
+  if (here.pack === undefined) return undefined;
   if (there.pack === undefined)
     return here.pack === 'platform' || here.isTesting
       ? undefined
       : 'a package uses nothing outside packages/';
-  if (here.pack !== there.pack) return betweenPackages(here, there, specifier);
+  if (here.pack !== there.pack) return betweenPackages(here, there);
   if (here.isTesting) return undefined;
   if (there.isTesting) return 'test support is for tests';
   return betweenLayers(here, there) ?? privateModule(here, there, from, to);
 }
 
-function betweenPackages(here: Place, there: Place, specifier: string): string | undefined {
+function betweenPackages(here: Place, there: Place): string | undefined {
   const [from, to] = [here.pack as string, there.pack as string];
-  if (!specifier.startsWith('@baton/')) return 'another package is imported by its name';
   if (from === 'platform') return undefined;
   if (there.isTesting && here.isTesting) return undefined;
   if (clients.has(from)) return to === 'sdk' ? undefined : 'a client uses the sdk only';

@@ -12,7 +12,7 @@ const windowBytes = 12;
 const filterBits = 25;
 const base = 0x01000193;
 
-/** Of a token's parts their ends will do: what stands there is met in no other token. */
+/** Of each part of a token only the end is searched for: it is in no other token. */
 const partLength = 48;
 
 /** Every spelling of a secret that is looked for; of a JWT its claims and its signature, each alone. */
@@ -32,7 +32,7 @@ export function spellingsOf(secret: string): Needle[] {
     .map((needle) => ({ ...needle, secret }));
 }
 
-/** What is kept of a secret: only the store may have it, in the tables of credentials. */
+/** The hashes that the store keeps of a secret: they may stand in the tables of credentials only. */
 export function hashesOf(secret: string): Needle[] {
   const hash = createHash('sha256').update(secret).digest();
   return (['hex', 'base64', 'base64url'] as const).map((encoding) => ({
@@ -42,21 +42,21 @@ export function hashesOf(secret: string): Needle[] {
   }));
 }
 
-/** The text as a part of something longer in base64: it may begin at each of three places, in two alphabets. */
+/** The text inside a longer one in base64: it can begin at any of three offsets, in two alphabets. */
 function base64Of(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
     const end = encoded.length - (encoded.endsWith('==') ? 3 : encoded.endsWith('=') ? 2 : 0);
-    // The characters at both ends carry bits of the neighbours.
+    // The characters at both ends also hold bits of the bytes around.
     const inside = encoded.slice([0, 2, 3][before], end);
     return [inside, inside.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
 /**
- * Looks for many texts at once. A hash of 12 bytes rolls over the text; where it is that of a needle's middle, which
- * unlike its ends (`iam_pat_`, `@example.com`) is met nowhere else, the whole needle is compared. 100 MB take a few
- * seconds, however many needles there are.
+ * Looks for many texts at once by a rolling hash of 12 bytes (Rabin-Karp). It is compared with the hash of each needle's
+ * middle, which is rarer than its ends (`iam_pat_`, `@example.com`); on a match the whole needle is compared. 100 MB take
+ * a few seconds, however many needles there are.
  */
 export function createSearch(needles: readonly Needle[]) {
   const middles = new Map<number, { needle: Needle; bytes: Buffer; upToMiddle: number }[]>();

@@ -34,7 +34,8 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Searches a run of one test that knew the secrets and left these texts. */
 async function search(texts: { log?: string; tables?: Record<string, string> }, allowed: Allowed[] = []) {
-  const write = (end: string, text: string) => writeFile(join(directory, `src!door.test.ts~1.${end}`), text);
+  const write = (end: string, text: string) =>
+    writeFile(join(directory, `src!claims.test.ts~1.${end}`), text);
   await write('secrets', `${kept.map((one) => JSON.stringify(one)).join('\n')}\n`);
   await write('log', `{"msg":"started"}\n${texts.log ?? ''}\n`);
   const tables = Object.entries(texts.tables ?? {});
@@ -69,7 +70,7 @@ for (const [kind, spelling, secret, written] of spellings)
     });
     assert.equal(findings.length, 4, findings.join('\n'));
     for (const place of ['the log', 'table events', 'table audit_records', 'table platform_access_tokens']) {
-      const line = findings.find((finding) => finding.startsWith(`src/door.test.ts: ${place}, `));
+      const line = findings.find((finding) => finding.startsWith(`src/claims.test.ts: ${place}, `));
       assert.ok(line?.endsWith(`holds a ${kind} (${spelling}) that starts ${secret.slice(0, 8)}`), line);
       for (const { text } of kept) assert.ok(!findings.join().includes(text.slice(0, 24)));
     }
@@ -86,7 +87,7 @@ test('a hash may stand in a table of credentials and nowhere else', async () => 
   assert.ok(!findings.join().includes('service_accounts'));
 });
 
-test('the name of a person may stand in a table and in no record', async () => {
+test('the name of a person may stand in a table, but not in journal, audit record or log', async () => {
   const { findings } = await search({
     log: `{"reason":"${userName}"}`,
     tables: { scim_users: userName, events: `{"userName":"${userName}"}`, audit_records: userName },
@@ -94,7 +95,7 @@ test('the name of a person may stand in a table and in no record', async () => {
   assert.equal(findings.length, 3, findings.join('\n'));
 });
 
-test('what has the form of a secret is found without anybody having told of it', async () => {
+test('a text in the form of a secret is found, although no test reported it', async () => {
   const unknown = [
     `iam_pat_0123456789ab_${random()}`,
     `iam_scim_0123456789ab_${random()}`,
@@ -110,7 +111,7 @@ test('what has the form of a secret is found without anybody having told of it',
   }
 });
 
-test('a secret that holds half of a character can be looked for too', async () => {
+test('a secret with half of a surrogate pair is found', async () => {
   const odd: Kept = { kind: 'credential in a header', text: `${random()}\ud800`, isName: false };
   kept.push(odd);
   const { findings } = await search({ log: JSON.stringify({ token: odd.text }) });
@@ -118,7 +119,7 @@ test('a secret that holds half of a character can be looked for too', async () =
   assert.equal(findings.length, 1);
 });
 
-test('nothing is found in what is only like a secret; it says how much it searched', async () => {
+test('texts that only resemble a secret are not found, and the report says how much was searched', async () => {
   const halves = `${clientSecret.slice(0, 40)} ${clientSecret.slice(3)} ${hashOf('another')} iam_pat_0123456789ab`;
   const { findings, secrets, bytes } = await search({ log: halves, tables: { events: halves } });
   assert.deepEqual(findings, []);
@@ -126,21 +127,21 @@ test('nothing is found in what is only like a secret; it says how much it search
   assert.ok(bytes > 2 * halves.length);
 });
 
-test('an exception is for one place of one test, and one that is not needed is a finding of a whole run', async () => {
+test('an exception covers one place of one test, and a whole run reports one that is not needed', async () => {
   const texts = { log: pat, tables: { events: pat } };
-  const exception = { test: 'src/door.test.ts', place: 'table events', why: 'it looks for it' };
+  const exception = { test: 'src/claims.test.ts', place: 'table events', why: 'it looks for it' };
   const { findings } = await search(texts, [exception]);
   assert.deepEqual(
     findings.map((line) => line.split(',')[0]),
-    ['src/door.test.ts: the log'],
+    ['src/claims.test.ts: the log'],
   );
   await search({});
   const whole = checkLeaks(directory, true, [exception]).findings;
-  assert.ok(whole.includes('src/door.test.ts: table events: hooray, delete this exception'));
+  assert.ok(whole.includes('src/claims.test.ts: table events: not needed any more, delete this exception'));
   assert.ok(whole.includes('no private key was seen in the whole run: its search says nothing'));
 });
 
-test('what a service under test leaks into its store, its records and its log is found from the outside', async () => {
+test('what a service under test leaks into its tables, its journal and its log is found', async () => {
   const run = await mkdtemp(join(tmpdir(), 'baton-leaks-'));
   const program = `
     import { observer } from '@baton/kernel/observer';
@@ -176,8 +177,8 @@ test('what a service under test leaks into its store, its records and its log is
   }
 });
 
-test('what was too long to be kept in full is said, with the test that made it', async () => {
-  await writeFile(join(directory, 'src!door.test.ts~1.notes'), 'the first 20000 rows of a table doors\n');
+test('what was too long to be searched in full is named, with the test that made it', async () => {
+  await writeFile(join(directory, 'src!claims.test.ts~1.notes'), 'the first 20000 rows of a table claims\n');
   const { notes } = await search({});
-  assert.deepEqual(notes, ['the first 20000 rows of a table doors (src/door.test.ts)']);
+  assert.deepEqual(notes, ['the first 20000 rows of a table claims (src/claims.test.ts)']);
 });

@@ -12,14 +12,14 @@ export interface LeakReport {
   readonly bytes: number;
 }
 
-/** Something that a test stores on purpose. */
+/** A secret that a test stores on purpose. */
 export interface Allowed {
   readonly test: string;
   readonly place: string;
   readonly why: string;
 }
 
-/** Where somebody who reads or keeps records would meet it: no hash and no name of a person may stand there. */
+/** What is read and kept for a long time: neither hashes of secrets nor names of people may stand there. */
 const records = ['the log', 'table events', 'table audit_records', 'table outbox'];
 
 /** The only tables that may hold hashes of secrets. */
@@ -30,7 +30,7 @@ const hashTables = [
   'table api_keys',
 ];
 
-/** What has the form of a secret is one, also when nobody told of it. */
+/** Texts of these forms are secrets, even if no test reported them. */
 const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['iam_pat_', 'platform access token', /iam_pat_[0-9a-f]{12}_[\w-]{43}/y],
   ['iam_scim_', 'provisioning token', /iam_scim_[0-9a-f]{12}_[\w-]{43}/y],
@@ -39,7 +39,7 @@ const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['-----BEGIN', 'private key', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY/y],
 ];
 
-/** A run that saw none of these saw nothing. */
+/** A whole run that saw no secret of one of these kinds didn't search for it. */
 const kindsOfWholeRun = [
   'platform access token',
   'client secret',
@@ -57,7 +57,7 @@ const shownMax = 8;
 const rowLengthMax = 60;
 
 /**
- * Searches everything that a run of the tests logged and stored for every secret that it made or showed to a service.
+ * Searches all that a run of the tests logged and stored for every secret that the tests made or sent to a service.
  * @param directory the folder that `BATON_LEAK_DIR` named during the run
  * @param isWhole whether all tests ran: then secrets of every kind must have been seen, and every exception be needed
  */
@@ -73,7 +73,7 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
   const kept = new Map<string, Kept>();
   for (const { line } of linesOf('.secrets')) {
     const one = JSON.parse(line) as Kept;
-    // Who made it knows best what it is.
+    // The test that made a secret names its kind more exactly than the service that was shown it.
     if (!kept.has(one.text) || !/^(presented|credential)/.test(one.kind)) kept.set(one.text, one);
   }
   const search = createSearch([...needlesOf(kept)]);
@@ -105,7 +105,7 @@ export function checkLeaks(directory: string, isWhole: boolean, allowed: readonl
     for (const kind of kindsOfWholeRun.filter((name) => !kinds.has(name)))
       findings.push(`no ${kind} was seen in the whole run: its search says nothing`);
     for (const place of places.filter((name) => !found.has(name)))
-      findings.push(`${place}: hooray, delete this exception`);
+      findings.push(`${place}: not needed any more, delete this exception`);
   }
   const notes = new Set(linesOf('.notes').map(({ line, test }) => `${line} (${test})`));
   return { findings, notes: [...notes], secrets: kept.size, bytes };
@@ -129,7 +129,7 @@ function placeAt(text: Buffer, at: number, file: string): string {
   return `table ${text.toString('latin1', mark + 1, text.indexOf('\n', mark))}`;
 }
 
-/** The start of the line, no further than to the secret itself; of anything long only the first characters. */
+/** The start of the line up to the secret; of every long word only the first characters, since it may be a secret too. */
 function startOf(text: Buffer, at: number): string {
   const start = text.lastIndexOf('\n', at) + 1;
   const line = text.toString('utf8', start, Math.min(at, start + rowLengthMax));

@@ -1,17 +1,17 @@
+import { describeApi as describeCoordination } from '@baton/coordination/app/describe';
+import { endpoints as coordinationEndpoints } from '@baton/coordination/app/endpoints';
+import { errors as coordinationErrors } from '@baton/coordination/app/errors';
+import { pipelineCodesOf as coordinationPipelineCodesOf } from '@baton/coordination/app/runtime';
+import { settings as coordinationSettings } from '@baton/coordination/app/settings';
+import { permissions } from '@baton/coordination/service/permissions';
+import { describeApi as describeIdentity } from '@baton/identity/app/describe';
+import { endpoints as identityEndpoints } from '@baton/identity/app/endpoints';
+import { pipelineCodesOf as identityPipelineCodesOf } from '@baton/identity/app/runtime';
+import { settings as identitySettings } from '@baton/identity/app/settings';
+import { errors as identityErrors } from '@baton/identity/provisioning/errors';
 import type { SettingTable } from '@baton/kernel/config';
 import type { ErrorTable } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import { settings as coordinationSettings } from '../packages/coordination/src/app/settings.ts';
-import { describeApi as describeCoordination } from '../packages/coordination/src/app/describe.ts';
-import { endpoints as coordinationEndpoints } from '../packages/coordination/src/app/endpoints.ts';
-import { errors as coordinationErrors } from '../packages/coordination/src/app/errors.ts';
-import { permissions } from '../packages/coordination/src/service/permissions.ts';
-import { pipelineCodesOf as coordinationPipelineCodesOf } from '../packages/coordination/src/app/runtime.ts';
-import { settings as identitySettings } from '../packages/identity/src/app/settings.ts';
-import { describeApi as describeIdentity } from '../packages/identity/src/app/describe.ts';
-import { endpoints as identityEndpoints } from '../packages/identity/src/app/endpoints.ts';
-import { errors as identityErrors } from '../packages/identity/src/provisioning/errors.ts';
-import { pipelineCodesOf as identityPipelineCodesOf } from '../packages/identity/src/app/runtime.ts';
 
 /** What a service declares: the generated files and the truth test are made from it. */
 export interface Service {

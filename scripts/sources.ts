@@ -9,12 +9,12 @@ export function sourceFiles(root: string): string[] {
     .sort();
 }
 
-/** Generated files say so on line one. */
+/** Generated files begin with a comment that says so. */
 function isGenerated(path: string): boolean {
-  return /generated/i.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);
+  return /^\/\/ GENERATED\b/.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);
 }
 
-/** Files of more lines than a person reads in one sitting, as problems. Tests may be longer: they are lists. */
+/** Names the files that are too long to read in one sitting. Tests may be longer: they are lists of cases. */
 export function oversizedFiles(root: string, files: readonly string[], linesMax: number): string[] {
   return files
     .filter((file) => !file.endsWith('.test.ts'))

@@ -1,7 +1,7 @@
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** One test's end, as a line of JSON for scripts/test-run.ts. */
+/** The result of one test, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
   readonly name: string;
   readonly result: 'passed' | 'failed' | 'skipped';

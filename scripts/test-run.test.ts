@@ -18,7 +18,9 @@ async function runTexts(texts: readonly string[], fileTimeoutMs = limits.fileTim
         join(root, `file${index}.test.mjs`),
         `import { describe, test } from 'node:test';\n${text}`,
       );
-    const totals = await runTests(root, files, new AbortController().signal, { ...limits, fileTimeoutMs });
+    const signal = new AbortController().signal;
+    const { seconds, ...totals } = await runTests(root, files, signal, { ...limits, fileTimeoutMs });
+    assert.deepEqual([...seconds.keys()].sort(), files);
     return { totals, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
   } finally {
     log.mock.restore();
@@ -43,7 +45,7 @@ test('a failing test is printed with its suite, its reason and what its file pri
 });
 
 test('skipped and unfinished tests are named', async () => {
-  // Nothing of ours is skipped: it is the text of a file that the run is tried on.
+  // No test of ours is skipped: this is the text of a file that the run is tried on.
   const { totals } = await runTexts([
     "test('later', { skip: true }, () => {}); test('soon', { todo: true });",
   ]);
@@ -56,4 +58,11 @@ test('a file that crashes, that holds no test or that never ends is a failure', 
     1500,
   );
   assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
+});
+
+test('a process that a test left behind is not waited for', async () => {
+  const { totals } = await runTexts([
+    "import { spawn } from 'node:child_process'; test('a', () => { spawn('sleep', ['30'], { stdio: 'inherit', detached: true }).unref(); });",
+  ]);
+  assert.deepEqual(totals, { passed: 1, failed: 0, skipped: [] });
 });

@@ -1,51 +1,86 @@
-// npm test [-- part of a file's path ...]: checks the code, then runs every test against one throw-away PostgreSQL.
+// npm test [-- part of a file's path ...] [-- --shard=1/2] [-- --record]: checks the code, then runs every test against
+// one throw-away PostgreSQL. A shard is one of several runs that share the test files; --record keeps what each took.
 import { generateKeyPairSync } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Cluster, startCluster } from '../packages/platform/src/postgres/cluster.ts';
-import { StartError } from '../packages/platform/src/start-error.ts';
+import { parseArgs } from 'node:util';
+import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
+import { StartError } from '@baton/platform/start-error';
 import { check } from './check.ts';
+import { orderFiles, parseShard, type Shard, writeRecord } from './test-order.ts';
 import { runTests } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
 const testFiles = ['packages/*/src', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/**/*.test.ts`);
 
-async function main(patterns: readonly string[]): Promise<number> {
-  const isWhole = patterns.length === 0;
-  const isClean = !isWhole || (await check());
-  const files = globSync(testFiles, { cwd: root })
-    .filter((file) => isWhole || patterns.some((pattern) => file.includes(pattern)))
-    .sort();
+interface Options {
+  /** Parts of paths; empty for all files. */
+  readonly patterns: readonly string[];
+  readonly shard: Shard;
+  readonly isRecorded: boolean;
+}
+
+async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
+  const isWhole = patterns.length === 0 && shard.total === 1;
+  // Of several shards one checks the code.
+  const isClean = patterns.length > 0 || shard.index > 1 || (await check());
+  const files = orderFiles(root, findFiles(patterns), shard);
   if (files.length === 0) {
     console.error(`No test file's path contains ${patterns.join(' or ')}.`);
     return 1;
   }
-  const stage = await setStage();
+  const environment = await prepareEnvironment();
   // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
   try {
-    const { passed, failed, skipped } = await runTests(root, files, abort.signal);
-    const lies =
-      isWhole && failed === 0 && !abort.signal.aborted ? await truthProblems(stage.truthDirectory) : [];
-    for (const lie of lies) console.log(`✘ truth: ${lie}`);
-    const leaks = abort.signal.aborted ? 0 : await searchLeaks(stage.leakDirectory, isWhole && failed === 0);
+    const { passed, failed, skipped, seconds } = await runTests(root, files, abort.signal);
+    const isComplete = isWhole && failed === 0 && !abort.signal.aborted;
+    const undeclared = isComplete ? await truthProblems(environment.truthDirectory) : [];
+    for (const problem of undeclared) console.log(`✘ truth: ${problem}`);
+    const leaks = abort.signal.aborted ? 0 : await searchLeaks(environment.leakDirectory, isComplete);
     if (skipped.length > 0)
       console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
     if (!isClean) console.log('\nThe checks at the top found something.');
     if (abort.signal.aborted) console.log('\nStopped before the end.');
-    const failures = failed + lies.length + leaks;
-    console.log(`\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
+    if (shard.total > 1)
+      console.log('\nOnly a run of all tests can say which declared errors no test produces.');
+    if (isComplete && isRecorded) writeRecord(seconds);
+    const failures = failed + undeclared.length + leaks;
+    console.log(`\n${timesOf(seconds)}\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
     return failures === 0 && isClean && passed > 0 && !abort.signal.aborted ? 0 : 1;
   } finally {
-    await stage.clear();
+    await environment.clear();
   }
 }
 
-/** One cluster for the run, unless BATON_TEST_POSTGRES already names one; a key; the folders of the truth and the leak test. */
-async function setStage() {
+function findFiles(patterns: readonly string[]): string[] {
+  return globSync(testFiles, { cwd: root }).filter(
+    (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
+  );
+}
+
+/** @throws StartError with one sentence, for a person who misspelt one */
+function parseOptions(args: string[]): Options {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { shard: { type: 'string', default: '1/1' }, record: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    });
+    return { patterns: positionals, shard: parseShard(values.shard), isRecorded: values.record };
+  } catch (error) {
+    throw new StartError((error as Error).message);
+  }
+}
+
+/**
+ * What the test files share: one cluster for the run, unless BATON_TEST_POSTGRES already names one; a signing key; the
+ * folders of the truth and the leak test; a cache of compiled code, which saves each file a third of its start.
+ */
+async function prepareEnvironment() {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));
   const truthDirectory = join(directory, 'truth');
   await mkdir(truthDirectory);
@@ -53,6 +88,7 @@ async function setStage() {
   const leakDirectory = join(directory, 'leaks');
   await mkdir(leakDirectory);
   process.env.BATON_LEAK_DIR = leakDirectory;
+  process.env.NODE_COMPILE_CACHE ??= await compileCache(directory);
   const keyFile = join(directory, 'signing-key.pem');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
@@ -76,6 +112,17 @@ async function setStage() {
   };
 }
 
+/** Kept between runs in the account's own folder, since others must not write it; without one, for this run. */
+async function compileCache(directory: string): Promise<string> {
+  const kept = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'baton', 'compiled');
+  try {
+    await mkdir(kept, { recursive: true, mode: 0o700 });
+    return kept;
+  } catch {
+    return join(directory, 'compiled');
+  }
+}
+
 /** What the whole run raised without declaring it, or declared without raising it. */
 async function truthProblems(directory: string): Promise<string[]> {
   // Only now: it loads both services, and a run of one file must work while another is broken.
@@ -84,10 +131,10 @@ async function truthProblems(directory: string): Promise<string[]> {
 }
 
 /** Prints where a secret was found, or how much was searched without finding one. Returns the number of findings. */
-async function searchLeaks(directory: string, isWhole: boolean): Promise<number> {
+async function searchLeaks(directory: string, isComplete: boolean): Promise<number> {
   const { checkLeaks } = await import('./leaks.ts');
   const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));
-  const { findings, notes, secrets, bytes } = checkLeaks(directory, isWhole, allowed);
+  const { findings, notes, secrets, bytes } = checkLeaks(directory, isComplete, allowed);
   for (const finding of findings) console.log(`✘ leak: ${finding}`);
   for (const note of notes) console.log(`leaks: searched only ${note}`);
   const searched = `${secrets} secrets searched in ${Math.ceil(bytes / 1e6)} MB of logs and tables`;
@@ -95,8 +142,20 @@ async function searchLeaks(directory: string, isWhole: boolean): Promise<number>
   return findings.length;
 }
 
+/** Of all files, and the share of the matrix, which grows with the number of endpoints. */
+function timesOf(seconds: ReadonlyMap<string, number>): string {
+  const sumOf = (times: Iterable<number>) => [...times].reduce((sum, one) => sum + one, 0);
+  const sum = sumOf(seconds.values());
+  const matrix = sumOf(
+    [...seconds].filter(([file]) => /[/-]matrix\.test\.ts$/.test(file)).map(([, time]) => time),
+  );
+  const share =
+    matrix === 0 ? '' : `, the matrix ${matrix.toFixed(0)} s (${((100 * matrix) / sum).toFixed(0)} %)`;
+  return `test files: ${seconds.size}, ${sum.toFixed(0)} s in total${share}`;
+}
+
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  process.exitCode = await main(parseOptions(process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

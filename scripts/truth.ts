@@ -4,14 +4,14 @@ import type { Fact } from '@baton/kernel/testing/truth';
 import { compareTruth } from '@baton/kernel/testing/truth-check';
 import { services } from './services.ts';
 
-/** Raised by the kernel wherever an endpoint asks for a key; a service may have no such endpoint yet. */
+/** Raised by the kernel where an endpoint asks for a key; a service need not have such an endpoint. */
 const kernelCodes = ['idempotency_key_required'];
 
 /** Answered before any endpoint is found. */
 const routeCodes = ['not_found', 'method_not_allowed'];
 
 /**
- * Holds what the services declare against what a whole run of the tests has seen them do.
+ * Compares what the services declare with what they did in a whole run of the tests.
  * @param directory the folder that `BATON_TRUTH_DIR` named during the run
  * @returns one line per problem: an error or event that was declared and never produced, a line of the allow-list
  * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can answer

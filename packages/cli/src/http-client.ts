@@ -64,7 +64,7 @@ export class HttpClient {
           signal,
         },
         (response) =>
-          readResponse(response).then(resolve, (error: NodeJS.ErrnoException) =>
+          void readResponse(response).then(resolve, (error: NodeJS.ErrnoException) =>
             reject(this.#plainErrorOf(error)),
           ),
       );

@@ -204,8 +204,8 @@ export function endpointsOf<V extends Vocabulary>(
       transaction: spec.transaction ?? (reads ? 'none' : 'command'),
       secrets: spec.secrets ?? [],
       example: spec.example,
-      precheck: spec.precheck as Endpoint['precheck'],
-      handle: spec.handle as Endpoint['handle'],
+      precheck: spec.precheck,
+      handle: spec.handle,
     };
   };
 }

@@ -25,7 +25,11 @@ test('one claim in twenty ends with a kill, at least three, and no more than the
 
 test('progress is whole lines in a log, and one redrawn line on a terminal', () => {
   const written: string[] = [];
-  const output = { line: assert.fail, progress: (text: string) => written.push(text), columns: 40 };
+  const output = {
+    line: () => assert.fail('a line was written'),
+    progress: (text: string) => written.push(text),
+    columns: 40,
+  };
   for (const isTerminal of [false, true]) {
     const progress = new Progress({ ...output, isTerminal });
     progress.begin(

@@ -12,7 +12,7 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
 /** Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`
-    select c.*, t.claim_epoch, c.delegation_over
+    select c.*, t.claim_epoch
     from tasks t
     left join lateral (
       select c.*, s.delegation_id is not null and not exists (

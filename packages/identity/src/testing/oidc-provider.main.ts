@@ -13,7 +13,7 @@ console.warn = console.error;
 
 const configuration: Configuration = {
   ttl: { ClientCredentials: 300 },
-  jwks: { keys: [jwk] } as NonNullable<Configuration['jwks']>,
+  jwks: { keys: [jwk] },
   clients: clients.map(({ clientId, clientSecret }) => ({
     client_id: clientId,
     client_secret: clientSecret,

@@ -166,7 +166,7 @@ function signingKeyOf({ kty, kid, use, alg, n, e }: JWK, log: Logger): SigningKe
   if (alg !== undefined && !tokenAlgorithms.includes(alg)) return undefined;
   try {
     // Only the public members, by name, even if the document publishes more.
-    const key = createPublicKey({ key: { kty, n: n as string, e: e as string }, format: 'jwk' });
+    const key = createPublicKey({ key: { kty, n, e }, format: 'jwk' });
     const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
     if (bits >= modulusBitsMin) return { key, algorithm: alg };
     log.warn({ bits }, 'a signing key is too short and was skipped');

@@ -110,7 +110,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     throw new TokenRefused('subject');
   if (typeof tenantId !== 'string' || !uuidForm.test(tenantId)) throw new TokenRefused('tenant');
   return {
-    issuer: iss as string,
+    issuer: iss,
     iamPrincipalId: sub,
     iamTenantId: tenantId,
     scopes: scopesOf(scope),

@@ -65,7 +65,7 @@ async function readOlder(
   const prevCursor = previous === undefined ? null : encodeCursor(previous);
   if (before === undefined)
     return { items, nextCursor: encodeCursor(newest ?? floor), hasMore: false, prevCursor };
-  const nextCursor = items.at(-1)?.cursor ?? (given as string);
+  const nextCursor: string = items.at(-1)?.cursor ?? (given as string);
   return { items, nextCursor, hasMore: previous !== undefined, prevCursor };
 }
 

@@ -171,14 +171,12 @@ describe('rivals', () => {
       const key = randomUUID();
       const path = `/tenants/${tenantId}/principals/${principalId}/platform-access-tokens`;
       const wanted = { name: 'x', audiences: ['control-plane'] };
-      const requests = [
-        () => identity.post(path, wanted, { 'idempotency-key': key }),
-        () => rotate(tenantId, credential.id, key),
-      ];
-      const first = round % 2;
-      const started = [requests[first]?.(), requests[1 - first]?.()];
-      const answers = await Promise.all(first === 0 ? started : started.reverse());
-      const outcomes = answers.map((answer) => (answer?.status === 201 ? 'made' : answer?.body.detail));
+      const issue = () => identity.post(path, wanted, { 'idempotency-key': key });
+      const replace = () => rotate(tenantId, credential.id, key);
+      const [first, second] = round % 2 === 0 ? [issue, replace] : [replace, issue];
+      const started = [first(), second()];
+      const answers = await Promise.all(round % 2 === 0 ? started : started.reverse());
+      const outcomes = answers.map((answer) => (answer.status === 201 ? 'made' : answer.body.detail));
       assert.deepEqual([...outcomes].sort(), ['idempotency_key_reused', 'made']);
       // A rotation that lost leaves its token as it is.
       const live = (await readAll(tenantId)).filter((one: { revokedAt: unknown }) => one.revokedAt === null);

@@ -65,7 +65,7 @@ function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
 }
 
 function importKey(jwk: Record<string, unknown>): KeyObject {
-  return createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
+  return createPublicKey({ key: jwk, format: 'jwk' });
 }
 
 /** With an exponent of 1, a padded hash is its own signature, so anybody could make one. An RSA modulus is never even. */

@@ -90,7 +90,7 @@ test('the public key is no HMAC secret, in whatever form and under whatever name
   const secrets: Record<string, string | Buffer> = {
     'SPKI in PEM': pem,
     'SPKI in PEM without its last line break': pem.trimEnd(),
-    'PKCS #1 in PEM': publicKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+    'PKCS #1 in PEM': publicKey.export({ type: 'pkcs1', format: 'pem' }),
     'SPKI in DER': publicKey.export({ type: 'spki', format: 'der' }),
     'PKCS #1 in DER': publicKey.export({ type: 'pkcs1', format: 'der' }),
     'the JWK': JSON.stringify(jwk),

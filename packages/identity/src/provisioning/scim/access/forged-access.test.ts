@@ -87,8 +87,8 @@ test('a token signed as ours is admitted, so the refusals below have the reason 
 test('no other algorithm: none in any spelling, HMAC with our public key, PSS, other hashes, elliptic curves', async () => {
   const { n } = publicKey.export({ format: 'jwk' });
   const secrets: Record<string, string | Buffer> = {
-    'SPKI in PEM': publicKey.export({ type: 'spki', format: 'pem' }) as string,
-    'PKCS #1 in PEM': publicKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+    'SPKI in PEM': publicKey.export({ type: 'spki', format: 'pem' }),
+    'PKCS #1 in PEM': publicKey.export({ type: 'pkcs1', format: 'pem' }),
     'SPKI in DER': publicKey.export({ type: 'spki', format: 'der' }),
     'the JWK': JSON.stringify(publicKey.export({ format: 'jwk' })),
     'the modulus': Buffer.from(n as string, 'base64url'),

@@ -85,9 +85,11 @@ export async function releaseAccount(
     // False if the commit went through although its answer was lost, or if another request has the name.
     if (!(await name.note(context.pool, account))) return;
     // Before the name is released: the next request with the name may enable the account.
-    await context.upstream
-      .setActive(upstream, account, false)
-      .finally(() => name.release(context.pool, account, true));
+    try {
+      await context.upstream.setActive(upstream, account, false);
+    } finally {
+      await name.release(context.pool, account, true);
+    }
   } catch (error) {
     logNotUndone(context, upstream, error);
   }

@@ -34,7 +34,7 @@ function configurationOf(
 ): Configuration {
   const jwk = { ...privateKey.export({ format: 'jwk' }), kid, alg, use: 'sig' };
   return {
-    jwks: { keys: [jwk] } as NonNullable<Configuration['jwks']>,
+    jwks: { keys: [jwk] },
     clients: [
       {
         client_id: upstreamAudience,

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { appendFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { copyWorkTree, repository } from './testing/work-tree.ts';
+
+let root: string;
+let printed: string;
+
+/** Files that are made, or appended to. */
+const planted: Record<string, string> = {
+  'packages/coordination/src/service/planted-upward.ts': "export { endpoints } from '../app/endpoints.ts';\n",
+  'packages/identity/src/service/planted-upward-type.ts':
+    "import type { endpoints } from '../app/endpoints.ts';\nexport type Planted = typeof endpoints;\n",
+  'packages/kernel/src/planted-a.ts':
+    "import type { PlantedB } from './planted-b.ts';\nexport type PlantedA = PlantedB;\n",
+  'packages/kernel/src/planted-b.ts':
+    "import type { PlantedA } from './planted-a.ts';\nexport type PlantedB = PlantedA[];\n",
+  'packages/kernel/src/planted-unused.ts': 'export const planted = 1;\n',
+  'packages/identity/src/testing/planted-unused.ts': 'export const planted = 1;\n',
+  'packages/kernel/src/sql.ts': 'export const plantedForTests = 1;\nexport const plantedForNobody = 1;\n',
+  'packages/kernel/src/planted.test.ts':
+    "import { plantedForTests } from './sql.ts';\nconsole.log(plantedForTests);\n",
+  'packages/kernel/src/planted-floating.ts':
+    'async function later() {}\nexport function now() {\n  later();\n}\n',
+  'packages/identity/src/service/planted-inside.ts':
+    "export { planted } from '@baton/kernel/planted-unused';\n",
+  'packages/identity/src/service/planted-order.ts':
+    "import { sql } from '@baton/kernel/sql';\nimport { join } from 'node:path';\nexport const planted = [join, sql];\n",
+};
+
+before(async () => {
+  root = await copyWorkTree(['packages', 'scripts', 'bench', 'e2e', 'bin']);
+  for (const [file, text] of Object.entries(planted)) await appendFile(join(root, file), text);
+  const steps = ['format', 'lint', 'layers', 'unused code', 'tests only'];
+  printed = await new Promise((resolve) => {
+    const options = { cwd: root, maxBuffer: 1e8 };
+    const args = ['--disable-warning=ExperimentalWarning', 'scripts/check.ts', ...steps];
+    execFile(process.execPath, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
+  });
+});
+
+after(() => rm(root, { recursive: true, force: true }));
+
+/** What the check must say of the planted files. */
+const expected: [violation: string, line: RegExp][] = [
+  [
+    'an import of a higher layer',
+    /planted-upward\.ts imports \.\.\/app\/endpoints\.ts: layer app is above layer service/,
+  ],
+  [
+    'a type import of a higher layer',
+    /planted-upward-type\.ts imports \.\.\/app\/endpoints\.ts: layer app is above layer service/,
+  ],
+  [
+    'a cycle of files by their types',
+    /files form a cycle: packages\/kernel\/src\/planted-a\.ts -> packages\/kernel\/src\/planted-b\.ts -> /,
+  ],
+  ['an unused file', /^ *packages\/kernel\/src\/planted-unused\.ts *$/m],
+  ['an unused file of test support', /^ *packages\/identity\/src\/testing\/planted-unused\.ts *$/m],
+  ['an unused export', /plantedForNobody +packages\/kernel\/src\/sql\.ts/],
+  [
+    'an export that only a test uses',
+    /packages\/kernel\/src\/sql\.ts:\d+ plantedForTests: only tests import it/,
+  ],
+  [
+    'an import of what a package does not export',
+    /planted-inside\.ts imports @baton\/kernel\/planted-unused: packages\/kernel doesn't export it/,
+  ],
+  ['unsorted imports', /planted-order\.ts:\d+:\d+ assist\/source\/organizeImports/],
+];
+
+// Where the linter has no binary that reads types (decision 0011), it can't see this one.
+if (existsSync(join(repository, 'node_modules/@oxlint-tsgolint', `${process.platform}-${process.arch}`)))
+  expected.push(['a floating promise', /planted-floating\.ts:3:3: Promises must be awaited/]);
+
+for (const [violation, line] of expected)
+  test(`${violation} fails the check`, () => {
+    assert.ok(line.test(printed), `nothing like ${line} was printed`);
+  });

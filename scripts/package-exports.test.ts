@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkExports } from './package-exports.ts';
+
+const used = {
+  from: 'packages/identity/src/app/app.ts',
+  specifier: '@baton/kernel/http',
+  to: 'packages/kernel/src/http.ts',
+};
+const own = {
+  from: 'packages/kernel/src/http.ts',
+  specifier: './etag.ts',
+  to: 'packages/kernel/src/etag.ts',
+};
+
+async function problemsOf(exports: Record<string, string>): Promise<string[]> {
+  const root = await mkdtemp(join(tmpdir(), 'baton-exports-'));
+  try {
+    await mkdir(join(root, 'packages/kernel'), { recursive: true });
+    await writeFile(join(root, 'packages/kernel/package.json'), JSON.stringify({ exports }));
+    return checkExports(root, [used, own]);
+  } finally {
+    await rm(root, { recursive: true });
+  }
+}
+
+test('an export that another package imports is no problem', async () => {
+  assert.deepEqual(await problemsOf({ './http': './src/http.ts' }), []);
+});
+
+test('an export that only its own package imports is named', async () => {
+  assert.deepEqual(await problemsOf({ './http': './src/http.ts', './etag': './src/etag.ts' }), [
+    'packages/kernel/package.json exports ./etag, which no other package, script or bench imports',
+  ]);
+});
+
+test('an import of what is not exported is named', async () => {
+  assert.deepEqual(await problemsOf({}), [
+    "packages/identity/src/app/app.ts imports @baton/kernel/http: packages/kernel doesn't export it",
+  ]);
+});
+
+test('an export of whatever lies in the package is refused', async () => {
+  const problems = await problemsOf({ './http': './src/http.ts', './*': './src/*.ts' });
+  assert.deepEqual(problems, [
+    'packages/kernel/package.json exports ./*: write it as "./<module>": "./src/<module>.ts"',
+  ]);
+});
+
+test('an export under another name than its file is refused', async () => {
+  const problems = await problemsOf({ './web': './src/http.ts' });
+  assert.deepEqual(problems, [
+    'packages/kernel/package.json exports ./web: write it as "./<module>": "./src/<module>.ts"',
+  ]);
+});

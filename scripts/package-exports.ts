@@ -1,0 +1,36 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Import } from './layers.ts';
+
+/**
+ * Compares what each package exports with what others import of it: both must be the same, since an entry that nobody
+ * needs would hide an unused file.
+ * @param root the repository; @param imports those of all its files
+ */
+export function checkExports(root: string, imports: readonly Import[]): string[] {
+  const others = imports.filter(({ from, to }) => to !== undefined && packageOf(from) !== packageOf(to));
+  const exported = new Set<string>();
+  const problems: string[] = [];
+  for (const path of globSync('packages/*/package.json', { cwd: root }).sort()) {
+    const entries: Record<string, string> = JSON.parse(readFileSync(join(root, path), 'utf8')).exports ?? {};
+    for (const [subpath, target] of Object.entries(entries)) {
+      const file = join(dirname(path), target);
+      exported.add(file);
+      if (target !== `./src/${subpath.slice(2)}.ts` || subpath.includes('*'))
+        problems.push(`${path} exports ${subpath}: write it as "./<module>": "./src/<module>.ts"`);
+      else if (!others.some(({ to }) => to === file))
+        problems.push(`${path} exports ${subpath}, which no other package, script or bench imports`);
+    }
+  }
+  const inside = others
+    .filter(({ specifier, to }) => specifier.startsWith('@baton/') && !exported.has(to as string))
+    .map(
+      ({ from, specifier, to }) =>
+        `${from} imports ${specifier}: packages/${packageOf(to)} doesn't export it`,
+    );
+  return [...problems, ...inside];
+}
+
+function packageOf(file: string | undefined): string | undefined {
+  return /^packages\/([^/]+)\//.exec(file ?? '')?.[1];
+}
