@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { startCluster } from '@baton/platform/postgres/cluster';
 import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
-import pg from 'pg';
 
 /** An empty database, dropped by `close`. */
 export interface Store {

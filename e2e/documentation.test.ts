@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { keepLog } from '@baton/kernel/testing/leaks';
-import { baton, type BatonProcess, repository } from './testing/baton-process.ts';
+import { type BatonProcess, baton, repository } from './testing/baton-process.ts';
 
 /** Lines that aren't run here: they start Baton, don't end, or have a test of their own (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
 import pg from 'pg';
-import { baton, type BatonProcess, processesOf, program } from './testing/baton-process.ts';
+import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
+import { type BatonProcess, baton, processesOf, program } from './testing/baton-process.ts';
 
 type Connection = Record<string, string>;
 

@@ -3,9 +3,9 @@ import { BenchError } from '../bench-error.ts';
 import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
-import { type Variant, overBareDriver, overHttp } from './variants.ts';
 import { makeClaimFixture } from './fixture.ts';
 import { figuresOf, type MeasuredVariant, printTable } from './measurement.ts';
+import { overBareDriver, overHttp, type Variant } from './variants.ts';
 
 const connectionCounts = [16, 64] as const;
 

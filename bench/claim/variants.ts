@@ -2,7 +2,7 @@ import { insertClaim } from '@baton/coordination/execution/claims/claims.sql';
 import { createPool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { BenchError } from '../bench-error.ts';
-import type { ClaimFixture, Claimant } from './fixture.ts';
+import type { Claimant, ClaimFixture } from './fixture.ts';
 import { RawConnection } from './raw-connection.ts';
 
 /** One of the compared ways to claim. */

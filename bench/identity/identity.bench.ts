@@ -2,9 +2,9 @@ import { BenchError } from '../bench-error.ts';
 import { Measurement } from '../measurement.ts';
 import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
-import { bareSignatures, type Workload, requestsOf } from './workloads.ts';
 import { makeExchangeFixture } from './fixture.ts';
 import { type MeasuredGroup, printTable, reportOf } from './measurement.ts';
+import { bareSignatures, requestsOf, type Workload } from './workloads.ts';
 
 /** The first group warms up code, statements and caches for the second. */
 const groups = [

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
-import { type FilledSource, largeMembers, type ScimFixture, smallMembers } from './fixture.ts';
 import type { FilledGroup } from './fill.ts';
+import { type FilledSource, largeMembers, type ScimFixture, smallMembers } from './fixture.ts';
 
 /** Sends the next request of one kind on the shared connection. */
 export type SendRequest = () => Promise<void>;

@@ -1,8 +1,8 @@
 import { BenchError } from '../bench-error.ts';
 import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
-import { type SendRequest, makeRequestPairs, type RequestPair } from './request-pairs.ts';
 import { largeUsers, makeScimFixture, smallUsers } from './fixture.ts';
+import { makeRequestPairs, type RequestPair, type SendRequest } from './request-pairs.ts';
 
 /** For each request of a pair. All pairs and the filling together take less than two minutes. */
 const measuredSecondsMax = 2;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccessToken } from './access-token.ts';
 import { apiErrorOf } from './api-error.ts';
-import type { HttpResponse, HttpClient, RequestOptions } from './http-client.ts';
+import type { HttpClient, HttpResponse, RequestOptions } from './http-client.ts';
 
 const retriesMax = 5;
 const retryWaitSecondsMax = 5;

@@ -36,9 +36,9 @@ export function answerError(
   reply: FastifyReply,
   failed: Failed,
   thrown: unknown,
-): FastifyReply {
+): void {
   // The client has left: nobody reads an answer, and it is no failure of ours.
-  if (thrown instanceof ClientGone) return reply.hijack();
+  if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
   const error = observer() === undefined ? thrown : observed(runtime, name, failed.endpoint, thrown);
@@ -48,7 +48,7 @@ export function answerError(
   runtime.metrics.count(head.method, status, 0);
   // The rest of a body that is too large is not read: the connection ends with the answer.
   const isCutOff = status === 413 && !request.raw.complete;
-  return send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
+  send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
 }
 
 /** Answers a request that no endpoint takes. A body that is declared too large comes first (core section 1.2, step 2). */
@@ -57,13 +57,13 @@ export function answerUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
-): FastifyReply {
+): void {
   const head = headOf(request.raw, request.ip);
   const isRouting = error instanceof Refusal && routingCodes.includes(error.code);
   const isTooLarge = isRouting && declaredBytesOf(head) > unroutedBytesMax;
   const reason = isTooLarge ? new Refusal('request_too_large', { maxBytes: unroutedBytesMax }) : error;
   const render = rendererAt(runtime, head.path);
-  return answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
+  answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
 }
 
 /** Answers 404 to a path that the router can't decode. */

@@ -88,10 +88,9 @@ export function send(
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> | undefined,
-): FastifyReply {
+): void {
   reply.hijack();
   write(reply.raw, head, status, body, headers);
-  return reply;
 }
 
 /** Writes a whole answer; JSON unless it is text or bytes with a type of its own. */

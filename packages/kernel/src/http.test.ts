@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { routeOf } from './http.ts';
 import {
+  type DoorService,
   doorBodyBytesMax,
   doorCredential,
-  type DoorService,
   doorTenant,
   startDoors,
 } from './testing/door-service.ts';

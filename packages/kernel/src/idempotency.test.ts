@@ -5,8 +5,8 @@ import { deleteExpiredKeys } from './idempotency.ts';
 import { Refusal } from './refusal.ts';
 import { sql } from './sql.ts';
 import {
-  doorCredential,
   type DoorService,
+  doorCredential,
   doorTenant,
   otherTenant,
   startDoors,

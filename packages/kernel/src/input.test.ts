@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { canonicalJson } from './idempotency.ts';
-import { doorCredential, type DoorService, startDoors } from './testing/door-service.ts';
+import { type DoorService, doorCredential, startDoors } from './testing/door-service.ts';
 
 let doors: DoorService;
 before(async () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientGone, readBody } from './http-message.ts';
 import { sql } from './sql.ts';
-import { doorCredential, type DoorService, startDoors } from './testing/door-service.ts';
+import { type DoorService, doorCredential, startDoors } from './testing/door-service.ts';
 
 let doors: DoorService;
 before(async () => {

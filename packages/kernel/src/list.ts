@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, type SqlBool, sql, type StringReference } from 'kysely';
+import { type SelectQueryBuilder, type SqlBool, type StringReference, sql } from 'kysely';
 import type { Db } from './db.ts';
 import { type CursorForm, cutPage, decodeCursor, type Page, type Position } from './paging.ts';
 import type { Statement } from './sql.ts';

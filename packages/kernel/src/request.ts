@@ -20,7 +20,7 @@ export function requestHandler<Caller, Context extends object>(
   const bytesMax = runtime.bodyBytesMax(endpoint);
   const sizeFirst = runtime.sizeBeforeCredential(endpoint);
   const render = rendererAt(runtime, pathOf(runtime.basePath, endpoint));
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const head = headOf(request.raw, request.ip);
     const startedAt = performance.now();
     try {
@@ -33,9 +33,9 @@ export function requestHandler<Caller, Context extends object>(
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
       const answer = await execute(runtime, endpoint, call, input);
       runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);
-      return send(reply, head, answer.status, answer.body, answer.headers);
+      send(reply, head, answer.status, answer.body, answer.headers);
     } catch (error) {
-      return answerError(runtime, request, reply, { head, endpoint, render }, error);
+      answerError(runtime, request, reply, { head, endpoint, render }, error);
     }
   };
 }

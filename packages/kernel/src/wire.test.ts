@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { timestampText } from './db.ts';
 import { z } from 'zod';
-import { InstantInput, QueryFlag, queryInteger, textsByName, Timestamp, Uuid } from './wire.ts';
+import { timestampText } from './db.ts';
+import { InstantInput, QueryFlag, queryInteger, Timestamp, textsByName, Uuid } from './wire.ts';
 
 const storable = fc.date({
   min: new Date('0001-01-01T00:00:00Z'),

@@ -1,12 +1,12 @@
+import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
+import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
-import { type Router, openRouter } from './router.ts';
-import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
-import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { type Home, openHome } from './home.ts';
+import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
-import { serviceEnvironment, type Services, startServices } from './services.ts';
+import { type Services, serviceEnvironment, startServices } from './services.ts';
 import type { StartError } from './start-error.ts';
 
 export interface BatonOptions {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { RunningService } from '@baton/kernel/running-service';
-import { type Router, openRouter } from './router.ts';
+import { openRouter, type Router } from './router.ts';
 import { StartError } from './start-error.ts';
 
 let router: Router;

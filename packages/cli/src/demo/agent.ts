@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../api-error.ts';
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Claim, Run, Task } from '../wire.ts';
-import type { Participant } from './participants.ts';
 import type { KillPoint } from './kill-plan.ts';
+import type { Participant } from './participants.ts';
 import { count, type Tally } from './tally.ts';
 import { WorkFinder } from './work-finder.ts';
 

@@ -1,7 +1,7 @@
 import type { CoordinationClient } from '../coordination-client.ts';
 import type { Task } from '../wire.ts';
-import type { ImportPlan, PlannedTask } from './import-plan.ts';
 import { forEachConcurrently } from './concurrently.ts';
+import type { ImportPlan, PlannedTask } from './import-plan.ts';
 
 export interface ImportedBacklog {
   readonly openTaskIds: ReadonlySet<string>;

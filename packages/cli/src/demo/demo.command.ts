@@ -7,8 +7,8 @@ import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { planImport } from './import-plan.ts';
-import { isReady, startTemporaryBaton } from './temporary-baton.ts';
 import { allHolds, resultJson, resultLines } from './report.ts';
+import { isReady, startTemporaryBaton } from './temporary-baton.ts';
 
 interface Options extends CommonOptions {
   readonly from?: string;

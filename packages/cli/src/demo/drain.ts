@@ -1,7 +1,7 @@
 import type { Page, Task } from '../wire.ts';
-import { runAgent, type Drain } from './agent.ts';
-import type { Participants } from './participants.ts';
+import { type Drain, runAgent } from './agent.ts';
 import { planKills } from './kill-plan.ts';
+import type { Participants } from './participants.ts';
 import { resumeStalledWriter } from './stalled-writer.ts';
 import type { Tally } from './tally.ts';
 

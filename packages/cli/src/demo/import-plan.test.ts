@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Dependency, Issue } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { backEdges } from './cycles.ts';
-import { planImport, droppedLines } from './import-plan.ts';
+import { droppedLines, planImport } from './import-plan.ts';
 
 function issue(id: string, status = 'open', dependencies: Dependency[] = [], priority = 2): Issue {
   return { id, title: `Do ${id}`, status, priority, issue_type: 'task', dependencies };

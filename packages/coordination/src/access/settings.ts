@@ -1,4 +1,4 @@
-import { choice, flag, integer, text, type SettingValues } from '@baton/kernel/config';
+import { choice, flag, integer, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../leases/settings.ts';
 
 const seconds = 'seconds';

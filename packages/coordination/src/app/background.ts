@@ -1,5 +1,5 @@
-import { newTraceHex } from '@baton/kernel/ids';
 import type { Pool } from '@baton/kernel/db';
+import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { nobody } from '../service/caller.ts';

@@ -3,9 +3,9 @@ import type { Operation } from '@baton/kernel/service';
 import { matrixTests } from '@baton/kernel/testing/matrix';
 import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
 import type { MatrixCaller } from '@baton/kernel/testing/matrix-service';
-import { endpoints } from './endpoints.ts';
-import type { FixtureTenant } from '../testing/fixtures.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from '../testing/coordination.ts';
+import type { FixtureTenant } from '../testing/fixtures.ts';
+import { endpoints } from './endpoints.ts';
 
 /** Every endpoint of coordination against the general rules of its contract (core, section 1). */
 matrixTests({

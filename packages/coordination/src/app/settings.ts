@@ -1,4 +1,4 @@
-import { readSettings, choice, integer, list, text, type SettingValues } from '@baton/kernel/config';
+import { choice, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../access/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 

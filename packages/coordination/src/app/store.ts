@@ -1,8 +1,8 @@
+import { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { readMigrations } from '@baton/kernel/migrate';
 import { createServicePool } from '@baton/kernel/service-pool';
-import { Registry } from 'prom-client';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Counters, createCounters } from '../service/counters.ts';
 import { migrationsDirectory } from '../service/migrations.ts';

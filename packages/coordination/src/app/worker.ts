@@ -1,10 +1,10 @@
 import { createLog, type Logger } from '@baton/kernel/log';
+import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
+import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
+import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { readCoordinationSettings } from './settings.ts';
-import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
-import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
-import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
 
 export interface Worker {
   /** Ends the pauses, waits for the jobs under way and closes the pool. */

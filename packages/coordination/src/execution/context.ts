@@ -1,7 +1,7 @@
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../work/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
+import type { Context as LowerContext } from '../work/context.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** What a handler of this layer works with. */

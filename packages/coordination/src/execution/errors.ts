@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { forbidden, conflict, invalid } from '../service/error-rows.ts';
+import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../work/errors.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */

@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { row, forbidden, conflict, invalid } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../ledger/errors.ts';
+import { conflict, forbidden, invalid, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {

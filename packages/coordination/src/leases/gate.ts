@@ -1,9 +1,9 @@
 import type { Context } from './context.ts';
 import { fail } from './errors.ts';
-import { endUndelegatedSession } from './session-ending.ts';
-import { type GateRow, findGate } from './gate.sql.ts';
-import { sessionClosed, claimReleased } from './leases.events.ts';
+import { findGate, type GateRow } from './gate.sql.ts';
 import type { ClaimRow } from './lease-rows.ts';
+import { claimReleased, sessionClosed } from './leases.events.ts';
+import { endUndelegatedSession } from './session-ending.ts';
 
 /** What a writer shows to prove that the task is theirs. */
 export interface PresentedClaim {

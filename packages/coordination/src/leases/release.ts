@@ -1,13 +1,13 @@
+import { emit } from '../ledger/journal/journal.ts';
 import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
-import { emit } from '../ledger/journal/journal.ts';
+import type { ClaimRow } from './lease-rows.ts';
+import { claimReleased } from './leases.events.ts';
 import {
   findActiveClaimsOfHolder,
   findActiveClaimsOfSession,
   updateClaimsToReleased,
 } from './release.sql.ts';
-import { claimReleased } from './leases.events.ts';
-import type { ClaimRow } from './lease-rows.ts';
 
 /** Claims by id, all active ones of a session, or all active ones of a holder. */
 export type WhichClaims = { claimIds: readonly string[] } | { sessionId: string } | { holderId: string };

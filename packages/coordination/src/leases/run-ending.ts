@@ -1,9 +1,9 @@
+import { emit } from '../ledger/journal/journal.ts';
 import { eventText } from '../service/documents.ts';
 import type { Context } from './context.ts';
-import { emit } from '../ledger/journal/journal.ts';
-import { updateRunOfTaskToFailed, failRunsOfClaims as failRuns } from './run-ending.sql.ts';
-import { runFailed } from './leases.events.ts';
 import type { EndedRunRow } from './lease-rows.ts';
+import { runFailed } from './leases.events.ts';
+import { failRunsOfClaims as failRuns, updateRunOfTaskToFailed } from './run-ending.sql.ts';
 
 /**
  * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.

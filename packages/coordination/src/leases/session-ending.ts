@@ -1,9 +1,9 @@
-import { releaseClaims } from './release.ts';
-import type { Context } from './context.ts';
 import { emit } from '../ledger/journal/journal.ts';
-import { updateSessionToClosed, updateSessionToStale, tryLockSession } from './session-ending.sql.ts';
-import { sessionClosed, sessionExpired } from './leases.events.ts';
+import type { Context } from './context.ts';
 import type { SessionRow } from './lease-rows.ts';
+import { sessionClosed, sessionExpired } from './leases.events.ts';
+import { releaseClaims } from './release.ts';
+import { tryLockSession, updateSessionToClosed, updateSessionToStale } from './session-ending.sql.ts';
 
 /** A session that ended just now, and how many claims went with it. */
 export interface EndedSession {

@@ -1,6 +1,6 @@
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../service/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { Context as LowerContext } from '../service/context.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 import type { EventDraft } from './event-draft.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Json } from '@baton/kernel/wire';
-import fc from 'fast-check';
 import {
   checkDocument,
   documentBytesMax,

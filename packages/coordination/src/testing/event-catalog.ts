@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Db } from '@baton/kernel/db';
-import type { EventDeclaration } from '@baton/kernel/service';
 import type { RowOf } from '@baton/kernel/row';
+import type { EventDeclaration } from '@baton/kernel/service';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../service/schema.ts';
 

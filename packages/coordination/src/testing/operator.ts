@@ -1,11 +1,11 @@
+import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
-import { Registry } from 'prom-client';
+import type { OperatorTools } from '../access/operator-command.ts';
 import { workerTools } from '../app/background.ts';
+import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { createCounters } from '../service/counters.ts';
-import { createHealth } from '../app/health/health.ts';
-import type { OperatorTools } from '../access/operator-command.ts';
 import type { TestCoordination } from './coordination.ts';
 
 /** The operator at the host of a running service: has its settings and its store, and no credential. */

@@ -1,10 +1,10 @@
+import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
-import { Registry } from 'prom-client';
 import { type WorkerTools, workerTools } from '../app/background.ts';
+import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { createCounters } from '../service/counters.ts';
-import { createHealth } from '../app/health/health.ts';
 import type { TestCoordination } from './coordination.ts';
 
 /** What the jobs of a worker process work with, so that a test runs them when it wants to. */

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readAdminSecrets } from './admin-secrets.ts';
 import { adminSecret, startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { auditOf } from '../testing/records.ts';
+import { readAdminSecrets } from './admin-secrets.ts';
 
 let identity: TestIdentity;
 let folder: string;

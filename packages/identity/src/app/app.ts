@@ -1,14 +1,14 @@
+import { Registry } from 'prom-client';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { type RunningService, runService } from '@baton/kernel/running-service';
-import { Registry } from 'prom-client';
-import { errors } from '../provisioning/errors.ts';
 import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
 import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
+import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
-import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import { OutboundClient } from '../operations/outbound/outbound.ts';
+import { errors } from '../provisioning/errors.ts';
 import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
 import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
 import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';

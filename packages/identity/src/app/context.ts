@@ -3,8 +3,8 @@ import type { Call } from '@baton/kernel/runtime';
 import { endpointsOf } from '@baton/kernel/service';
 import type { Caller } from '../provisioning/caller.ts';
 import type { Context as LowerContext } from '../provisioning/context.ts';
-import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';
+import type { Auth } from '../service/auth.ts';
 import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */

@@ -1,9 +1,9 @@
+import { z } from 'zod';
 import { openApi, type RefusalForm } from '@baton/kernel/openapi';
 import { envelopeAt, InvalidRequest, Refusal, UnstorableText } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
-import { z } from 'zod';
-import { sections } from './endpoints.ts';
 import { errors } from '../provisioning/errors.ts';
+import { sections } from './endpoints.ts';
 import { renderError, standardEnvelopes } from './error-envelopes.ts';
 import { pipelineCodesOf } from './runtime.ts';
 

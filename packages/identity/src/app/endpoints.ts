@@ -1,30 +1,30 @@
 import type { Section } from '@baton/kernel/openapi';
 import type { Endpoint } from '@baton/kernel/service';
-import { audiencesApi } from '../directory/audiences/audiences.api.ts';
-import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
-import { authenticationContextsApi } from '../directory/authentication-contexts/authentication-contexts.api.ts';
-import type { Context } from './context.ts';
-import { externalIdentitiesApi } from '../directory/external-identities/external-identities.api.ts';
-import { federationApi } from '../sign-in/federation/federation.api.ts';
-import { groupMembersApi } from '../directory/groups/group-members.api.ts';
-import { groupsApi } from '../directory/groups/groups.api.ts';
-import { healthApi } from './health/health.api.ts';
-import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
-import { eventsApi } from '../records/journal/events.api.ts';
 import { legacyCredentialsApi } from '../credentials/legacy-credentials/legacy-credentials.api.ts';
 import { platformAccessTokensApi } from '../credentials/platform-access-tokens/platform-access-tokens.api.ts';
+import { audiencesApi } from '../directory/audiences/audiences.api.ts';
+import { authenticationContextsApi } from '../directory/authentication-contexts/authentication-contexts.api.ts';
+import { externalIdentitiesApi } from '../directory/external-identities/external-identities.api.ts';
+import { groupMembersApi } from '../directory/groups/group-members.api.ts';
+import { groupsApi } from '../directory/groups/groups.api.ts';
+import { principalsApi } from '../directory/principals/principals.api.ts';
+import { serviceAccountsApi } from '../directory/service-accounts/service-accounts.api.ts';
+import { tenantsApi } from '../directory/tenants/tenants.api.ts';
 import { exchangesApi } from '../issuing/exchange/exchanges.api.ts';
 import { introspectionApi } from '../issuing/introspection/introspection.api.ts';
-import { principalsApi } from '../directory/principals/principals.api.ts';
+import { oauth2Api } from '../issuing/oauth2/oauth2.api.ts';
+import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
 import { provisioningSourcesApi } from '../provisioning/provisioning-sources/provisioning-sources.api.ts';
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
-import { oauth2Api } from '../issuing/oauth2/oauth2.api.ts';
-import { discoveryApi } from '../provisioning/scim/protocol/discovery.api.ts';
 import { groupsApi as scimGroupsApi } from '../provisioning/scim/groups/groups.api.ts';
+import { discoveryApi } from '../provisioning/scim/protocol/discovery.api.ts';
 import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
-import { serviceAccountsApi } from '../directory/service-accounts/service-accounts.api.ts';
-import { signingKeysApi } from '../issuing/signing-keys/signing-keys.api.ts';
-import { tenantsApi } from '../directory/tenants/tenants.api.ts';
+import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
+import { eventsApi } from '../records/journal/events.api.ts';
+import { federationApi } from '../sign-in/federation/federation.api.ts';
+import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
+import type { Context } from './context.ts';
+import { healthApi } from './health/health.api.ts';
 
 /**
  * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is

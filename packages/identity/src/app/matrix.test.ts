@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import type { Operation } from '@baton/kernel/service';
 import { matrixTests } from '@baton/kernel/testing/matrix';
 import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
 import type { MatrixCaller, MatrixRules, MatrixService } from '@baton/kernel/testing/matrix-service';
-import type { Operation } from '@baton/kernel/service';
 import { migrationsDirectory } from '../service/database.ts';
 import { startUpstream } from '../sign-in/federation/testing/upstream.ts';
 import type { FixtureTenant } from '../testing/fixtures.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import {
-  adminFaults,
   type Attempt,
+  adminFaults,
   attemptOf,
   type CheckOrder,
   fault,

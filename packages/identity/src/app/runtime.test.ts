@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { endpoints } from './endpoints.ts';
+import { startDatabaseProxy } from '../testing/database-proxy.ts';
 import {
   adminHeader,
   adminSecret,
@@ -10,8 +10,8 @@ import {
   type TestIdentity,
   testSigningKey,
 } from '../testing/identity.ts';
-import { startDatabaseProxy } from '../testing/database-proxy.ts';
 import { makeTenant } from '../testing/objects.ts';
+import { endpoints } from './endpoints.ts';
 
 let identity: TestIdentity;
 before(async () => {

@@ -1,4 +1,4 @@
-import { readSettings, choice, integer, text, type SettingValues } from '@baton/kernel/config';
+import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { deriveSettings } from '../issuing/settings.ts';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
 

@@ -1,7 +1,7 @@
 import { endpointsOf } from '@baton/kernel/service';
-import type { Caller } from './caller.ts';
-import type { Context as LowerContext } from '../sign-in/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { Context as LowerContext } from '../sign-in/context.ts';
+import type { Caller } from './caller.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 import type { UpstreamDirectory } from './upstream-directory/upstream-directory.ts';

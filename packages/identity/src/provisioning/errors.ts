@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { code, malformed, absent, conflict, exists, invalid } from '../service/error-rows.ts';
+import { absent, code, conflict, exists, invalid, malformed } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../sign-in/errors.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */

@@ -7,20 +7,20 @@ import { isTemporary } from '../command.ts';
 import { createPool, type Pool } from '../db.ts';
 import { addDocs } from '../docs-page.ts';
 import { buildHttp } from '../http.ts';
-import type { ServiceRuntime } from '../runtime.ts';
 import { createLog } from '../log.ts';
 import { requestMetrics } from '../metrics.ts';
 import { observer } from '../observer.ts';
 import { openApi } from '../openapi.ts';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '../refusal.ts';
+import type { ServiceRuntime } from '../runtime.ts';
 import { endpointName } from '../service.ts';
 import { createTestDatabase } from './database.ts';
 import {
   type DoorCaller,
   type DoorContext,
+  type DoorHooks,
   doorEndpoints,
   doorErrors,
-  type DoorHooks,
 } from './door-endpoints.ts';
 import { type Client, createClient, type Received, type Sent } from './matrix-client.ts';
 import { recordTruth } from './truth.ts';

@@ -4,9 +4,9 @@ import type { Operation } from '../service.ts';
 import {
   assertRefused,
   type Matrix,
-  sampleRequest,
   type MatrixCase,
   type SampleRequest,
+  sampleRequest,
   sendAs,
 } from './matrix-service.ts';
 

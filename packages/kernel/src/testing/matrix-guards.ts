@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { Operation } from '../service.ts';
 import {
   assertRefused,
-  type Matrix,
-  sampleRequest,
   keyed,
+  type Matrix,
   type MatrixCase,
   pathOf,
   type SampleRequest,
-  sendAs,
+  sampleRequest,
   sampleUuid,
+  sendAs,
 } from './matrix-service.ts';
 
 const keyTooLong = 'k'.repeat(201);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { assertRefused, keyed, type MatrixCase, sendAs } from './matrix-service.ts';
 import { withText } from './matrix-forms.ts';
+import { assertRefused, keyed, type MatrixCase, sendAs } from './matrix-service.ts';
 
 /** That a right request is accepted, and what a client gets that repeats it. */
 export const replayCases: readonly MatrixCase[] = [

@@ -3,10 +3,10 @@ import type { Operation } from '../service.ts';
 import { sql } from '../sql.ts';
 import { doorEndpoints } from './door-endpoints.ts';
 import {
+  type DoorService,
   doorBodyBytesMax,
   doorCredential,
   doorMigrations,
-  type DoorService,
   doorTenant,
   otherTenant,
   startDoors,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Home } from '../home.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 import { StartError } from '../start-error.ts';
-import { controlPlane, ensureAudiences, audienceScopes } from './audiences.ts';
+import { audienceScopes, controlPlane, ensureAudiences } from './audiences.ts';
 import { expectSuccess, type JsonApi } from './json-api.ts';
 import { type BootstrapState, saveState } from './state.ts';
 

@@ -1,7 +1,7 @@
 import type { Home } from '../home.ts';
-import { findUsableToken, bootstrapIdentity } from './bootstrap-identity.ts';
-import { jsonApi } from './json-api.ts';
 import { bootstrapCoordination } from './bootstrap-coordination.ts';
+import { bootstrapIdentity, findUsableToken } from './bootstrap-identity.ts';
+import { jsonApi } from './json-api.ts';
 import type { BootstrapState } from './state.ts';
 
 export interface BootstrapOptions {

@@ -5,8 +5,8 @@ import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import type { EntryRow } from './entry.ts';
 import { createBindings } from './bindings.ts';
+import type { EntryRow } from './entry.ts';
 
 /** A store whose answers the test gives, one by one. */
 function fakeStore() {

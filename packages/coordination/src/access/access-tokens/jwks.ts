@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { Logger } from '@baton/kernel/log';
 import type { JWK } from 'jose';
+import type { Logger } from '@baton/kernel/log';
 
 export interface JwksOptions {
   url: string;

@@ -1,13 +1,13 @@
 import { newId } from '@baton/kernel/ids';
+import { emit } from '../../ledger/journal/journal.ts';
 import { newKey } from '../authn/key-material.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
-import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
-import { type ApiKey, apiKeyOf, type ApiKeyRequest, type IssuedApiKey } from './api-key.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
+import { type ApiKey, type ApiKeyRequest, apiKeyOf, type IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
-import { insertApiKey, findApiKey, findLiveApiKeys, updateApiKeyToRevoked } from './api-keys.sql.ts';
+import { findApiKey, findLiveApiKeys, insertApiKey, updateApiKeyToRevoked } from './api-keys.sql.ts';
 
 /**
  * Creates an API key for a principal (core, section 4.2).

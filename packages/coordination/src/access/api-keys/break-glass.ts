@@ -1,12 +1,12 @@
-import { eventText } from '../../service/documents.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
-import { insertNewKey } from './api-keys.ts';
 import { apiKeyRevoked, breakGlassIssued } from './api-keys.events.ts';
+import { insertNewKey } from './api-keys.ts';
 import {
   findGrantee,
-  updateEmergencyKeysToRevoked,
   findTenantsWithEmergencyKeys,
+  updateEmergencyKeysToRevoked,
 } from './break-glass.sql.ts';
 
 /** What the operator asks for while identity is unavailable (core, section 4.4). Never by HTTP. */

@@ -3,16 +3,16 @@ import type { Db } from '@baton/kernel/db';
 import type { RequestHead } from '@baton/kernel/http-message';
 import type { Logger } from '@baton/kernel/log';
 import type { Operation } from '@baton/kernel/service';
-import type { Settings } from '../settings.ts';
-import { narrowByScopes } from '../../service/permissions.ts';
-import { fail } from '../errors.ts';
-import type { EntryRow } from '../access-tokens/entry.ts';
-import { type Bindings, createBindings } from '../access-tokens/bindings.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
+import { narrowByScopes } from '../../service/permissions.ts';
+import { type Bindings, createBindings } from '../access-tokens/bindings.ts';
+import type { EntryRow } from '../access-tokens/entry.ts';
 import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
+import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
+import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import { admitKey, KeyRefused } from './keys.ts';
 import { createRateLimit } from './rate-limit.ts';
-import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 
 /** Authenticates callers (coordination-core, section 1.3). */
 export interface Authenticator {

@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
+import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { Caller } from '../../service/caller.ts';
 import { type LockedPrincipalRow, lockPrincipalShared } from './caller.sql.ts';
 
 export type { LockedPrincipalRow } from './caller.sql.ts';

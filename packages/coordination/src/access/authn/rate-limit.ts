@@ -1,5 +1,5 @@
-import type { Settings } from '../settings.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 
 const principalsMax = 10_000;
 

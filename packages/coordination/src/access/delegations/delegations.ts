@@ -1,18 +1,18 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { emit } from '../../ledger/journal/journal.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
-import { parsePermissions } from '../granting.ts';
-import { emit } from '../../ledger/journal/journal.ts';
 import { fail } from '../errors.ts';
-import { type Delegation, delegationOf, type DelegationRequest } from './delegation.ts';
+import { parsePermissions } from '../granting.ts';
+import { type Delegation, type DelegationRequest, delegationOf } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import {
   findDelegation,
   findDelegations,
-  insertDelegation,
   findNow,
+  insertDelegation,
   updateDelegationsToRevoked,
   updateDelegationToRevoked,
 } from './delegations.sql.ts';

@@ -1,6 +1,6 @@
 import { emit } from '../../ledger/journal/journal.ts';
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
-import { lockBinding, findTenantOfBinding, updateBindingStatus } from './binding-state.sql.ts';
+import { findTenantOfBinding, lockBinding, updateBindingStatus } from './binding-state.sql.ts';
 import type { IamBinding } from './iam-binding.ts';
 import { iamBindingUpdated } from './iam-bindings.events.ts';
 import { boundIdentityOf, forgetIdentity } from './iam-bindings.ts';

@@ -1,25 +1,25 @@
 import { newId } from '@baton/kernel/ids';
-import { lockPrincipal } from '../authn/principal-lock.ts';
-import type { Context } from '../context.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
+import { lockPrincipal } from '../authn/principal-lock.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
 import {
   type IamBinding,
-  iamBindingOf,
   type IamBindingRequest,
   type IamBindingRow,
   type Identity,
+  iamBindingOf,
 } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import {
   findBinding,
   findBindings,
+  findPrincipalId,
   insertBinding,
   lockBindingOfIdentity,
   lockUnrevokedBindings,
-  findPrincipalId,
   updateBinding,
   updateBindingToRevoked,
 } from './iam-bindings.sql.ts';

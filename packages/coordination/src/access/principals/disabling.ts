@@ -1,21 +1,21 @@
+import { releaseClaims } from '../../leases/release.ts';
+import { failRunsOfClaims } from '../../leases/run-ending.ts';
+import { endSession } from '../../leases/session-ending.ts';
+import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
-import { releaseClaims } from '../../leases/release.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
-import { refuseEscalation } from '../granting.ts';
-import { getBindingRows, forgetIdentity, revokeIamBindingsOf } from '../iam-bindings/iam-bindings.ts';
-import { emit } from '../../ledger/journal/journal.ts';
-import { failRunsOfClaims } from '../../leases/run-ending.ts';
 import { fail } from '../errors.ts';
-import { endSession } from '../../leases/session-ending.ts';
-import { type EnabledPrincipal, type Principal, principalOf, type PrincipalRow } from './principal.ts';
+import { refuseEscalation } from '../granting.ts';
+import { forgetIdentity, getBindingRows, revokeIamBindingsOf } from '../iam-bindings/iam-bindings.ts';
+import { type EnabledPrincipal, type Principal, type PrincipalRow, principalOf } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {
   findActiveClaims,
-  lockPrincipalExclusively,
-  lockOpenSessions,
   findPrincipal,
+  lockOpenSessions,
+  lockPrincipalExclusively,
   updatePrincipalStatus,
 } from './principals.sql.ts';
 

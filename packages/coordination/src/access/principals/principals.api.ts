@@ -1,8 +1,9 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { pageOf, Uuid } from '@baton/kernel/wire';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { endpoint } from '../context.ts';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
-import { endpoint } from '../context.ts';
 import { disablePrincipal, enablePrincipal } from './disabling.ts';
 import { EnabledPrincipal, Principal, PrincipalChange, PrincipalRequest } from './principal.ts';
 import {
@@ -12,13 +13,12 @@ import {
   principalUpdated,
 } from './principals.events.ts';
 import {
-  updatePrincipal,
   createPrincipal,
   getPrincipal,
   listPrincipals,
   refuseNullFields,
+  updatePrincipal,
 } from './principals.ts';
-import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 
 const Reason = z.strictObject({ reason: z.string().max(500).optional() });
 const params = { id: Uuid };

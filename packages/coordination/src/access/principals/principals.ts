@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
   type Principal,
   type PrincipalChange,
-  principalKinds,
-  principalOf,
   type PrincipalRequest,
   type PrincipalRow,
+  principalKinds,
+  principalOf,
   principalStatuses,
 } from './principal.ts';
 import { principalCreated, principalUpdated } from './principals.events.ts';
 import {
+  findPrincipal,
   findPrincipals,
   insertPrincipal,
   lockPrincipalForChange,
-  findPrincipal,
   type PrincipalValues,
   updatePrincipalValues,
 } from './principals.sql.ts';

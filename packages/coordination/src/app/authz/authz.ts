@@ -1,11 +1,10 @@
 import { Refusal } from '@baton/kernel/refusal';
-import type { Context } from '../context.ts';
-import { type ErrorCode, errors } from '../errors.ts';
-import { holds, type Permission } from '../../service/permissions.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
-import { fail } from '../errors.ts';
+import { holds, type Permission } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { type ErrorCode, errors, fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
 
 /** The actions of each type of resource (organisation, section 21.4). */

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 /** The last two are absent when no identity was bound. */
 export const tenantBootstrapped = defineEvent(

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
+import pg from 'pg';
 import { newId } from '@baton/kernel/ids';
 import { createLog } from '@baton/kernel/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { recordTruth } from '@baton/kernel/testing/truth';
-import pg from 'pg';
-import { endpoints } from '../endpoints.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { type Answer, bootstrapToken, listen, migrationsDirectory } from '../../testing/coordination.ts';
 import { startIssuer, type TestIssuer } from '../../testing/issuer.ts';
+import { endpoints } from '../endpoints.ts';
 
 let issuer: TestIssuer;
 let databaseUrl: string;

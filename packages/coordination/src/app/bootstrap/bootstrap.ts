@@ -1,10 +1,10 @@
 import { newId } from '@baton/kernel/ids';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
-import type { Context } from '../context.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
+import { principalOf } from '../../access/principals/principal.ts';
 import { emit, flushEvents } from '../../ledger/journal/journal.ts';
 import { permissionNames } from '../../service/permissions.ts';
-import { principalOf } from '../../access/principals/principal.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
 import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.sql.ts';

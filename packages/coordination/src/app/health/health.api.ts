@@ -1,5 +1,5 @@
-import { reply } from '@baton/kernel/service';
 import { z } from 'zod';
+import { reply } from '@baton/kernel/service';
 import { endpoint } from '../context.ts';
 import { NotReady, Ready } from './readiness.ts';
 

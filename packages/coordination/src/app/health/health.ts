@@ -1,7 +1,7 @@
+import type { Registry } from 'prom-client';
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import type { Registry } from 'prom-client';
-import { type LiveCountsRow, outboxCountMax, findLiveCounts, findRevision } from './health.sql.ts';
+import { findLiveCounts, findRevision, type LiveCountsRow, outboxCountMax } from './health.sql.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Readiness and metrics of this process and its database (core, section 2). */

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Db } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
 import type { Caller } from '../../service/caller.ts';
-import type { Settings } from '../settings.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import { goingAway, type StreamEnd, streamEndOf, tooManyStreams } from './close-codes.ts';
 import { credentialOf, pathOf, streamPath, streamRequestOf, subProtocol } from './handshake.ts';
 import { Limiter } from './limiter.ts';

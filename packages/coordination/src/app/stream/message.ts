@@ -1,5 +1,5 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
-import { eventOf, type EventRow } from '../../ledger/journal/event.ts';
+import { type EventRow, eventOf } from '../../ledger/journal/event.ts';
 
 /** An event on its way to streams. It is encoded at its first use, once for all of them. */
 export interface StreamMessage extends JournalPosition {

@@ -5,10 +5,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { createAuthenticator } from '../../access/authn/authenticate.ts';
-import { readCoordinationSettings } from '../settings.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
+import { readCoordinationSettings } from '../settings.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import { queuedBytesMax } from './subscriber.ts';
 

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { Db } from '@baton/kernel/db';
 import type { WebSocket } from 'ws';
-import type { Caller } from '../../service/caller.ts';
+import type { Db } from '@baton/kernel/db';
 import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
+import type { Caller } from '../../service/caller.ts';
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
 import type { Limiter } from './limiter.ts';
 import { messageOf, type StreamMessage } from './message.ts';

@@ -1,12 +1,12 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../context.ts';
+import { pageOf, Uuid } from '@baton/kernel/wire';
+import { claimExpired, claimReleased, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
+import { endpoint } from '../context.ts';
 import { Claim, ClaimRequest } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
 import { claimTask, getClaim, listClaims, reclaimTask, releaseClaim } from './claims.ts';
 import { heartbeatClaim } from './heartbeat.ts';
-import { sessionClosed, claimExpired, claimReleased } from '../../leases/leases.events.ts';
 
 const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';

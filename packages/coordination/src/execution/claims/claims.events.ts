@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 export const taskClaimed = defineEvent(
   'task.claimed',

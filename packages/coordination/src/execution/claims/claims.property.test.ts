@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
 import fc from 'fast-check';
+import { sql } from '@baton/kernel/sql';
+import type { Job } from '../../service/job.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { done, endClaimLease, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';
-import type { Job } from '../../service/job.ts';
 
 // Random doings of several agents on a few tasks, against a model of core sections 8.6, 9 and 10 that fits a screen.
 

@@ -4,19 +4,19 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
-import type { Context } from '../context.ts';
+import { claimExpired } from '../../leases/leases.events.ts';
+import { releaseClaims } from '../../leases/release.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
-import { fail } from '../errors.ts';
-import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
 import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
-import { type Claim, claimOf, type ClaimRequest, claimStatuses } from './claim.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
+import { type Claim, type ClaimRequest, claimOf, claimStatuses } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
 import { findClaim, findClaims, type InsertedClaimRow, insertClaim } from './claims.sql.ts';
-import { lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
-import { releaseClaims } from '../../leases/release.ts';
-import { claimExpired } from '../../leases/leases.events.ts';
+import { findLeaseState, lockTaskOfClaim } from './heartbeat.sql.ts';
 
 /** While a task is locked, only a relation that is added meanwhile can change whether it may be claimed. */
 const attemptsMax = 3;

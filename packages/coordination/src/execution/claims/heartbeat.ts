@@ -1,11 +1,11 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
-import type { Context } from '../context.ts';
-import { holds } from '../../service/permissions.ts';
-import { fail } from '../errors.ts';
 import { endUndelegatedSession } from '../../leases/session-ending.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { type Claim, claimOf } from './claim.ts';
-import { updateClaimLease, type LeaseStateRow, lockTaskOfClaim, findLeaseState } from './heartbeat.sql.ts';
+import { findLeaseState, type LeaseStateRow, lockTaskOfClaim, updateClaimLease } from './heartbeat.sql.ts';
 
 /** A session that closes meanwhile isn't covered by the task's lock, so the state may change once after it was read. */
 const attemptsMax = 3;

@@ -1,7 +1,7 @@
+import { z } from 'zod';
 import { timestampText } from '@baton/kernel/db';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import { Principal } from '../../access/principals/principal.ts';
 import type { ClaimRow, RunRow, SessionRow } from '../../leases/lease-rows.ts';
 import type { Tables } from '../../service/schema.ts';

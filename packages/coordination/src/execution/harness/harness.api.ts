@@ -1,7 +1,7 @@
 import { Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
-import { HarnessContext } from './harness-context.ts';
 import { getHarnessContext } from './harness.ts';
+import { HarnessContext } from './harness-context.ts';
 
 export const harnessApi = [
   endpoint({

@@ -1,7 +1,8 @@
-import type { Context } from '../context.ts';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { harnessProtocol } from '../sessions/protocol.ts';
+import { findHarnessContext } from './harness.sql.ts';
 import {
   type HarnessContext,
   type HarnessContextRow,
@@ -9,7 +10,6 @@ import {
   ownRunOf,
   sessionSummaryOf,
 } from './harness-context.ts';
-import { findHarnessContext } from './harness.sql.ts';
 
 /** More than any agent holds; a longer list shows the newest. */
 const listMax = 1000;

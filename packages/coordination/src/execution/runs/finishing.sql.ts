@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { TaskRow } from '../../work/tasks/task.ts';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
+import type { TaskRow } from '../../work/tasks/task.ts';
 
 /** The task of a run, locked, with what never changes of the run. */
 export type TaskOfRunRow = TaskRow & {

@@ -1,18 +1,18 @@
-import { checkDocument, eventText } from '../../service/documents.ts';
 import type { JsonObject } from '@baton/kernel/wire';
 import { passClaimGate } from '../../leases/gate.ts';
-import type { Context } from '../context.ts';
+import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
+import { noteFailed } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, eventText } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
-import { fail } from '../errors.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
 import { taskOf } from '../../work/tasks/task.ts';
-import { noteFailed } from '../../leases/run-ending.ts';
-import { updateRunToEnded, lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { lockTaskOfRun, type TaskOfRunRow, updateRunToEnded } from './finishing.sql.ts';
 import { type Run, runOf, type SucceededRun } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
-import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
 
 /**
  * Ends a run as succeeded and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).

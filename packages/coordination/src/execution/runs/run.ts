@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { wireMapper } from '@baton/kernel/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { Task } from '../../work/tasks/task.ts';
 

@@ -1,14 +1,14 @@
-import { FreeObject, pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../context.ts';
+import { FreeObject, pageOf, Uuid } from '@baton/kernel/wire';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskCompleted } from '../../work/tasks/tasks.events.ts';
+import { endpoint } from '../context.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
 import { Run, RunRequest, SucceededRun } from './run.ts';
 import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
 import { getRun, listRuns } from './runs.ts';
 import { startRun } from './starting.ts';
-import { claimReleased, sessionClosed, runFailed } from '../../leases/leases.events.ts';
 
 const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 /** Version 2 names the agent's revision. The instructions are named by hash and references, never copied. */
 export const runStarted = defineEvent(

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { RunRow } from '../../leases/lease-rows.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export interface NewRun {
   tenantId: string;

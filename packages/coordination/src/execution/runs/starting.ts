@@ -1,18 +1,18 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
-import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import { passClaimGate } from '../../leases/gate.ts';
-import type { Context } from '../context.ts';
+import { runFailed } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
-import { fail } from '../errors.ts';
+import { checkDocument } from '../../service/documents.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
-import { type Run, runOf, type RunRequest } from './run.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
-import { runFailed } from '../../leases/leases.events.ts';
 
 /** A budget fits the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;

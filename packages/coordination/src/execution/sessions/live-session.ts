@@ -1,8 +1,8 @@
 import { NeedsTransaction } from '@baton/kernel/command';
+import { endSession } from '../../leases/session-ending.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { endSession } from '../../leases/session-ending.ts';
-import { findSessionState, type SessionStateRow, lockSessionShared } from './live-session.sql.ts';
+import { findSessionState, lockSessionShared, type SessionStateRow } from './live-session.sql.ts';
 
 /**
  * Locks a session (shared) and refuses one under which the caller can't claim, in the order of core section 9. One whose

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { wireMapper } from '@baton/kernel/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import type { SessionRow } from '../../leases/lease-rows.ts';
 
 export const sessionStatuses = ['active', 'stale', 'closed'] as const;

@@ -1,10 +1,10 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { pageOf, Uuid } from '@baton/kernel/wire';
+import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { Session, SessionRequest } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
-import { closeSession, getSession, heartbeatSession, openSession, listSessions } from './sessions.ts';
-import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
+import { closeSession, getSession, heartbeatSession, listSessions, openSession } from './sessions.ts';
 
 const params = { id: Uuid };
 

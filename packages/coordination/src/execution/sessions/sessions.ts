@@ -1,27 +1,27 @@
 import { NeedsTransaction } from '@baton/kernel/command';
-import { checkDocument } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../ledger/journal/journal.ts';
-import { holds } from '../../service/permissions.ts';
-import { fail } from '../errors.ts';
+import type { SessionRow } from '../../leases/lease-rows.ts';
 import { endSession, expireSession } from '../../leases/session-ending.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument } from '../../service/documents.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { lockSession } from './live-session.sql.ts';
 import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
-import { type Session, sessionOf, type SessionRequest, sessionStatuses } from './session.ts';
+import { type Session, type SessionRequest, sessionOf, sessionStatuses } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
 import {
-  updateSessionLease,
   findLiveDelegation,
   findSession,
   findSessions,
   insertSession,
+  updateSessionLease,
 } from './sessions.sql.ts';
-import type { SessionRow } from '../../leases/lease-rows.ts';
 
 /**
  * Opens a session for the caller (core, section 6.2).

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import type { Job } from '../../service/job.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -14,7 +15,6 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import type { Job } from '../../service/job.ts';
 import { expireDueClaims, expireDueSessions } from './sweeper.ts';
 
 const sweepersCount = 4;

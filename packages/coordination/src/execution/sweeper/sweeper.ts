@@ -1,15 +1,15 @@
-import type { Context } from '../context.ts';
-import { emit } from '../../ledger/journal/journal.ts';
+import { claimExpired } from '../../leases/leases.events.ts';
 import { expireSession } from '../../leases/session-ending.ts';
+import { emit } from '../../ledger/journal/journal.ts';
 import type { Job, JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
 import {
   type DueRow,
-  updateClaimsToStale,
   findDueClaims,
   findDueSessions,
   tryLockSession,
+  updateClaimsToStale,
 } from './sweeper.sql.ts';
-import { claimExpired } from '../../leases/leases.events.ts';
 
 /**
  * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use

@@ -4,13 +4,13 @@ import {
   begin,
   commit,
   type EpochRow,
-  lockEpoch,
-  lockJournal,
-  updateCluster,
-  updateOffset,
   findCluster,
   findEpoch,
+  lockEpoch,
+  lockJournal,
   rollback,
+  updateCluster,
+  updateOffset,
 } from './epoch.sql.ts';
 
 /**

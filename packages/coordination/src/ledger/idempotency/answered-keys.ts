@@ -1,6 +1,6 @@
 import { deleteExpiredKeys } from '@baton/kernel/idempotency';
-import type { Context } from '../context.ts';
 import type { Job, JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
 
 const batchMax = 1000;
 

@@ -9,8 +9,8 @@ import {
   parseCursor,
   parseLegacySequence,
 } from './cursor.ts';
+import { type EventQuery, eventOf, type JournalEventPage } from './event.ts';
 import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
-import { eventOf, type EventQuery, type JournalEventPage } from './event.ts';
 import { type EventFilter, readPageAfter, readPageBefore } from './reading.ts';
 
 /** One page of the tenant's journal (core, section 17.3). */

@@ -1,7 +1,7 @@
-import type { EventDeclaration } from '@baton/kernel/service';
+import type { z } from 'zod';
 import { newId } from '@baton/kernel/ids';
 import { observer } from '@baton/kernel/observer';
-import type { z } from 'zod';
+import type { EventDeclaration } from '@baton/kernel/service';
 import type { Context } from '../context.ts';
 import { insertEvents } from './journal.sql.ts';
 

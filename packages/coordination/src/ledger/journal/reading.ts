@@ -1,18 +1,18 @@
 import type { Db } from '@baton/kernel/db';
 import { fail } from '../errors.ts';
-import type { EventRow } from './event.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
+import type { EventRow } from './event.ts';
 import {
   type EventFilter,
+  findEntityEventsBackward,
+  findEntityEventsForward,
+  findEventsBackward,
+  findEventsForward,
   findNewest,
   findScanEndBackward,
   findScanEndForward,
   type PageRow,
   type Reading,
-  findEventsBackward,
-  findEntityEventsBackward,
-  findEntityEventsForward,
-  findEventsForward,
 } from './events.sql.ts';
 
 export type { EventFilter } from './events.sql.ts';

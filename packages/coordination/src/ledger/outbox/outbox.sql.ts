@@ -1,5 +1,5 @@
-import { sql } from '@baton/kernel/sql';
 import type { RowOf } from '@baton/kernel/row';
+import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { EventRow } from '../journal/event.ts';
 

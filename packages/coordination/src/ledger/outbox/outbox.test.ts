@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
-import { startWorker, type Worker } from '../../app/worker.ts';
 import type { OutboxSink } from './outbox.ts';
 
 let baton: TestCoordination;

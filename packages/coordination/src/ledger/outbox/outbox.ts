@@ -1,13 +1,13 @@
+import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import { eventOf, type JournalEvent } from '../journal/event.ts';
-import type { Job, JobTools } from '../../service/job.ts';
 import {
   type DeliveryFailure,
   type DueEventRow,
   deleteDelivered,
   deleteDue,
-  updateFailedDeliveries,
   lockDue,
+  updateFailedDeliveries,
 } from './outbox.sql.ts';
 
 /** Delivers one event to a consumer, at least once: repeats have the same id. */

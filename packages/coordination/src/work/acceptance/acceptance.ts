@@ -1,6 +1,6 @@
-import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 

@@ -1,6 +1,6 @@
-import { refuseSecretText } from '../../service/documents.ts';
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
+import { refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newId } from '@baton/kernel/ids';
 import fc from 'fast-check';
+import { newId } from '@baton/kernel/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,

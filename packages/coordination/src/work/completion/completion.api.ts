@@ -1,10 +1,10 @@
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
-import { endpoint } from '../context.ts';
+import { Uuid } from '@baton/kernel/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
-import { TaskRef } from '../tasks/task-ref.ts';
+import { endpoint } from '../context.ts';
 import { Task } from '../tasks/task.ts';
+import { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
 import { completeTask } from './completion.ts';
 

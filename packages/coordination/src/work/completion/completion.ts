@@ -1,18 +1,18 @@
-import { passClaimGate, type PresentedClaim } from '../../leases/gate.ts';
+import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../ledger/journal/journal.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf } from '../task-types/type-rules.ts';
-import { findRunningRun, updateTaskToCompleted } from './completion.sql.ts';
-import { type Task, taskOf, type TaskRow } from '../tasks/task.ts';
+import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { requireVersion } from '../tasks/versions.ts';
-import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { findRunningRun, updateTaskToCompleted } from './completion.sql.ts';
 
 /**
  * Completes a task on demand (core, section 8.5). A run under the presented claim must be ended first; a run that an

@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
-import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
-import type { TaskClaimability } from './task-readiness.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
+import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
+import type { TaskClaimability } from './task-readiness.ts';
 
 /** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
 export interface ClaimObstacle {

@@ -1,5 +1,5 @@
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
 import { statusCategories } from '../task-types/lifecycle.ts';
 import { Task } from '../tasks/task.ts';
 

@@ -2,8 +2,8 @@ import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
-import { taskRelationRemoved } from './task-relations.events.ts';
 import { TaskRelation, TaskRelationRequest } from './task-relation.ts';
+import { taskRelationRemoved } from './task-relations.events.ts';
 import { createTaskRelation, deleteTaskRelation, listTaskRelations } from './task-relations.ts';
 
 const add = endpoint({

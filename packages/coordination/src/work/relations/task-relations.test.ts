@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import fc from 'fast-check';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import fc from 'fast-check';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 

@@ -1,6 +1,6 @@
 import { newId } from '@baton/kernel/ids';
-import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
@@ -9,8 +9,8 @@ import { getTask } from '../tasks/tasks.ts';
 import {
   relationTypes,
   type TaskRelation,
-  taskRelationOf,
   type TaskRelationRequest,
+  taskRelationOf,
 } from './task-relation.ts';
 import { taskRelationRemoved } from './task-relations.events.ts';
 import {

@@ -1,5 +1,5 @@
-import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskPage } from '../tasks/task.ts';
 import { listTasks } from './task-list.ts';

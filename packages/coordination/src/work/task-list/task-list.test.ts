@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { encodeCursor } from '@baton/kernel/paging';
-import { newId } from '@baton/kernel/ids';
 import fc from 'fast-check';
+import { newId } from '@baton/kernel/ids';
+import { encodeCursor } from '@baton/kernel/paging';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';

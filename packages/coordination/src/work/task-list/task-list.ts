@@ -4,8 +4,8 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { findTasks, type TaskOrder } from './task-list.sql.ts';
 import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
+import { findTasks, type TaskOrder } from './task-list.sql.ts';
 
 const statusLengthMax = 64;
 const searchLengthMax = 200;

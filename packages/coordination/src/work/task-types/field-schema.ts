@@ -1,5 +1,5 @@
-import type { JsonObject } from '@baton/kernel/wire';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { JsonObject } from '@baton/kernel/wire';
 
 /**
  * Compiles a type's schema of custom fields (JSON Schema 2020-12; formats only annotate, as the draft says).

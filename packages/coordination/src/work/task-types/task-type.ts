@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import type { Tables } from '../../service/schema.ts';
 import { Lifecycle } from './lifecycle.ts';
 

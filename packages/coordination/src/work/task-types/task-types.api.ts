@@ -1,5 +1,5 @@
-import { pageOf, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { pageOf, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskType } from './task-type.ts';
 import { getTaskType, listTaskTypes } from './task-types.ts';

@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 import { compileSchema } from './field-schema.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
-import { findTaskTypeId, findTaskType } from './task-types.sql.ts';
+import { findTaskType, findTaskTypeId } from './task-types.sql.ts';
 
 /** The rules of a task type for its tasks. They never change, so they are parsed once per process. */
 export interface TypeRules {

@@ -1,5 +1,5 @@
-import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import type { JsonObject } from '@baton/kernel/wire';
+import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 import { faultsOf } from '../task-types/field-schema.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';

@@ -1,8 +1,8 @@
-import { refuseSecretText } from '../../service/documents.ts';
 import { z } from 'zod';
-import { fail } from '../errors.ts';
+import { refuseSecretText } from '../../service/documents.ts';
 import { Evidence, parseEvidence } from '../acceptance/evidence.ts';
 import { parseDocument, withoutNulls } from '../acceptance/parsed-document.ts';
+import { fail } from '../errors.ts';
 
 const kinds = ['human', 'harness', 'rule', 'parent', 'process', 'external'] as const;
 const ruleIdForm = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;

@@ -1,20 +1,18 @@
-import { eventText } from '../../service/documents.ts';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { passClaimGate } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
-import type { Context } from '../context.ts';
-import { emit } from '../../ledger/journal/journal.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import { parseAcceptance } from '../acceptance/acceptance.ts';
+import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';
-import { parseAcceptance } from '../acceptance/acceptance.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import { resolveRequirements } from './requirements.ts';
-import { priorities, type Task, type TaskChange, taskOf, type TaskRow } from './task.ts';
-import type { TaskRef } from './task-ref.ts';
-import { taskUpdated } from './tasks.events.ts';
+import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
   requireDatesInOrder,
@@ -24,6 +22,8 @@ import {
   requireStatus,
   requireTitle,
 } from './task-fields.ts';
+import type { TaskRef } from './task-ref.ts';
+import { taskUpdated } from './tasks.events.ts';
 import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';

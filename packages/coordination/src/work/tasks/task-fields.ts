@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
 import type { TypeRules } from '../task-types/type-rules.ts';
-import { priorities, type Priority } from './task.ts';
+import { type Priority, priorities } from './task.ts';
 import { findPrincipalIds } from './tasks.sql.ts';
 
 /** @throws Refusal `invalid_title` for a blank one */

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, InstantInput, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
 import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';

@@ -1,9 +1,9 @@
-import { endpoint } from '../context.ts';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
+import { endpoint } from '../context.ts';
+import { NewTask, Task, TaskChange } from './task.ts';
 import { refuseNullFields, updateTask } from './task-changes.ts';
 import { TaskRef } from './task-ref.ts';
-import { NewTask, Task, TaskChange } from './task.ts';
 import { taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
 import { createTask, getTask } from './tasks.ts';
 

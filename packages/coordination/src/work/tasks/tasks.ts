@@ -1,16 +1,16 @@
-import { eventText } from '../../service/documents.ts';
 import { newId } from '@baton/kernel/ids';
-import type { Context } from '../context.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import { parseAcceptance } from '../acceptance/acceptance.ts';
+import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { LifecycleStatus } from '../task-types/lifecycle.ts';
 import { resolveTaskType, type TypeRules } from '../task-types/type-rules.ts';
-import { parseAcceptance } from '../acceptance/acceptance.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import { defaultOrigin, parseOrigin, summarizeOrigin } from './origin.ts';
 import { resolveRequirements } from './requirements.ts';
-import { type NewTask, type Task, taskOf, type TaskRow } from './task.ts';
+import { type NewTask, type Task, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
   requireDatesInOrder,
@@ -22,7 +22,7 @@ import {
 } from './task-fields.ts';
 import type { TaskRef } from './task-ref.ts';
 import { taskCreated, taskRelationAdded } from './tasks.events.ts';
-import { insertTask, lockTask, findTask } from './tasks.sql.ts';
+import { findTask, insertTask, lockTask } from './tasks.sql.ts';
 
 /** @throws Refusal `not_found` */
 export async function getTask(context: Context, ref: TaskRef): Promise<Task> {

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { appliedRevision } from '@baton/kernel/migrate';
 import { reply } from '@baton/kernel/service';
-import { z } from 'zod';
 import { answeredWithin } from '../../service/answered-within.ts';
 import { endpoint } from '../context.ts';
 

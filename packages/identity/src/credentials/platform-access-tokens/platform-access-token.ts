@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
 import { Name, NameSet } from '../../service/fields.ts';
 import { cursorParam, rowsPerPageMax } from '../../service/paging.ts';

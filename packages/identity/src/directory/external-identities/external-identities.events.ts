@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 /** The subject stays out: it may tell who a person is. */
 export const externalIdentityLinked = defineEvent(

@@ -1,5 +1,5 @@
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
 import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
 import { credentialRevoked } from '../revocation/credentials.events.ts';

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 export const CredentialKind = z.enum(['platform_access_token', 'legacy_control_plane_api_key']);
 

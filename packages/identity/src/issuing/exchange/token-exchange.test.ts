@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
 import { createLocalJWKSet, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import {
   adminScope,

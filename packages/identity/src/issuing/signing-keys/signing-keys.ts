@@ -1,8 +1,8 @@
 import { createHash, sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import type { JWTPayload } from 'jose';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import type { JWTPayload } from 'jose';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import type { JsonWebKey } from './json-web-key.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
-import { made, makePrincipal, makeServiceAccount, makeAudience, makeTenant } from '../../testing/objects.ts';
+import { made, makeAudience, makePrincipal, makeServiceAccount, makeTenant } from '../../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../../testing/provisioning.ts';
 import { auditOf, journalOf } from '../../testing/records.ts';
 import { sweepStaleSources } from './staleness.ts';

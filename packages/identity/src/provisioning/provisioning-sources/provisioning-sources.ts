@@ -12,8 +12,8 @@ import {
   type NewProvisioningSource,
   type ProvisioningSource,
   type ProvisioningSourceChange,
-  type SourceChoices,
   provisioningSourceOf,
+  type SourceChoices,
   type StoredSource,
 } from './provisioning-source.ts';
 import {

@@ -1,5 +1,5 @@
-import { Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { sourceParams } from './provisioning-source.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';

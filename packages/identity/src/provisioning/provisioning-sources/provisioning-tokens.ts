@@ -4,9 +4,9 @@ import { observer } from '@baton/kernel/observer';
 import { InvalidRequest } from '@baton/kernel/refusal';
 import { type Reply, reply } from '@baton/kernel/service';
 import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { secretHash } from '../../service/secrets.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { provisioningTokenRevoked } from './provisioning-sources.events.ts';
 import { findSource, lockSource } from './provisioning-sources.sql.ts';
@@ -15,8 +15,8 @@ import {
   issuedTokenOf,
   type NewProvisioningToken,
   type ProvisioningToken,
-  provisioningTokenOf,
   type ProvisioningTokenRow,
+  provisioningTokenOf,
 } from './provisioning-token.ts';
 import {
   countLiveTokens,

@@ -1,8 +1,8 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { audit, type Auditing } from '../../records/audit.ts';
+import { type Auditing, audit } from '../../records/audit.ts';
 import type { AuditDraft, EventDraft } from '../../records/drafts.ts';
-import { emit, type Emitting, flushRecords } from '../../records/journal/journal.ts';
+import { type Emitting, emit, flushRecords } from '../../records/journal/journal.ts';
 import { startJob } from '../../service/background-job.ts';
 import type { Context } from '../context.ts';
 import { provisioningSourceStale } from './provisioning-sources.events.ts';

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { patchUrn } from '../../testing/scim-client.ts';
-import type { Shown } from './testing/filters.ts';
 import { enterpriseUrn, groupUrn, userUrn } from './protocol/schemas.ts';
+import type { Shown } from './testing/filters.ts';
 
 /**
  * Requests in the order and the form in which commercial directories send them, by their public descriptions: what one

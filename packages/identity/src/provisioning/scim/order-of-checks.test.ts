@@ -1,7 +1,6 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { SignJWT } from 'jose';
-import type { ErrorCode } from '../errors.ts';
 import {
   type Attempt,
   attemptOf,
@@ -15,6 +14,7 @@ import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '..
 import { made } from '../../testing/objects.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { patchUrn, scimClient } from '../../testing/scim-client.ts';
+import type { ErrorCode } from '../errors.ts';
 
 /** The order of checks of a SCIM request: contract, sections 10.1 and 10.5. */
 

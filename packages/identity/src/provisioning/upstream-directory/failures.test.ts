@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { keepSecret } from '@baton/kernel/testing/leaks';
 import { sql } from '@baton/kernel/sql';
+import { keepSecret } from '@baton/kernel/testing/leaks';
 import { made } from '../../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../../testing/records.ts';
 import { type Override, send } from './testing/keycloak.ts';
 import {
   newUser,
   type Source,
-  startUpstreamFixture,
   setActive,
+  startUpstreamFixture,
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 

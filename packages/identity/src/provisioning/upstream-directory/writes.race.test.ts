@@ -11,9 +11,9 @@ import { type Account, barrier, type Override, send } from './testing/keycloak.t
 import {
   newUser,
   type Source,
+  setActive,
   startUpstreamFixture,
   storedUser,
-  setActive,
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 

@@ -9,9 +9,9 @@ import { filtered } from '../../testing/scim-client.ts';
 import { send } from './testing/keycloak.ts';
 import {
   newUser,
+  setActive,
   startUpstreamFixture,
   storedUser,
-  setActive,
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '@baton/kernel/sql';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { sql } from '@baton/kernel/sql';
 import type { TestIdentity } from '../../testing/identity.ts';
 import {
   adminScope,

@@ -1,11 +1,11 @@
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
-import { tenantParam } from '../../service/fields.ts';
 import {
   groupCreated,
   groupMembershipAdded,
   groupMembershipRemoved,
 } from '../../directory/groups/groups.events.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
+import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
 import { authenticateFederatedUser, exchangeFederatedToken } from './federation.ts';
 import { FederatedSignIn, FederatedSignInRequest, FederatedToken, FederatedTokenRequest } from './sign-in.ts';

@@ -1,6 +1,6 @@
-import type { RowOf } from '@baton/kernel/row';
-import { textsByName, Timestamp, Uuid } from '@baton/kernel/wire';
 import { z } from 'zod';
+import type { RowOf } from '@baton/kernel/row';
+import { Timestamp, textsByName, Uuid } from '@baton/kernel/wire';
 import { characters, Issuer, Key, NameSet, Status } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 

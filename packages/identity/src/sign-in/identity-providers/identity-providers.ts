@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
+import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import type { AuditAction } from '../../records/drafts.ts';
+import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
-import { emit } from '../../records/journal/journal.ts';
 import { fail } from '../errors.ts';
-import { tenantExists } from '../../directory/tenants/tenants.ts';
 import {
   columnsOf,
   type IdentityProviderChange,

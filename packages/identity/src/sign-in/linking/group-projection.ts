@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../context.ts';
-import { sortedSet } from '../../service/fields.ts';
 import {
   groupCreated,
   groupMembershipAdded,
   groupMembershipRemoved,
 } from '../../directory/groups/groups.events.ts';
-import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { emit } from '../../records/journal/journal.ts';
+import { sortedSet } from '../../service/fields.ts';
+import type { Context } from '../context.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import {
   deleteOtherMemberships,
-  lockGroupsByKey,
   findProjectedGroups,
   insertFederatedGroups,
   insertMemberships,
+  lockGroupsByKey,
 } from './group-projection.sql.ts';
 
 /**

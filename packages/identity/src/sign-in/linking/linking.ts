@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { audit } from '../../records/audit.ts';
-import type { Context } from '../context.ts';
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
-import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import { emit } from '../../records/journal/journal.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { addPrincipal } from '../../directory/principals/principals.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
+import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import {
   findLinks,
   insertLink,
   type LinkClaims,
   type LinkRow,
   lockLinks,
-  type PersonRow,
   lockPeople,
+  type PersonRow,
   updateLink,
 } from './linking.sql.ts';
-import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 
 /** A concurrent transaction changed what was looked up: the sign-in must be tried again. */
 export class LinkChanged extends Error {

@@ -1,8 +1,8 @@
 import { compactVerify } from 'jose';
-import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
-import type { UpstreamKey } from '../identity-providers/key-set.ts';
 import { fail } from '../errors.ts';
+import type { OpenProvider } from '../identity-providers/identity-provider.ts';
+import type { UpstreamKey } from '../identity-providers/key-set.ts';
+import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
 /** Who an ID token says has signed in, and how. */
 export interface UpstreamIdentity {

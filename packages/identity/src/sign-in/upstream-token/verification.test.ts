@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHmac, createSign, constants, randomBytes } from 'node:crypto';
+import { constants, createHmac, createSign, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { storeCounts } from '../../testing/records.ts';

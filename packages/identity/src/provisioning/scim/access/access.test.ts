@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
-import { made, makeServiceAccount, makeToken, makePrincipal } from '../../../testing/objects.ts';
+import { made, makePrincipal, makeServiceAccount, makeToken } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { auditOf } from '../../../testing/records.ts';
 import { scimClient } from '../../../testing/scim-client.ts';

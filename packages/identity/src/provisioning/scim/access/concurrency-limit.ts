@@ -1,5 +1,5 @@
-import type { Context } from '../../context.ts';
 import { recordedTransaction } from '../../../records/journal/recorded-transaction.ts';
+import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { sourceOf } from './scim-access.ts';
 

@@ -1,19 +1,19 @@
+import { type JWTPayload, jwtVerify } from 'jose';
 import type { RequestHead } from '@baton/kernel/http-message';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { type JWTPayload, jwtVerify } from 'jose';
-import type { Caller, ScimSource } from '../../caller.ts';
-import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
-import type { Settings } from '../../settings.ts';
-import type { Context } from '../../context.ts';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
-import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
-import { isSecretOf } from '../../../service/secrets.ts';
-import { type ErrorCode, fail } from '../../errors.ts';
 import type { SigningKeys } from '../../../issuing/signing-keys/signing-keys.ts';
-import { type ScimDenial, ScimDenials } from './scim-denials.ts';
+import { isSecretOf } from '../../../service/secrets.ts';
+import type { Caller, ScimSource } from '../../caller.ts';
+import type { Context } from '../../context.ts';
+import { type ErrorCode, fail } from '../../errors.ts';
+import { parseProvisioningToken } from '../../provisioning-sources/provisioning-tokens.ts';
+import type { Settings } from '../../settings.ts';
+import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
 import { findSourceOfAccount, findSourceOfToken, type ScimSourceRow } from './scim-access.sql.ts';
+import { type ScimDenial, ScimDenials } from './scim-denials.ts';
 
 /** The source of a SCIM request. @throws Error at an endpoint that admits other callers */
 export function sourceOf({ caller }: Pick<Context, 'caller'>): ScimSource {

@@ -1,6 +1,6 @@
 import type { Logger } from '@baton/kernel/log';
-import { type AuditEntry, auditDraft } from '../../../records/audit.ts';
 import type { ExchangeLedger } from '../../../issuing/exchange/exchange-ledger.ts';
+import { type AuditEntry, auditDraft } from '../../../records/audit.ts';
 
 const intervalMs = 60_000;
 const keptMax = 10_000;

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Refusal } from '@baton/kernel/refusal';
 import fc from 'fast-check';
+import { Refusal } from '@baton/kernel/refusal';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { enterpriseUrn, userKind } from '../protocol/schemas.ts';
 import {
   filtersOver,
   type Generated,
@@ -14,10 +15,9 @@ import {
   refusedFilters,
   type Shown,
 } from '../testing/filters.ts';
-import { parseFilter } from './filter-grammar.ts';
 import { filterCondition } from './filter.sql.ts';
+import { parseFilter } from './filter-grammar.ts';
 import { SqlValues } from './sql-scope.ts';
-import { enterpriseUrn, userKind } from '../protocol/schemas.ts';
 
 /**
  * Generated filters: 40,000 of them are compiled and asked of the database, 100 in a statement, and a sample goes all

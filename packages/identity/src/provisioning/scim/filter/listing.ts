@@ -1,10 +1,10 @@
+import { z } from 'zod';
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Json, JsonObject } from '@baton/kernel/wire';
-import { z } from 'zod';
 import { fail } from '../../errors.ts';
 import type { Settings } from '../../settings.ts';
-import type { ResourceKind } from '../protocol/attributes.ts';
 import { limitConcurrency } from '../access/concurrency-limit.ts';
+import type { ResourceKind } from '../protocol/attributes.ts';
 import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
 import { parseFilter } from './filter-grammar.ts';
 import { type PageOrder, ResourceList } from './listing.sql.ts';

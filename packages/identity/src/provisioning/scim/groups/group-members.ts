@@ -3,13 +3,13 @@ import { groupMembershipAdded, groupMembershipRemoved } from '../../../directory
 import { emit } from '../../../records/journal/journal.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import type { Filter } from '../filter/filter-grammar.ts';
 import type { PatchOperation } from '../patch/operations.ts';
 import { attributeNamed, sameName } from '../protocol/attributes.ts';
 import { parseAttribute } from '../protocol/documents.ts';
 import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
-import { sourceOf } from '../access/scim-access.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
 /** Changes of the members of a group: never the whole list, so a change of one touches one row. */

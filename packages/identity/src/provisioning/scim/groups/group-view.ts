@@ -1,8 +1,8 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../../context.ts';
+import { sourceOf } from '../access/scim-access.ts';
 import { metaOf, scimBase } from '../protocol/resource-meta.ts';
 import { groupKind, groupUrn } from '../protocol/schemas.ts';
-import { sourceOf } from '../access/scim-access.ts';
 import { isSelected, type Selection, selectAttributes } from '../protocol/selection.ts';
 import { documentOf, type GroupRow } from './group.ts';
 import { findMembers } from './groups.sql.ts';

@@ -6,8 +6,8 @@ import {
   groupUpdated,
 } from '../../../directory/groups/groups.events.ts';
 import { endpoint } from '../../context.ts';
-import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
 import { runWrite } from '../access/concurrency-limit.ts';
+import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
 import { groupUrn } from '../protocol/schemas.ts';
 import { ScimDocument } from '../protocol/scim-answer.ts';
 import {

@@ -9,7 +9,8 @@ import { emit } from '../../../records/journal/journal.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
-import { listPage, type ListOrder } from '../filter/listing.ts';
+import { sourceOf } from '../access/scim-access.ts';
+import { type ListOrder, listPage } from '../filter/listing.ts';
 import { parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
@@ -22,7 +23,6 @@ import {
   versionTag,
 } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
-import { sourceOf } from '../access/scim-access.ts';
 import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
 import type { Selection } from '../protocol/selection.ts';
 import { contentOf, documentOf, type GroupContent, type GroupRow, keyOf } from './group.ts';

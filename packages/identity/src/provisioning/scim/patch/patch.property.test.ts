@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import fc from 'fast-check';
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
-import fc from 'fast-check';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { patchUrn, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { isPrimary, parseDocument } from '../protocol/documents.ts';
+import { userKind } from '../protocol/schemas.ts';
 import type { Shown } from '../testing/filters.ts';
 import { hostileOperations, steps } from '../testing/patches.ts';
-import { isPrimary, parseDocument } from '../protocol/documents.ts';
 import { parseOperations } from './operations.ts';
 import { patchDocument } from './patch.ts';
-import { userKind } from '../protocol/schemas.ts';
 
 /**
  * Generated PATCH bodies: 40,000 are carried out on a document beside a model of their own, 20,000 more are such as

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { type ResourceKind, sameName, type Schema } from './attributes.ts';
+import { type ResourceKind, type Schema, sameName } from './attributes.ts';
 import { scimBase } from './resource-meta.ts';
 import { groupKind, schemas, userKind } from './schemas.ts';
 

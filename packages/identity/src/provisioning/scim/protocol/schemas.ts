@@ -3,9 +3,9 @@ import {
   attribute,
   complex,
   plural,
+  type ResourceKind,
   readOnly,
   reference,
-  type ResourceKind,
   type Schema,
 } from './attributes.ts';
 

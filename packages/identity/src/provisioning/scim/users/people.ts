@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/db';
-import type { Context } from '../../context.ts';
 import { externalIdentityLinked } from '../../../directory/external-identities/external-identities.events.ts';
-import { emit } from '../../../records/journal/journal.ts';
 import { principalCreated } from '../../../directory/principals/principals.events.ts';
 import {
   addPrincipal,
@@ -11,8 +9,10 @@ import {
   lockPerson,
   makeActive,
 } from '../../../directory/principals/principals.ts';
-import { fail } from '../../errors.ts';
+import { emit } from '../../../records/journal/journal.ts';
 import type { ScimSource } from '../../caller.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import {
   deleteNewPrincipal,
   findIdentity,

@@ -3,9 +3,10 @@ import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import type { UpstreamSource } from '../../upstream-directory/upstream-directory.ts';
 import { runWrite } from '../access/concurrency-limit.ts';
-import { parseId, requireMatch } from '../protocol/resource-meta.ts';
 import { sourceOf } from '../access/scim-access.ts';
+import { parseId, requireMatch } from '../protocol/resource-meta.ts';
 import type { UserContent, UserRow } from './user.ts';
+import { findUpstreamId, updateUpstreamId } from './user-accounts.sql.ts';
 import {
   obtainAccount,
   refuseDuplicate,
@@ -14,7 +15,6 @@ import {
   reserveUserName,
   restoreAccount,
 } from './user-accounts.ts';
-import { findUpstreamId, updateUpstreamId } from './user-accounts.sql.ts';
 import { findScimUser, lockScimUser } from './users.sql.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
-import { z } from 'zod';
 
 const user = { provisioningSource: z.string(), scimUserId: Uuid, principalId: Uuid };
 const account = z.strictObject({ ...user, active: z.boolean() });

@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from '@baton/kernel/sql';
-import { userUrn } from '../../scim/protocol/schemas.ts';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { userUrn } from '../../scim/protocol/schemas.ts';
 import { type Keycloak, startKeycloak } from './keycloak.ts';
 
 /** The service beside a directory, and sources that write to it. */

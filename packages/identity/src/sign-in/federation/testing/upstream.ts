@@ -2,8 +2,8 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
 import { SignJWT } from 'jose';
+import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
 
 /** A key of the upstream provider, with the algorithm that it signs by. */
 export interface SigningPair {
