@@ -20,7 +20,9 @@ import {
   updatePrincipal,
 } from './principals.ts';
 
-const Reason = z.strictObject({ reason: z.string().max(500).optional() });
+const Reason = z
+  .strictObject({ reason: z.string().max(500).optional() })
+  .meta({ id: 'PrincipalStatusReason' });
 const params = { id: Uuid };
 
 export const principalsApi = [

@@ -13,8 +13,10 @@ export const authzApi = [
     // Nothing changes, so there is no answer to keep.
     idempotency: 'ignored',
     transaction: 'none',
-    body: z.strictObject({ checks: z.array(ActionCheck).min(1).max(100) }),
-    returns: { 200: z.strictObject({ results: z.array(ActionCheckResult) }) },
+    body: z.strictObject({ checks: z.array(ActionCheck).min(1).max(100) }).meta({ id: 'ActionChecks' }),
+    returns: {
+      200: z.strictObject({ results: z.array(ActionCheckResult) }).meta({ id: 'ActionCheckResults' }),
+    },
     errors: ['unknown_action', 'invalid_check'],
     example: {
       checks: [

@@ -11,7 +11,7 @@ export const healthApi = [
     root: true,
     auth: 'none',
     summary: 'Whether the process answers.',
-    returns: { 200: z.strictObject({ status: z.literal('alive') }) },
+    returns: { 200: z.strictObject({ status: z.literal('alive') }).meta({ id: 'Liveness' }) },
     handle: () => ({ status: 'alive' as const }),
   }),
   endpoint({

@@ -63,7 +63,7 @@ export const claimsApi = [
       'For its holder, or with `claims.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was taken for.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
-    body: z.strictObject({ ttlSeconds: z.int().nullish() }),
+    body: z.strictObject({ ttlSeconds: z.int().nullish() }).meta({ id: 'ClaimHeartbeat' }),
     bodyOptional: true,
     returns: { 200: Claim },
     errors: [
@@ -87,7 +87,9 @@ export const claimsApi = [
     description: 'For its holder, or with `claims.manage`. A claim that ended before stays as it is.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
-    body: z.strictObject({ reason: z.string().min(1).max(200).default('released') }),
+    body: z
+      .strictObject({ reason: z.string().min(1).max(200).default('released') })
+      .meta({ id: 'ClaimRelease' }),
     bodyOptional: true,
     returns: { 200: Claim },
     errors: ['not_found', 'claim_holder_mismatch'],

@@ -76,7 +76,9 @@ export const runsApi = [
     description: 'With `completeTask` false the task stays claimed. Only under the live claim of the run.',
     permission: 'tasks.claim',
     params,
-    body: z.strictObject({ output: FreeObject.nullish(), completeTask: z.boolean().default(true) }),
+    body: z
+      .strictObject({ output: FreeObject.nullish(), completeTask: z.boolean().default(true) })
+      .meta({ id: 'RunSuccess' }),
     bodyOptional: true,
     returns: { 200: SucceededRun },
     errors: [
@@ -103,10 +105,12 @@ export const runsApi = [
       'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
-    body: z.strictObject({
-      failureReason: z.string().min(1).max(2000).default('failed'),
-      output: FreeObject.nullish(),
-    }),
+    body: z
+      .strictObject({
+        failureReason: z.string().min(1).max(2000).default('failed'),
+        output: FreeObject.nullish(),
+      })
+      .meta({ id: 'RunFailure' }),
     bodyOptional: true,
     returns: { 200: Run },
     errors: ['payload_too_large', 'payload_too_deep', 'not_found', 'run_holder_mismatch', 'run_not_active'],
@@ -123,7 +127,9 @@ export const runsApi = [
       'For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
-    body: z.strictObject({ reason: z.string().min(1).max(500).default('cancelled') }),
+    body: z
+      .strictObject({ reason: z.string().min(1).max(500).default('cancelled') })
+      .meta({ id: 'RunCancellation' }),
     bodyOptional: true,
     returns: { 200: Run },
     errors: ['not_found', 'run_holder_mismatch', 'run_not_active'],

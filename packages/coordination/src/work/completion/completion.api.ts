@@ -16,7 +16,9 @@ export const completionApi = [
     summary: 'Complete a task.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
-    body: z.strictObject({ claimId: Uuid.nullish(), fencingToken: z.int().nullish() }),
+    body: z
+      .strictObject({ claimId: Uuid.nullish(), fencingToken: z.int().nullish() })
+      .meta({ id: 'TaskCompletion' }),
     bodyOptional: true,
     returns: { 200: Task },
     errors: [

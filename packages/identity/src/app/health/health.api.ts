@@ -11,7 +11,7 @@ export const getLiveness = endpoint({
   root: true,
   auth: 'none',
   summary: 'Whether the process answers. The database is not asked.',
-  returns: { 200: z.strictObject({ status: z.literal('ok') }) },
+  returns: { 200: z.strictObject({ status: z.literal('ok') }).meta({ id: 'Liveness' }) },
   handle: () => ({ status: 'ok' as const }),
 });
 
@@ -26,8 +26,8 @@ export const getReadiness = endpoint({
   summary:
     'Whether requests can be served: the database answers within 2 seconds, and a signing key is configured.',
   returns: {
-    200: Readiness.extend({ status: z.literal('ready') }),
-    503: Readiness.extend({ detail: z.literal('unavailable') }),
+    200: Readiness.extend({ status: z.literal('ready') }).meta({ id: 'Ready' }),
+    503: Readiness.extend({ detail: z.literal('unavailable') }).meta({ id: 'NotReady' }),
   },
   async handle(_input, { db, signingKeys }) {
     const asked = db.row({ text: appliedRevision, values: [] }).then(() => true);

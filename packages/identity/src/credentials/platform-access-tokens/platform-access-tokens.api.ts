@@ -95,7 +95,7 @@ export const rotate = endpoint({
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate',
   summary: 'Replace a token by a successor with the same reach and the same end; its secret is shown once.',
   params: credentialParams,
-  body: z.strictObject({}),
+  body: z.strictObject({}).meta({ id: 'PlatformAccessTokenRotation' }),
   bodyOptional: true,
   returns: { 201: IssuedToken },
   errors: [

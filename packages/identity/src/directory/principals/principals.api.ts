@@ -77,7 +77,9 @@ export const enable = endpoint({
   path: '/tenants/{tenantId}/principals/{principalId}:enable',
   summary: 'Let a disabled or paused principal act again. Its revoked tokens stay revoked.',
   params: principalParams,
-  returns: { 200: z.strictObject({ principalId: Uuid, status: z.literal('active') }) },
+  returns: {
+    200: z.strictObject({ principalId: Uuid, status: z.literal('active') }).meta({ id: 'EnabledPrincipal' }),
+  },
   errors: ['principal_not_found', 'principal_provisioned'],
   emits: [principalEnabled],
   async handle({ params: { tenantId, principalId } }, context) {
@@ -94,11 +96,13 @@ export const disable = endpoint({
   params: principalParams,
   query: { reason: Reason.default('principal_disabled') },
   returns: {
-    200: z.strictObject({
-      principalId: Uuid,
-      status: z.literal('disabled'),
-      revokedCredentials: z.int().describe('How many tokens this call revoked.'),
-    }),
+    200: z
+      .strictObject({
+        principalId: Uuid,
+        status: z.literal('disabled'),
+        revokedCredentials: z.int().describe('How many tokens this call revoked.'),
+      })
+      .meta({ id: 'DisabledPrincipal' }),
   },
   errors: ['principal_not_found'],
   emits: [credentialRevoked, principalDisabled],

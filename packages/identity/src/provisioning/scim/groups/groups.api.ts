@@ -9,13 +9,14 @@ import { endpoint } from '../../context.ts';
 import { runWrite } from '../access/concurrency-limit.ts';
 import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
 import { groupUrn } from '../protocol/schemas.ts';
-import { ScimDocument } from '../protocol/scim-answer.ts';
+import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
 import {
-  found,
   idParam,
   listErrors,
   patchErrors,
   patchUrn,
+  ScimPatch,
+  ScimSearch,
   scim,
   scimWrite,
   searchExample,
@@ -24,6 +25,7 @@ import { parseSelection, selectionQuery } from '../protocol/selection.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, replaceGroup, updateGroup } from './groups.ts';
 
 const example = { schemas: [groupUrn], displayName: 'Engineering' };
+const ScimGroup = scimForm('ScimGroup', example);
 const changeEvents = [groupMembershipAdded, groupMembershipRemoved, groupUpdated];
 
 export const list = endpoint({
@@ -33,7 +35,7 @@ export const list = endpoint({
   path: '/scim/v2/Groups',
   summary: 'List or find groups. `excludedAttributes=members` spares reading the members.',
   query: listQuery,
-  returns: { 200: ScimDocument },
+  returns: { 200: ScimListResponse },
   errors: listErrors,
   handle: ({ query }, context) => listGroups(context, parseListOrder(query, context.settings)),
 });
@@ -44,8 +46,8 @@ export const search = endpoint({
   method: 'POST',
   path: '/scim/v2/Groups/.search',
   summary: 'Find groups, with the query in the body.',
-  body: ScimDocument,
-  returns: { 200: ScimDocument },
+  body: ScimSearch,
+  returns: { 200: ScimListResponse },
   errors: listErrors,
   transaction: 'none',
   example: searchExample,
@@ -59,8 +61,8 @@ export const create = endpoint({
   path: '/scim/v2/Groups',
   summary: 'Create a group of users of this source.',
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 201: ScimDocument },
+  body: ScimGroup,
+  returns: { 201: ScimGroup },
   errors: ['scim_invalid_value', 'scim_uniqueness'],
   emits: [groupCreated, groupMembershipAdded],
   example,
@@ -76,7 +78,7 @@ export const get = endpoint({
   summary: 'Read a group.',
   params: idParam,
   query: selectionQuery,
-  returns: found,
+  returns: { 200: ScimGroup, 304: null },
   errors: ['scim_not_found'],
   handle: ({ params, query }, context) => getGroup(context, params.id, parseSelection(query)),
 });
@@ -89,8 +91,8 @@ export const replace = endpoint({
   summary: 'Replace the name, the external id and the members of a group.',
   params: idParam,
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 200: ScimDocument },
+  body: ScimGroup,
+  returns: { 200: ScimGroup },
   errors: ['scim_not_found', 'scim_version_mismatch', 'scim_invalid_value', 'scim_uniqueness'],
   emits: changeEvents,
   example,
@@ -106,8 +108,8 @@ export const update = endpoint({
   summary: 'Change a group. Beyond 200 members the answer is 204.',
   params: idParam,
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 200: ScimDocument, 204: null },
+  body: ScimPatch,
+  returns: { 200: ScimGroup, 204: null },
   errors: patchErrors,
   emits: changeEvents,
   example: {

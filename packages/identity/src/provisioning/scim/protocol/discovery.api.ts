@@ -8,10 +8,12 @@ import {
   listResourceTypes,
   listSchemas,
 } from './discovery.ts';
-import { ScimDocument, scimListReply, scimReply } from './scim-answer.ts';
+import { userUrn } from './schemas.ts';
+import { ScimListResponse, scimForm, scimListReply, scimReply } from './scim-answer.ts';
 import { scim } from './scim-endpoint.ts';
 
 const discovery = { ...scim, method: 'GET' } as const;
+const metaUrn = 'urn:ietf:params:scim:schemas:core:2.0:';
 const filterQuery = { filter: z.string().optional() };
 
 export const serviceProviderConfig = endpoint({
@@ -19,7 +21,7 @@ export const serviceProviderConfig = endpoint({
   ...discovery,
   path: '/scim/v2/ServiceProviderConfig',
   summary: 'What this SCIM service supports.',
-  returns: { 200: ScimDocument },
+  returns: { 200: scimForm('ScimServiceProviderConfig', { schemas: [`${metaUrn}ServiceProviderConfig`] }) },
   handle: (_input, context) => scimReply(200, getServiceProviderConfig(context)),
 });
 
@@ -29,7 +31,7 @@ export const resourceTypes = endpoint({
   path: '/scim/v2/ResourceTypes',
   summary: 'The kinds of resources.',
   query: filterQuery,
-  returns: { 200: ScimDocument },
+  returns: { 200: ScimListResponse },
   errors: ['scim_filter_forbidden'],
   handle({ query }, context) {
     if (query.filter !== undefined) fail('scim_filter_forbidden');
@@ -44,7 +46,9 @@ export const resourceType = endpoint({
   path: '/scim/v2/ResourceTypes/{name}',
   summary: 'One kind of resource.',
   params: { name: z.string() },
-  returns: { 200: ScimDocument },
+  returns: {
+    200: scimForm('ScimResourceType', { schemas: [`${metaUrn}ResourceType`], id: 'User', name: 'User' }),
+  },
   errors: ['scim_not_found'],
   handle: ({ params }, context) => scimReply(200, getResourceType(context, params.name)),
 });
@@ -55,7 +59,7 @@ export const schemas = endpoint({
   path: '/scim/v2/Schemas',
   summary: 'The attributes of all resources.',
   query: filterQuery,
-  returns: { 200: ScimDocument },
+  returns: { 200: ScimListResponse },
   errors: ['scim_filter_forbidden'],
   handle({ query }, context) {
     if (query.filter !== undefined) fail('scim_filter_forbidden');
@@ -70,7 +74,7 @@ export const schema = endpoint({
   path: '/scim/v2/Schemas/{urn}',
   summary: 'The attributes of one schema.',
   params: { urn: z.string() },
-  returns: { 200: ScimDocument },
+  returns: { 200: scimForm('ScimSchema', { schemas: [`${metaUrn}Schema`], id: userUrn, name: 'User' }) },
   errors: ['scim_not_found'],
   handle: ({ params }, context) => scimReply(200, getSchema(context, params.urn)),
 });

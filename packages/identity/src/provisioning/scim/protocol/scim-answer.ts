@@ -4,8 +4,21 @@ import { scimMediaType } from './scim-errors.ts';
 
 const listUrn = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
-/** A SCIM message. Its form is that of the schemas, which `/Schemas` describes. */
-export const ScimDocument = FreeObject.meta({ type: 'object', contentMediaType: scimMediaType });
+/**
+ * A SCIM message, known in the API description by `id`. Its form is that of the schemas, which `/Schemas` describes.
+ * @param example shown in the API description
+ */
+export function scimForm(id: string, example: JsonObject) {
+  return FreeObject.meta({ id, type: 'object', contentMediaType: scimMediaType, examples: [example] });
+}
+
+export const ScimListResponse = scimForm('ScimListResponse', {
+  schemas: [listUrn],
+  totalResults: 0,
+  startIndex: 1,
+  itemsPerPage: 0,
+  Resources: [],
+});
 
 /** An answer in the media type of SCIM, without a charset. */
 export function scimReply<Body extends JsonObject | undefined>(

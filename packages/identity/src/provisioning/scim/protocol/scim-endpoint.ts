@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
-import { ScimDocument } from './scim-answer.ts';
+import { scimForm } from './scim-answer.ts';
 
 /** What the declarations of SCIM endpoints have in common. */
 export const scim = { root: true, auth: 'provisioning' } as const;
@@ -9,9 +9,6 @@ export const scim = { root: true, auth: 'provisioning' } as const;
 export const scimWrite = { ...scim, transaction: 'none' } as const;
 
 export const idParam = { id: z.string() };
-
-/** The answers of a read: 304 when If-None-Match names the current version. */
-export const found = { 200: ScimDocument, 304: null };
 
 export const listErrors = ['scim_invalid_value', 'scim_invalid_filter', 'scim_too_many'] as const;
 
@@ -31,3 +28,10 @@ export const patchUrn = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 const searchUrn = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
 
 export const searchExample = { schemas: [searchUrn], filter: 'displayName sw "A"', count: 10 };
+
+export const ScimSearch = scimForm('ScimSearch', searchExample);
+
+export const ScimPatch = scimForm('ScimPatch', {
+  schemas: [patchUrn],
+  Operations: [{ op: 'replace', path: 'displayName', value: 'Ada Lovelace' }],
+});

@@ -9,13 +9,14 @@ import { credentialRevoked } from '../../../directory/revocation/credentials.eve
 import { endpoint } from '../../context.ts';
 import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
 import { userUrn } from '../protocol/schemas.ts';
-import { ScimDocument } from '../protocol/scim-answer.ts';
+import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
 import {
-  found,
   idParam,
   listErrors,
   patchErrors,
   patchUrn,
+  ScimPatch,
+  ScimSearch,
   scim,
   scimWrite,
   searchExample,
@@ -31,6 +32,7 @@ const example = {
   displayName: 'Ada Lovelace',
   emails: [{ value: 'ada@example.com', type: 'work', primary: true }],
 };
+const ScimUser = scimForm('ScimUser', example);
 
 const changeEvents = [scimUserUpdated, credentialRevoked, principalDisabled, principalEnabled];
 
@@ -41,7 +43,7 @@ export const list = endpoint({
   path: '/scim/v2/Users',
   summary: 'List or find users.',
   query: listQuery,
-  returns: { 200: ScimDocument },
+  returns: { 200: ScimListResponse },
   errors: listErrors,
   handle: ({ query }, context) => listUsers(context, parseListOrder(query, context.settings)),
 });
@@ -52,8 +54,8 @@ export const search = endpoint({
   method: 'POST',
   path: '/scim/v2/Users/.search',
   summary: 'Find users, with the query in the body.',
-  body: ScimDocument,
-  returns: { 200: ScimDocument },
+  body: ScimSearch,
+  returns: { 200: ScimListResponse },
   errors: listErrors,
   transaction: 'none',
   example: searchExample,
@@ -67,8 +69,8 @@ export const create = endpoint({
   path: '/scim/v2/Users',
   summary: 'Create a user and its person; one that was deleted comes back as the same person.',
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 201: ScimDocument },
+  body: ScimUser,
+  returns: { 201: ScimUser },
   errors: ['scim_invalid_value', 'scim_uniqueness', 'scim_upstream_refused'],
   emits: [
     principalCreated,
@@ -90,7 +92,7 @@ export const get = endpoint({
   summary: 'Read a user.',
   params: idParam,
   query: selectionQuery,
-  returns: found,
+  returns: { 200: ScimUser, 304: null },
   errors: ['scim_not_found'],
   handle: ({ params, query }, context) => getUser(context, params.id, parseSelection(query)),
 });
@@ -103,8 +105,8 @@ export const replace = endpoint({
   summary: 'Replace a user. Without `active` it stays as active as it is.',
   params: idParam,
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 200: ScimDocument },
+  body: ScimUser,
+  returns: { 200: ScimUser },
   errors: [
     'scim_not_found',
     'scim_version_mismatch',
@@ -125,8 +127,8 @@ export const update = endpoint({
   summary: 'Change a user. Switching `active` off disables the person and revokes its tokens.',
   params: idParam,
   query: selectionQuery,
-  body: ScimDocument,
-  returns: { 200: ScimDocument },
+  body: ScimPatch,
+  returns: { 200: ScimUser },
   errors: [...patchErrors, 'scim_upstream_refused'],
   emits: changeEvents,
   example: { schemas: [patchUrn], Operations: [{ op: 'replace', path: 'active', value: false }] },
