@@ -10,7 +10,7 @@ import { endpoints } from './endpoints.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
-import { createEventStream } from './stream/event-stream.ts';
+import { EventStream } from './stream/event-stream.ts';
 import { Notifier } from './stream/notifier.ts';
 
 export interface CoordinationOptions {
@@ -32,7 +32,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination');
   const authenticator = createAuthenticator(pool, settings, log);
-  const stream = createEventStream({ db: pool, settings, log, authenticator });
+  const stream = new EventStream({ db: pool, settings, log, authenticator });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
     stream.checkAgain(iamPrincipalId);
@@ -41,7 +41,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     pool,
     log,
     listener: {
-      journalGrew: stream.wake,
+      journalGrew: (tenantId) => stream.wake(tenantId),
       bindingChanged,
       missed() {
         authenticator.forgetAll();
@@ -68,10 +68,10 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     runtime: coordinationRuntime(tools, { pool, metrics: requestMetrics(registry), authenticator, wake }),
     endpoints,
     docs: { title: 'Baton coordination', description: describeApi() },
-    upgrade: stream.upgrade,
+    upgrade: (req, socket, head) => stream.upgrade(req, socket, head),
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
     drainMsMax,
-    beforeDrained: stream.close,
+    beforeDrained: () => stream.close(),
     afterDrained: () => notifier.close(),
   });
 }

@@ -14,19 +14,6 @@ import { Limiter } from './limiter.ts';
 import { Subscriber } from './subscriber.ts';
 import { TenantTail } from './tenant-tail.ts';
 
-/** Every open stream of this process (core, section 17.4). */
-export interface EventStream {
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** The tenant's journal may have grown. */
-  wake(tenantId: string): void;
-  /** Every tenant's journal may have grown. */
-  wakeAll(): void;
-  /** Checks the credential and the rights again, of one identity's streams or of all. */
-  checkAgain(iamPrincipalId?: string): void;
-  /** Closes every stream with 1001, so that its client connects to another process. */
-  close(): Promise<void>;
-}
-
 export interface EventStreamOptions {
   readonly db: Db;
   readonly settings: Settings;
@@ -38,127 +25,137 @@ export interface EventStreamOptions {
 
 /** What clients send is ignored; a larger frame ends the stream. */
 const clientFrameBytesMax = 4096;
-/** Streams that read pages of the journal at once; the rest wait, so that many new ones leave connections for requests. */
+/** Streams that may read pages of the journal at once: many new ones must leave connections for requests. */
 const pageReadsMax = 4;
 const pingEveryMsDefault = 15_000;
 const silentPingsMax = 2;
 /** How long a client may take to answer the close of its stream, also of one that was refused. */
 const closingMsMax = 2000;
 
-export function createEventStream({
-  db,
-  settings,
-  log,
-  authenticator,
-  pingEveryMs = pingEveryMsDefault,
-}: EventStreamOptions): EventStream {
-  const options: ServerOptions & { closeTimeout: number } = {
-    noServer: true,
-    clientTracking: false,
-    closeTimeout: closingMsMax,
-    maxPayload: clientFrameBytesMax,
-    handleProtocols: (offered) => (offered.has(subProtocol) ? subProtocol : false),
-  };
-  const server = new WebSocketServer(options);
-  const pollMs = settings.CP_WS_POLL_INTERVAL_SECONDS * 1000;
-  const tails = new Map<string, TenantTail>();
-  const sockets = new Map<WebSocket, Duplex>();
-  const subscribers = new Set<Subscriber>();
-  const pageReads = new Limiter(pageReadsMax);
-  let isClosing = false;
-  const rechecks = setInterval(() => checkAgain(), pollMs).unref();
+const serverOptions: ServerOptions & { closeTimeout: number } = {
+  noServer: true,
+  clientTracking: false,
+  closeTimeout: closingMsMax,
+  maxPayload: clientFrameBytesMax,
+  handleProtocols: (offered) => (offered.has(subProtocol) ? subProtocol : false),
+};
 
-  async function admit(req: IncomingMessage, ws: WebSocket, socket: Duplex): Promise<void> {
-    const credential = credentialOf(req);
-    const caller = await authenticator.enter(credential);
-    const { after, typePrefixes, workspaceId } = streamRequestOf(req);
-    requireEventsRead(caller);
-    // No workspace can be created yet, so none exists.
-    if (workspaceId !== undefined) fail('not_found');
-    if (ws.readyState !== ws.OPEN || isClosing) return;
-    if (hasTooMany(caller)) return end(ws, tooManyStreams);
-    const subscriber = new Subscriber({
-      ws,
-      socket,
-      db,
-      caller,
-      credential,
-      after,
-      typePrefixes,
-      tail: tailOf(caller.tenantId),
-      pageReads,
+/** Every open stream of this process (core, section 17.4). */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #server: WebSocketServer;
+  readonly #pollMs: number;
+  readonly #tails = new Map<string, TenantTail>();
+  /** Every accepted connection, also one that is not admitted yet or was refused. */
+  readonly #sockets = new Map<WebSocket, Duplex>();
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #pageReads = new Limiter(pageReadsMax);
+  readonly #rechecks: NodeJS.Timeout;
+  #isClosing = false;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#server = new WebSocketServer(serverOptions);
+    this.#pollMs = options.settings.CP_WS_POLL_INTERVAL_SECONDS * 1000;
+    this.#rechecks = setInterval(() => this.checkAgain(), this.#pollMs).unref();
+  }
+
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.#isClosing) return refuseUpgrade(socket, '503 Service Unavailable');
+    if (pathOf(req) !== streamPath) return refuseUpgrade(socket, '404 Not Found');
+    const { log, pingEveryMs = pingEveryMsDefault } = this.#options;
+    this.#server.handleUpgrade(req, socket, head, (ws) => {
+      this.#sockets.set(ws, socket);
+      ws.once('close', () => this.#sockets.delete(ws));
+      ws.on('error', (error) => log.debug({ err: error }, 'a stream failed'));
+      endWhenSilent(ws, socket, pingEveryMs);
+      // The handshake is accepted first: a browser gets to see a close code, but no status of a refused handshake.
+      this.#admit(req, ws, socket).catch((error: unknown) => {
+        const why = streamEndOf(error);
+        if (why.code === 1011) log.error({ err: error }, 'a stream could not be opened');
+        end(ws, why);
+      });
     });
-    subscribers.add(subscriber);
-    ws.once('close', () => subscribers.delete(subscriber));
-    await subscriber.run();
   }
 
-  function tailOf(tenantId: string): TenantTail {
-    const known = tails.get(tenantId);
-    if (known !== undefined) return known;
-    const tail = new TenantTail({ db, tenantId, log, pollMs });
-    tails.set(tenantId, tail);
-    return tail;
+  /** The tenant's journal may have grown. */
+  wake(tenantId: string): void {
+    this.#tails.get(tenantId)?.wake();
   }
 
-  function hasTooMany({ principalId }: Caller): boolean {
-    const max = settings.CP_MAX_WS_PER_PRINCIPAL;
-    if (max === 0) return false;
-    let open = 0;
-    for (const { caller } of subscribers) if (caller.principalId === principalId) open += 1;
-    return open >= max;
+  /** Every tenant's journal may have grown. */
+  wakeAll(): void {
+    for (const tail of this.#tails.values()) tail.wake();
   }
 
-  function checkAgain(iamPrincipalId?: string): void {
-    for (const subscriber of subscribers) {
+  /** Checks the credential and the rights again, of one identity's streams or of all. */
+  checkAgain(iamPrincipalId?: string): void {
+    for (const subscriber of this.#subscribers) {
       if (iamPrincipalId !== undefined && subscriber.caller.iamPrincipalId !== iamPrincipalId) continue;
-      authenticator
+      this.#options.authenticator
         .enter(subscriber.credential)
         .then(requireEventsRead)
         .catch((error: unknown) => subscriber.end(streamEndOf(error)));
     }
   }
 
-  return {
-    upgrade(req, socket, head) {
-      if (isClosing || pathOf(req) !== streamPath) {
-        const status = isClosing ? '503 Service Unavailable' : '404 Not Found';
-        socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-        return;
-      }
-      server.handleUpgrade(req, socket, head, (ws) => {
-        sockets.set(ws, socket);
-        ws.once('close', () => sockets.delete(ws));
-        ws.on('error', (error) => log.debug({ err: error }, 'a stream failed'));
-        endWhenSilent(ws, socket, pingEveryMs);
-        // The handshake is accepted first: a browser gets to see a close code, but no status of a refused handshake.
-        admit(req, ws, socket).catch((error: unknown) => {
-          const why = streamEndOf(error);
-          if (why.code === 1011) log.error({ err: error }, 'a stream could not be opened');
-          end(ws, why);
-        });
-      });
-    },
-    wake: (tenantId) => tails.get(tenantId)?.wake(),
-    wakeAll() {
-      for (const tail of tails.values()) tail.wake();
-    },
-    checkAgain,
-    async close() {
-      isClosing = true;
-      clearInterval(rechecks);
-      const closed = [...sockets.keys()].map(
-        (ws) =>
-          new Promise<void>((done) =>
-            ws.readyState === ws.CLOSED ? done() : ws.once('close', () => done()),
-          ),
-      );
-      for (const ws of sockets.keys()) end(ws, goingAway);
-      const late = setTimeout(() => sockets.forEach((_, ws) => ws.terminate()), closingMsMax);
-      await Promise.all(closed);
-      clearTimeout(late);
-    },
-  };
+  /** Closes every stream with 1001, so that its client connects to another process. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#rechecks);
+    const all = [...this.#sockets.keys()];
+    const closed = all.map(whenClosed);
+    for (const ws of all) end(ws, goingAway);
+    const late = setTimeout(() => this.#sockets.forEach((_, ws) => ws.terminate()), closingMsMax);
+    await Promise.all(closed);
+    clearTimeout(late);
+  }
+
+  async #admit(req: IncomingMessage, ws: WebSocket, socket: Duplex): Promise<void> {
+    const { db, authenticator } = this.#options;
+    const credential = credentialOf(req);
+    const caller = await authenticator.enter(credential);
+    const { after, typePrefixes, workspaceId } = streamRequestOf(req);
+    requireEventsRead(caller);
+    // No workspace can be created yet, so none exists.
+    if (workspaceId !== undefined) fail('not_found');
+    if (ws.readyState !== ws.OPEN || this.#isClosing) return;
+    if (this.#hasTooMany(caller)) return end(ws, tooManyStreams);
+    const [tail, pageReads] = [this.#tailOf(caller.tenantId), this.#pageReads];
+    const asked = { caller, credential, after, typePrefixes };
+    const subscriber = new Subscriber({ ws, socket, db, tail, pageReads, ...asked });
+    this.#subscribers.add(subscriber);
+    ws.once('close', () => this.#subscribers.delete(subscriber));
+    await subscriber.run();
+  }
+
+  #tailOf(tenantId: string): TenantTail {
+    const known = this.#tails.get(tenantId);
+    if (known !== undefined) return known;
+    const { db, log } = this.#options;
+    const tail = new TenantTail({ db, tenantId, log, pollMs: this.#pollMs });
+    this.#tails.set(tenantId, tail);
+    return tail;
+  }
+
+  #hasTooMany({ principalId }: Caller): boolean {
+    const max = this.#options.settings.CP_MAX_WS_PER_PRINCIPAL;
+    if (max === 0) return false;
+    let open = 0;
+    for (const { caller } of this.#subscribers) if (caller.principalId === principalId) open += 1;
+    return open >= max;
+  }
+}
+
+function refuseUpgrade(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+function whenClosed(ws: WebSocket): Promise<void> {
+  return new Promise((done) => {
+    if (ws.readyState === ws.CLOSED) done();
+    else ws.once('close', () => done());
+  });
 }
 
 /** @throws Refusal `permission_denied` */

@@ -9,7 +9,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { readCoordinationSettings } from '../settings.ts';
-import { createEventStream, type EventStream } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { queuedBytesMax } from './subscriber.ts';
 
 let baton: TestCoordination;
@@ -35,7 +35,7 @@ async function serveStreams(options: { pingEveryMs?: number } = {}) {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60' });
   const log = createLog({ name: 'test', level: 'silent' });
   const authenticator = createAuthenticator(baton.pool, settings, log);
-  const stream = createEventStream({ db: baton.pool, settings, log, authenticator, ...options });
+  const stream = new EventStream({ db: baton.pool, settings, log, authenticator, ...options });
   const server = createServer();
   server.on('upgrade', (req, socket, head) => {
     serverSockets.push(socket as Socket);
