@@ -17,7 +17,8 @@ export async function runCommand(
   exitCodeOf?: (error: unknown) => number,
 ): Promise<void> {
   const [word = '', ...args] = process.argv.slice(2);
-  const command = commands[word];
+  // Not what every object has, such as `constructor`.
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (command !== undefined) return runProgram(() => command(args), exitCodeOf);
   process.stderr.write(usage);
   process.exitCode = 2;
@@ -42,7 +43,7 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
-  /** Stands in the line that tells where the service answers. */
+  /** Further fields of the log line that names the address. */
   readonly logged?: object;
 }
 
