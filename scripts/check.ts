@@ -1,4 +1,4 @@
-// npm run check [-- step ...]: everything that can be said about the code without running it; of all steps or those named.
+// npm run check [-- step ...]: checks the code without running it, by all steps or those named.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -52,7 +52,7 @@ export async function check(names: readonly string[] = []): Promise<boolean> {
   return isClean;
 }
 
-/** Rules such as no-floating-promises ask tsgolint for types, which has no binary here for some platforms (decision 0011). */
+/** Rules such as no-floating-promises need tsgolint, whose binary isn't installed on every platform (decision 0011). */
 function lint(): Promise<string> {
   const binary = join(root, 'node_modules', '@oxlint-tsgolint', `${process.platform}-${process.arch}`);
   const typeAware = existsSync(binary) ? ['--type-aware'] : [];

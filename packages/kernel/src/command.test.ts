@@ -40,7 +40,7 @@ test('of two commands in a deadlock both are executed: the victim is run again',
   assert.deepEqual([attempts, await openedTimes(left.id), await openedTimes(right.id)], [3, 1, 1]);
 });
 
-test('a command whose serialisation always fails gives up after three attempts with 503', async () => {
+test('a command whose serialisation always fails is 503 after three attempts', async () => {
   const { id } = await doors.makeDoor();
   let attempts = 0;
   doors.hooks.beforeOpen = async ({ db }) => {

@@ -45,7 +45,7 @@ export function buildHttp<Caller, Context extends object>(
 
 /**
  * The pipeline reads the body itself, after the credential: the framework must not parse for an anonymous caller. It is
- * told that no method has a body, so that it doesn't judge the content type either.
+ * told that no method has a body, so that it doesn't check the content type either.
  */
 function leaveBodiesUnread(app: FastifyInstance): void {
   for (const method of app.supportedMethods)

@@ -184,7 +184,7 @@ test('when the first of two fails, the one that waited is executed', async () =>
   assert.deepEqual([entered, await openedTimes(id)], [2, 1]);
 });
 
-test('a duplicate that waited too long is told that the first is still running', async () => {
+test('a duplicate that waited too long is refused because the first is still running', async () => {
   const { id } = await doors.makeDoor();
   doors.hooks.beforeOpen = ({ db }) => db.run(sql`select pg_sleep(2)`).then(() => undefined);
   const key = withKey();

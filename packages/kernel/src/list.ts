@@ -7,7 +7,7 @@ import type { Statement } from './sql.ts';
 
 /** The order of a list. An index must hold its columns in this order, or every page sorts the whole table. */
 export interface ListOrder<Row> {
-  /** Stands in the cursors of the list, so that those of another list or order are refused. */
+  /** A part of each cursor, so that cursors of another list or order are refused. */
   readonly cursor: string;
   /**
    * The columns in order, with their forms in a cursor; together they are unique. `timestamp?` may be null, and then
@@ -68,7 +68,7 @@ export function pageQuery<DB, TB extends keyof DB, Row>(
   const start = startOf(order, page);
   if (start !== undefined) {
     const comparison = sql.raw(order.direction === 'desc' ? '<' : '>');
-    // As one row, not column by column: only so does the index find the start.
+    // Compared as one row: column by column, PostgreSQL could not use the index to find the start.
     ordered = ordered.where(sql<SqlBool>`(${sql.join(columns)}) ${comparison} (${sql.join(start)})`);
   }
   const { sql: text, parameters } = ordered.compile();

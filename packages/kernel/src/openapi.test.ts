@@ -182,7 +182,7 @@ test('two different forms of one name are refused', () => {
   assert.throws(() => describe(books, { ...shelves, endpoints: [getAuthor] }), /forms have the id Author/);
 });
 
-test('the named forms of a part that is judged later are described, too', () => {
+test('the named forms of a part that is parsed later are described, too', () => {
   const { $schema: _, ...form } = z.toJSONSchema(Author, { io: 'input' });
   const setAuthor = endpoint({
     ...plain('setAuthor', '/author'),

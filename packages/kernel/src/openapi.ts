@@ -44,8 +44,8 @@ type Paths = Record<string, Record<string, OperationObject>>;
 
 /**
  * OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. What several
- * operations share stands once under `components`: named forms, headers, paging, and error answers that recur.
- * @throws Error when an operation id or a tag stands twice, or two different forms have one name
+ * operations share is declared once under `components`: named forms, headers, paging, and error answers that recur.
+ * @throws Error when an operation id or a tag is declared twice, or two different forms have one name
  */
 export function openApi(api: ApiDescription, sections: readonly Section[]): object {
   const endpoints = sections.flatMap((section) => section.endpoints);

@@ -99,7 +99,7 @@ export interface EndpointSpec<
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
-  /** `accepted` (a mutation's default, unless the service has another), `required`, `own` (the handler stores keys itself) or `ignored`. */
+  /** `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default. */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
   /** The entity prefix that If-Match must carry; the header is then required. */
   ifMatch?: string;

@@ -52,7 +52,7 @@ async function migrateCoordination(): Promise<void> {
   await migrateDatabase('coordination', CP_DATABASE_URL, migrationsDirectory);
 }
 
-/** Runs a command of the operator. It works in the store; running processes are told by notification. */
+/** Runs a command of the operator on the database; the running processes learn of it by a notification. */
 async function operate(
   act: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
   args: string[],

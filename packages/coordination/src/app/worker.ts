@@ -20,8 +20,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
 const backoffMsMax = 30_000;
 
 /**
- * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: leases are judged by the
- * database's clock when they are used.
+ * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: every use of a lease
+ * compares it with the clock of the database.
  * @param options.env the documented settings (CP_*)
  * @param options.sink where events are delivered to; without one they are only marked as delivered
  * @throws Error with one sentence for settings that can't be used

@@ -82,7 +82,7 @@ test('a release at the instant of a take-over: one rival wins, and the old claim
   }
 });
 
-test('a release and a claim that waits for it: nobody is refused for a claim that is over', async () => {
+test('a release and a claim that waits for it: the claim is not refused for the released one', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { task, claim } = await held();
     const [release, ...takes] = await Promise.all([
@@ -116,7 +116,7 @@ test('a claim while its session closes never leaves a live claim under a dead se
     const tasks = await Promise.all(Array.from({ length: 4 }, () => makeTask(baton)));
     const claim = ({ id }: { id: string }) => claimBy({ ...worker, sessionId }, id);
     const close = () => worker.actor.post(`/sessions/${sessionId}:close`);
-    // By turns the close is sent first, third or last.
+    // The close is sent first, third or last, one after the other.
     const [early, late] = [tasks.slice(0, round % 5), tasks.slice(round % 5)];
     const sent = [early.map(claim), [close()], late.map(claim)] as const;
     const answers = await Promise.all([...sent[0], ...sent[2]]);

@@ -1,2 +1,2 @@
-/** How a caller authenticates: `bootstrap` by the bootstrap secret, `none` without any credential. Absent: a bearer credential. */
+/** Credentials other than the usual bearer credential: `bootstrap` is the bootstrap secret, `none` asks for none. */
 export type Auth = 'bootstrap' | 'none';

@@ -11,7 +11,7 @@ import type { TestCoordination } from './coordination.ts';
 /** The operator at the host of a running service: has its settings and its store, and no credential. */
 export interface Operator {
   readonly tools: OperatorTools;
-  /** `<issuer> <iamPrincipalId>` of every identity that the processes were told to forget. */
+  /** `<issuer> <iamPrincipalId>` of every identity that the processes were to drop from their caches. */
   readonly forgotten: string[];
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import pg from 'pg';
  * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
  */
 
-/** A secret may be nowhere; a name (who somebody is to another system) may be in no journal, audit record or log. */
+/** A secret may be nowhere; a name (of a person in another system) may be in no journal, audit record or log. */
 export interface Kept {
   readonly kind: string;
   readonly text: string;
@@ -47,12 +47,12 @@ const buffers = new Map<string, string>();
 let bytesWritten = 0;
 let databasesKept = 0;
 
-/** A secret that a test made or that a service gave out. Short and plain texts, which are met everywhere, are not kept. */
+/** A secret that a test made or that a service answered. Short and plain texts, which occur everywhere, are not kept. */
 export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });
 }
 
-/** What somebody is called in another system. */
+/** The name of a person in another system. */
 export function keepName(kind: string, text: string): void {
   keep({ kind, text, isName: true });
 }
@@ -80,11 +80,11 @@ export async function keepTables(databaseUrl: string): Promise<void> {
   if (leakDirectory() === undefined) return;
   databasesKept += 1;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
-  // Whoever is at the database may be ended while it is read.
+  // The end of a test may end every connection to the database while it is read.
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // What a failed test left locked must not hold up the end of the run.
+    // A lock that a failed test left must not delay the end of the run.
     await client.query("set lock_timeout = '5s'; set statement_timeout = '30s'; set timezone = 'UTC'");
     const { rows } = await client.query<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c

@@ -198,7 +198,7 @@ function absentParams({ params, errors }: Operation, owned: readonly string[]): 
     });
 }
 
-/** Without the permission, If-Match and key are judged all the same, unless the endpoint asks for the permission first. */
+/** The caller whose If-Match and key are checked: one without the permission, unless the permission is checked first. */
 function whoGetsPastForm({ permissionFirst }: Operation): 'allowed' | 'powerless' {
   return permissionFirst ? 'allowed' : 'powerless';
 }

@@ -35,7 +35,7 @@ async function changesOf(...statements: string[]): Promise<string[]> {
   return watch.changesSince(mark);
 }
 
-test('each table and operation is told once, whatever its rows are', async () => {
+test('each table and operation is reported once, whatever its rows are', async () => {
   assert.deepEqual(
     await changesOf(
       "insert into no_key select '{}' from generate_series(1, 3)",
@@ -57,7 +57,7 @@ test('what was rolled back, changed no value or is ignored is no change', async 
   assert.deepEqual(unchanged, []);
 });
 
-test('a transaction that was open at the mark and commits after it is told, one before it is not', async () => {
+test('a transaction that was open at the mark and commits after it is reported, one before it is not', async () => {
   await store.query('insert into no_key default values');
   const late = await store.connect();
   try {

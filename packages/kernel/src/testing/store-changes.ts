@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Tells what changed in a store between two moments, in one round trip, however many rows the tables hold. */
+/** Finds what changed in a database since a moment, in one round trip, however many rows the tables hold. */
 export interface StoreWatch {
   /** The present moment, for `changesSince`. */
   mark(): Promise<string>;

@@ -82,7 +82,7 @@ test('a load that began before a change does not bring the old binding back', as
   assert.equal((await bindings.find('issuer', 'who'))?.binding_status, 'revoked');
 });
 
-test('identities are told apart by issuer and principal', async () => {
+test('identities of other issuers or principals are other entries', async () => {
   const { bindings, asked } = await loaded({ ttlMs: 60_000, staleAfterMs: 60_000 }, entry());
   void bindings.find('other issuer', 'who');
   void bindings.find('issuer', 'who else');

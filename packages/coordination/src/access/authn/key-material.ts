@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { observer } from '@baton/kernel/observer';
 
 /**
- * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits. Only the
- * SHA-256 of the whole key is kept, which is what identity's import of legacy credentials takes. The prefix of an
- * emergency key begins with `bg`, which no hex prefix can.
+ * API keys of this service: `cp_<prefix>_<secret>`, where the prefix finds the row and the secret is 256 random bits.
+ * Only the SHA-256 of the whole key is kept, which is what identity's import of legacy credentials takes. The prefix of
+ * an emergency key begins with `bg`, which no hex prefix can.
  */
 export interface KeyMaterial {
   /** Shown once, in the answer to its creation. */

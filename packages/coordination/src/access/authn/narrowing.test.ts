@@ -7,7 +7,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 
 const [read, write, admin] = ['control-plane:read', 'control-plane:write', 'control-plane:admin'] as const;
 
-/** Every permission is held; what the token's scopes leave of them is judged at every endpoint. */
+/** The caller holds every permission; each endpoint must check what the token's scopes leave of them. */
 const columns: { scopes: string[]; leaves(permission: string): boolean }[] = [
   { scopes: [read], leaves: (name) => name.endsWith('.read') },
   { scopes: [write], leaves: (name) => !name.endsWith('.read') },

@@ -4,7 +4,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
-/** An identity of the identity service that enters as a principal, with these permissions (core, section 4.1). */
+/** An identity of the identity service that acts as a principal, with these permissions (core, section 4.1). */
 export const IamBinding = z
   .strictObject({
     id: Uuid,

@@ -8,7 +8,7 @@ export interface Binding extends Identity {
   permissions: readonly string[];
 }
 
-/** Returns no row when the identity is bound already, here or in another tenant; waits for a transaction that binds it. */
+/** No row when the identity is bound already, here or in another tenant; waits for a transaction that binds it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)

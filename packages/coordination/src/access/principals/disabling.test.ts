@@ -183,7 +183,7 @@ test('only an administrator disables a principal with admin in a live binding or
   assert.equal((await disable(byBinding.principalId)).status, 200);
 });
 
-test('enable brings back the status only, and says how many keys enter again', async () => {
+test('enable brings back the status only, and says how many keys are admitted again', async () => {
   const agent = await baton.actor();
   const id = agent.principalId;
   const keys = [];

@@ -91,7 +91,8 @@ async function endWorkOf(context: Context, principalId: string) {
 }
 
 /**
- * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live API keys are admitted.
+ * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live API keys
+ * are admitted again.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`
  */
 export async function enablePrincipal(

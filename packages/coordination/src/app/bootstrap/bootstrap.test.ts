@@ -120,7 +120,7 @@ test('tenant.bootstrapped and iam_binding.created are written in this order, wit
   assert.deepEqual(outbox, [{ rows: 2 }]);
 });
 
-test('an identity that was refused before the bootstrap enters right after it', async () => {
+test('an identity that was refused before the bootstrap is admitted right after it', async () => {
   const url = await start();
   const iamBinding = identity();
   const token = await issuer.sign({

@@ -48,7 +48,7 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
   // Every permission by name, so that a token with the scopes for reading and writing, which never has `admin`, works too.
   const grant = { id: bindingId, principalId: adminPrincipalId, permissions: permissionNames.toSorted() };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
-  if (!identity) log.warn('bootstrapped without iamBinding: nobody can enter with a token yet');
+  if (!identity) log.warn('bootstrapped without iamBinding: no access token is admitted yet');
   await flushEvents(inTenant);
   return { ...(await findBootstrapped(inTenant, adminPrincipalId)), apiKey, iamBinding: iamBinding ?? null };
 }
@@ -56,6 +56,6 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
 async function findBootstrapped({ db, tenantId }: Context, adminPrincipalId: string) {
   const tenant = await db.row(findTenant(tenantId));
   const admin = await db.row(findAdmin(tenantId, adminPrincipalId));
-  if (tenant === undefined || admin === undefined) throw new Error('the founded tenant is gone');
+  if (tenant === undefined || admin === undefined) throw new Error('the new tenant is gone');
   return { tenant: tenantOf(tenant), adminPrincipal: principalOf(admin) };
 }

@@ -4,7 +4,8 @@ import { systemLifecycle } from '../../work/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
- * Creates a tenant with its first administrator, the built-in task type, the numbers of its tasks and the floor of its journal.
+ * Creates a tenant with its first administrator, the built-in task type, the sequence of its task numbers and the floor
+ * of its journal.
  * @returns the ids given
  */
 export async function foundTenant(

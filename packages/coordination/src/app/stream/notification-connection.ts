@@ -23,7 +23,7 @@ type State =
 
 const reconnectMsMin = 100;
 const reconnectMsMax = 5000;
-/** When a network drops a connection without a word, only an unanswered question shows it. */
+/** A connection that the network drops without closing it is noticed only by a query that gets no answer. */
 const aliveEveryMs = 15_000;
 const aliveAnswerMsMax = aliveEveryMs / 2;
 
@@ -98,7 +98,7 @@ export class NotificationConnection {
     await client.query(listenToChannels);
   }
 
-  /** Not before the connection is open: until then the failing statement tells it. */
+  /** Does nothing before the connection is open: until then a statement fails, and `#connect` tries again. */
   #lose(client: Client, error: unknown): void {
     if (this.#state.name !== 'open' || this.#state.client !== client) return;
     discard(client);

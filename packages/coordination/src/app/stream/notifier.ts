@@ -20,15 +20,15 @@ export interface NotifierOptions {
   readonly listener?: Listener;
 }
 
-/** The pause between two rounds of NOTIFY: one inside of each commit halved the throughput of claims. */
+/** The pause between two rounds of NOTIFY. A NOTIFY inside of each commit halved the throughput of claims. */
 const pauseMs = 10;
 
 /**
- * Tells the other processes on the same database what they should look at again, and hears it from them. Announcements
- * are collected and sent at most once in 10 ms; while the connection is lost they wait for the next one.
+ * Announces changes to the other processes on the same database, and passes on what they announce. Announcements are
+ * collected and sent at most once in 10 ms; while the connection is lost they wait for the next one.
  */
 export class Notifier {
-  /** Tells our own notifications from those of the other processes. */
+  /** Stands in each notification, so that a process ignores its own. */
   readonly #processId = randomBytes(6).toString('hex');
   readonly #listener: Listener | undefined;
   readonly #connection: NotificationConnection;
@@ -97,7 +97,7 @@ export class Notifier {
       const messages = this.#announcements
         .take()
         .map(({ channel, body }) => ({ channel, body: `${this.#processId} ${body}` }));
-      // Those of a failed round may be lost: the next round tells everybody to look at everything.
+      // Those of a failed round may be lost, so the next round announces that everything may have changed.
       if (!(await this.#connection.send(messages))) this.#announcements.addEverything();
     }
     this.#round = undefined;

@@ -121,7 +121,7 @@ export class TenantTail {
     for (const follower of this.#followers) follower.deliver(messages, this.#through);
     if (page.hasMore) return 0;
     this.#heldBackPauseMs = messages.length > 0 ? readPauseMs : this.#heldBackPauseMs * 2;
-    // Committed events that an open transaction holds back are announced by nobody when that transaction ends.
+    // When the open transaction ends that holds back committed events, nothing announces them.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = readPauseMs;
     return pollMs;

@@ -33,8 +33,8 @@ export function findHarnessContext(of: {
         select * from own_sessions where status = 'active' and expires_at > now()
         order by started_at desc, id desc limit ${of.listMax}) x), '[]') as active_sessions,
       coalesce((select json_agg(x order by x.acquired_at desc, x.id desc) from (
-        select c.id, c.task_id, t.public_id as task_public_id, t.title as task_title, t.status as task_status, c.session_id, c.fencing_token, c.expires_at,
-          c.acquired_at
+        select c.id, c.task_id, t.public_id as task_public_id, t.title as task_title, t.status as task_status,
+          c.session_id, c.fencing_token, c.expires_at, c.acquired_at
         from claims c join sessions s on s.id = c.session_id join tasks t on t.id = c.task_id
         where c.tenant_id = ${of.tenantId} and c.holder_id = ${of.principalId} and c.status = 'active'
           and c.expires_at > now() and s.status = 'active' and s.expires_at > now()

@@ -12,8 +12,8 @@ export type TaskOfRunRow = TaskRow & {
 };
 
 /**
- * Locks the task of a run. The task is as it is under the lock; the run's status is as of the statement's start, for a run
- * can end without its task: whoever ends it says so by `status = 'running'` in the update.
+ * Locks the task of a run. The task is as it is under the lock, but the run's status is as of the statement's start: a
+ * run can end without its task being locked, so an update that ends it must repeat `status = 'running'`.
  */
 export function lockTaskOfRun(tenantId: string, runId: string) {
   return sql<TaskOfRunRow>`

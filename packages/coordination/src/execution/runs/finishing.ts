@@ -15,7 +15,8 @@ import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
 
 /**
- * Ends a run as succeeded and, unless asked otherwise, completes its task; only under the run's live claim (core, section 10).
+ * Ends a run as succeeded and, unless asked otherwise, completes its task; only under the run's live claim (core,
+ * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
  * `stale_claim`, `invalid_transition`
  */

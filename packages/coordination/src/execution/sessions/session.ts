@@ -5,7 +5,7 @@ import type { SessionRow } from '../../leases/lease-rows.ts';
 
 export const sessionStatuses = ['active', 'stale', 'closed'] as const;
 
-/** The lease that says a harness is there (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
+/** A lease that a harness renews while it works (core, section 6.1). `onBehalfOf` and `onBehalfOfId` are one value. */
 export const Session = z
   .strictObject({
     id: Uuid,

@@ -28,7 +28,7 @@ async function epoch() {
   )) as { position_offset: number; cluster: string };
 }
 
-/** A pool whose connections enter the journal as those of the service do. */
+/** A pool whose connections check the epoch as those of the service do. */
 function enteringPool(url = baton.databaseUrl): Pool {
   return createPool({
     url,

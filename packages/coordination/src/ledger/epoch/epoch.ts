@@ -14,9 +14,9 @@ import {
 } from './epoch.sql.ts';
 
 /**
- * How far positions jump when the cluster changes. A restored dump, or a promoted copy, doesn't know how far its
- * predecessor came and which cursors that one handed out; no cluster makes this many transactions in between. A journal
- * position stays a safe integer over 8,000 such jumps.
+ * How far positions jump when the cluster changes. A restored dump, or a promoted copy, doesn't know the last positions
+ * and cursors of its predecessor; no cluster makes this many transactions in between. A journal position stays a safe
+ * integer over 8,000 such jumps.
  */
 export const epochGap = 2 ** 40;
 
@@ -24,8 +24,8 @@ const undefinedTable = '42P01';
 
 /**
  * Makes sure that positions assigned by this connection's cluster are above all that were ever assigned (core, section
- * 17.2: a cursor never skips). To be run on every new connection before its first statement: a fail-over or a restore ends
- * all connections, so none can write into the journal of another cluster without this check.
+ * 17.2: a cursor never skips). To be run on every new connection before its first statement: a fail-over or a restore
+ * ends all connections, so none can write into the journal of another cluster without this check.
  */
 export async function enterEpoch(db: Db, log: Logger): Promise<void> {
   const cluster = await clusterOf(db);

@@ -21,7 +21,7 @@ export interface EventFilter {
 export interface Reading {
   readonly tenantId: string;
   readonly from: JournalPosition;
-  /** The floor of a consumer that counts by sequence; 0 for all. */
+  /** Skips events up to this sequence, the legacy cursor; 0 for none. */
   readonly afterSequence: number;
   readonly filter: EventFilter;
   readonly rowsMax: number;

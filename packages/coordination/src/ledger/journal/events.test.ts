@@ -194,7 +194,7 @@ test('before with cursor, after or tail is 422 conflicting_cursors', async () =>
   }
 });
 
-test('a bare integer and the older unprefixed form are legacy floors; they turn into positions', async () => {
+test('a bare integer and the older unprefixed form are legacy cursors; they turn into positions', async () => {
   const { items } = await read('');
   const sequence = items[4]?.sequence as number;
   const old = Buffer.from(JSON.stringify({ sequence })).toString('base64url');

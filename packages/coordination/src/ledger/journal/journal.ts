@@ -41,8 +41,7 @@ export function emit<Payload extends z.ZodType>(
   });
 }
 
-/** Reports an event to the tests, which check its payload against the declaration; for statements that write their
- * events themselves. */
+/** Shows the tests an event that a statement wrote itself; its payload must have the declared form. */
 export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
   const watching = observer();
   if (watching === undefined) return;

@@ -120,7 +120,7 @@ test('after the last attempt it is set aside as a dead letter and not tried agai
   assert.equal((await left())[0]?.attempts, 3);
 });
 
-test('events that a dead worker had taken become due again', async () => {
+test('events that a crashed worker had locked become due again', async () => {
   const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
   const delivered: string[] = [];
   let release: () => void = () => undefined;

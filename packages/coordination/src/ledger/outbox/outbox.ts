@@ -67,7 +67,7 @@ interface Scanned {
   newest: number | null;
 }
 
-/** Full scans find rows that were committed late; the pause between two is twenty times their duration, in these bounds. */
+/** Full scans find rows that were committed late. The pause between two is 20 times their duration, in these bounds. */
 const fullScanPauseMs = { min: 1000, max: 60_000 };
 
 /**

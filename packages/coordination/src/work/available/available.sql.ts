@@ -15,8 +15,7 @@ const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as c
 /**
  * Open tasks that wait for nothing and that no live claim holds. The index `tasks_available` has them in this order and
  * leaves out what is closed or blocked, so a page reads its own rows and those of the live claims between them. Whether
- * a claim is live is asked in a scalar sub-select, which the planner can't turn into a scan of all
- * claims.
+ * a claim is live is asked in a scalar sub-select, which the planner can't turn into a scan of all claims.
  */
 export function findAvailableWork(tenantId: string, page: Page): PageQuery<TaskRow> {
   const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;

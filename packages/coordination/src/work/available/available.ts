@@ -13,7 +13,8 @@ export interface WorkQuery {
 }
 
 /**
- * A page of the work that could be claimed now (core, section 6.5). Nothing is locked, so another agent may claim a task first.
+ * A page of the work that could be claimed now (core, section 6.5). Nothing is locked, so another agent may claim a task
+ * first.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listAvailableWork(

@@ -159,7 +159,7 @@ describe('PATCH /tasks/{ref}', () => {
       await refused(patch(id, field, 1), 400, 'invalid_request');
   });
 
-  test('the version is judged before the claim, and the claim before the fields', async () => {
+  test('the version is checked before the claim, and the claim before the fields', async () => {
     const { id } = await makeTask(baton);
     const claim = await claimTask(worker, id);
     const wrong = { title: ' ', priority: 'urgent' };

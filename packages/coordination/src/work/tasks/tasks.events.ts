@@ -31,7 +31,7 @@ export const taskRelationAdded = defineEvent(
   z.strictObject({ relationId: Uuid, toTaskId: Uuid, type: z.string() }),
 );
 
-/** `changes` has the new values under their names on the wire; custom fields are a flag, acceptance and evidence counts. */
+/** `changes` has the new values by their names on the wire; of custom fields a flag, of acceptance and evidence counts. */
 export const taskUpdated = defineEvent(
   'task.updated',
   'task',

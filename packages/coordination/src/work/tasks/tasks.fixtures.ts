@@ -1,7 +1,7 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
-/** An open task of nobody. */
+/** An open task without a claim. */
 export const task = defineObject({
   path: '/tasks/{ref}',
   make: ({ actor }) => done(actor.post('/tasks', { title: 'wanted' }), 201),

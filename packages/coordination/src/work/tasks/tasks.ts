@@ -89,19 +89,13 @@ async function valuesOf(context: Context, request: NewTask) {
   const origin = givenOrigin ?? defaultOrigin(parent?.id, context.caller.kind === 'human');
   const { title, description } = request;
   const { key, category } = status;
-  const texts = { typeId: rules.id, title, description, status: key, category, priority };
-  const values = {
-    ...texts,
-    ownerId,
-    assigneeId,
-    customFields,
-    startDate,
-    dueDate,
-    origin,
-    acceptance,
-    evidence,
+  const texts = { title, description };
+  const state = { typeId: rules.id, status: key, category, priority, ownerId, assigneeId };
+  const documents = { customFields, origin, acceptance, evidence };
+  return {
+    values: { ...texts, ...state, startDate, dueDate, ...documents },
+    parentTaskId: parent?.id ?? null,
   };
-  return { values, parentTaskId: parent?.id ?? null };
 }
 
 function initialStatus({ lifecycle }: TypeRules, asked: string | undefined): LifecycleStatus {
