@@ -1,8 +1,7 @@
 /**
  * Finds the cycles of a graph.
  * @param edges pairs of names, from and to
- * @returns for each name that stands on a cycle the shortest one through it, each cycle once, its first name repeated
- * at its end
+ * @returns for each name on a cycle the shortest cycle through it; each cycle once, its first name repeated at its end
  */
 export function cyclesOf(edges: Iterable<readonly [string, string]>): string[][] {
   const next = new Map<string, Set<string>>();

@@ -77,7 +77,7 @@ function typeText(schema: JsonSchema): string {
   return schema.format ?? [schema.type ?? 'anything'].flat().join(' or ');
 }
 
-/** The forms that everybody knows have a plain name; others are found in the API description by theirs. */
+/** Well-known forms have their usual name; others are found in the API description by theirs. */
 function formName(name: string): string {
   return { Uuid: 'uuid', Timestamp: 'date-time' }[name] ?? name;
 }

@@ -148,7 +148,7 @@ function privateModule(here: Place, there: Place, from: string, to: string): str
     : undefined;
 }
 
-/** Every folder of a service's `src` stands in the list of layers, and every file in one of them. */
+/** Every folder of a service's `src` must be a listed layer, and every file must be in one of them. */
 function unlistedFolders(files: readonly string[]): string[] {
   const unlisted = files.flatMap((file) => {
     const { pack, layer } = placeOf(file);

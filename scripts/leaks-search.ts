@@ -32,7 +32,7 @@ export function spellingsOf(secret: string): Needle[] {
     .map((needle) => ({ ...needle, secret }));
 }
 
-/** The hashes that the store keeps of a secret: they may stand in the tables of credentials only. */
+/** The hashes that the store keeps of a secret: they may be in the tables of credentials only. */
 export function hashesOf(secret: string): Needle[] {
   const hash = createHash('sha256').update(secret).digest();
   return (['hex', 'base64', 'base64url'] as const).map((encoding) => ({

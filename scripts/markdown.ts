@@ -1,4 +1,4 @@
-/** The first lines of a generated page: how it came about, its title, and what it is good for. */
+/** The first lines of a generated page: what it is generated from, its title and its introduction. */
 export function pageStart(source: string, title: string, intro: string): string {
   return `<!-- GENERATED from ${source} by: npm run generate -->\n# ${title}\n\n${intro}\n`;
 }

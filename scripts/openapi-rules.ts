@@ -30,7 +30,7 @@ export function operationsOf({ paths }: OpenApiDocument) {
   );
 }
 
-/** What a reference stands for; other values stand for themselves. */
+/** The value that a reference names; any other value unchanged. */
 export function resolved(document: OpenApiDocument, value: JsonObject): JsonObject | undefined {
   if (typeof value['$ref'] !== 'string') return value;
   const [start, ...steps] = value['$ref'].split('/');

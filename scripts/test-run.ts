@@ -90,7 +90,7 @@ async function runFile(
     const lines = (await readFile(report, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     const tests = lines.map((line) => JSON.parse(line) as TestEnd);
     const seconds = (performance.now() - began) / 1000;
-    // A failed test is why the process ended with a code: that needs no line of its own.
+    // A failed test explains the exit code, which then needs no line.
     const isExplained = tests.some(({ result }) => result === 'failed');
     const noTest = tests.length === 0 ? 'it holds no test' : undefined;
     return { tests, output, crash: tooLong ?? (isExplained ? undefined : (ended ?? noTest)), seconds };

@@ -28,7 +28,8 @@ async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
   const isClean = patterns.length > 0 || shard.index > 1 || (await check());
   const files = orderFiles(root, findFiles(patterns), shard);
   if (files.length === 0) {
-    console.error(`No test file's path contains ${patterns.join(' or ')}.`);
+    const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
+    console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
     return 1;
   }
   const environment = await prepareEnvironment();

@@ -53,8 +53,8 @@ export async function expireSession(context: Context, sessionId: string): Promis
 }
 
 /**
- * Ends a session whose delegation was revoked or ran out, for a writer that met it under the lock of a task. A session
- * is locked before a task everywhere else, so this one never waits: when the session is locked, its next use ends it.
+ * Ends a session whose delegation was revoked or ran out, for a command that has a task locked already. Everywhere else
+ * the session is locked before the task, so to wait for it here could deadlock: a locked session is ended by its next use.
  */
 export async function endUndelegatedSession(context: Context, sessionId: string): Promise<void> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));

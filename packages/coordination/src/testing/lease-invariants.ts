@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { sql } from '@baton/kernel/sql';
 import type { TestCoordination } from './coordination.ts';
 
-/** What must hold in the store at any moment, whatever raced: each query looks for what must not be there. */
+/** What must hold in the database at any moment, by name; each query finds the rows that violate it. */
 const violations = {
   'a pointer of a task and its active claim belong together, with one lease': sql`
     select t.id from tasks t full join (select * from claims where status = 'active') c on c.task_id = t.id
