@@ -15,7 +15,7 @@ export interface AdminSecrets {
 }
 
 /**
- * Makes the check of the admin header that stands before every endpoint without another `auth` (contract, section 2).
+ * Makes the check of the admin header, for every endpoint without another `auth` (contract, section 2).
  * IAM_BOOTSTRAP_TOKEN is the shared secret; empty, it closes every admin endpoint. The holders of named secrets are told
  * apart. Both sides are hashed first, so that neither the content nor the length of a secret shows in the time it takes.
  */

@@ -20,7 +20,7 @@ export function audit(context: Auditing, entry: AuditEntry): void {
   context.audits.push(auditDraft(context, entry));
 }
 
-/** The row of an entry, for whoever writes it by itself. */
+/** The row of an entry, for callers that write it themselves. */
 export function auditDraft(
   { caller, requestId }: Pick<Context, 'caller' | 'requestId'>,
   entry: AuditEntry,

@@ -13,7 +13,7 @@ export function measureService(
   registry: Registry,
   { signingKeys, ledger, journalWatch, pool, providerKeys }: Tools,
 ): void {
-  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+  const gauge: AddGauge = (name, help, read) => {
     new Gauge({
       name,
       help,
@@ -22,6 +22,7 @@ export function measureService(
         this.set(await read());
       },
     });
+  };
   gauge('iam_signatures_waiting', 'Signatures under way or waiting.', () => signingKeys.waiting);
   gauge('iam_keys_published', 'Keys in the key document.', () => signingKeys.publishedCount);
   gauge(
@@ -40,6 +41,13 @@ export function measureService(
   gauge('iam_database_connections_idle', 'Connections without work.', () => pool.usage().idle);
   gauge('iam_database_requests_waiting', 'Who waits for a connection.', () => pool.usage().waiting);
 
+  measureProviderKeys(gauge, providerKeys);
+  measureJournal(gauge, pool);
+}
+
+type AddGauge = (name: string, help: string, read: () => number | Promise<number>) => void;
+
+function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys']): void {
   gauge('iam_provider_key_sets', 'Identity providers whose keys are kept.', () => providerKeys.health().kept);
   gauge(
     'iam_provider_key_sets_failing',
@@ -51,8 +59,10 @@ export function measureService(
     'Age of the oldest keys that are used while their provider fails.',
     () => providerKeys.health().failingAgeSeconds,
   );
+}
 
-  // Both gauges of the journal share one statement. Without the database they are NaN.
+/** Both gauges share one statement. Without the database they are NaN. */
+function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
   let asked: ReturnType<typeof ask> | undefined;
   const ask = () => answeredWithin(journalMsMax, pool.row(findJournalLag()));
   const journal = async () => {

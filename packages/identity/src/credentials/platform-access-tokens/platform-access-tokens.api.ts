@@ -20,7 +20,7 @@ import { rotatePlatformAccessToken } from './rotation.ts';
 
 const credentialParams = { ...tenantParam, credentialId: Uuid };
 
-export const issue = endpoint({
+export const create = endpoint({
   id: 'createPlatformAccessToken',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}/platform-access-tokens',
@@ -64,7 +64,7 @@ export const list = endpoint({
   handle: ({ params, query }, { db }) => listPlatformAccessTokens(db, params.tenantId, query),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getPlatformAccessToken',
   method: 'GET',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}',
@@ -115,4 +115,4 @@ export const rotate = endpoint({
   handle: ({ params }, context) => rotatePlatformAccessToken(context, params.tenantId, params.credentialId),
 });
 
-export const platformAccessTokensApi = [issue, list, read, revoke, rotate];
+export const platformAccessTokensApi = [create, list, get, revoke, rotate];

@@ -164,8 +164,8 @@ describe('a key that is used again', () => {
   });
 });
 
-describe('rivals', () => {
-  test('of an issue and a rotation with one key, one makes a token and the other is told that the key is used', async () => {
+describe('concurrent requests', () => {
+  test('an issue and a rotation with one Idempotency-Key: one makes a token, the other is 409 idempotency_key_reused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { tenantId, principalId, credential } = await makeBearer(identity);
       const key = randomUUID();

@@ -34,7 +34,7 @@ export const list = endpoint({
   handle: ({ params }, { db }) => listAudiences(db, params.tenantId),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getAudience',
   method: 'GET',
   path: '/tenants/{tenantId}/audiences/{key}',
@@ -45,7 +45,7 @@ export const read = endpoint({
   handle: ({ params }, { db }) => getAudience(db, params.tenantId, params.key),
 });
 
-export const change = endpoint({
+export const update = endpoint({
   id: 'updateAudience',
   method: 'PATCH',
   path: '/tenants/{tenantId}/audiences/{key}',
@@ -60,4 +60,4 @@ export const change = endpoint({
   handle: ({ params, body }, context) => updateAudience(context, params.tenantId, params.key, body),
 });
 
-export const audiencesApi = [create, list, read, change];
+export const audiencesApi = [create, list, get, update];

@@ -30,7 +30,7 @@ export const list = endpoint({
   handle: ({ params, query }, { db }) => listGroups(db, params.tenantId, query),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getGroup',
   method: 'GET',
   path: '/tenants/{tenantId}/groups/{groupId}',
@@ -41,7 +41,7 @@ export const read = endpoint({
   handle: ({ params }, { db }) => getGroup(db, params.tenantId, params.groupId),
 });
 
-export const change = endpoint({
+export const update = endpoint({
   id: 'updateGroup',
   method: 'PATCH',
   path: '/tenants/{tenantId}/groups/{groupId}',
@@ -67,4 +67,4 @@ export const remove = endpoint({
   handle: ({ params }, context) => deleteGroup(context, params.tenantId, params.groupId),
 });
 
-export const groupsApi = [create, list, read, change, remove];
+export const groupsApi = [create, list, get, update, remove];

@@ -36,7 +36,7 @@ describe('POST …/groups', () => {
     assert.equal((await auditOf(identity, tenantId)).at(-1)?.action, 'groups.create');
   });
 
-  test('an unknown tenant is 404; a taken key 409, also among rivals; key and name are required', async () => {
+  test('an unknown tenant is 404; a taken key 409, also in a race; key and name are required', async () => {
     const tenantId = await makeTenant(identity);
     const unknown = await create(randomUUID(), { key: 'abc', name: 'x' });
     assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'tenant_not_found' }]);

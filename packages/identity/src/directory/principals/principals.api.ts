@@ -33,7 +33,7 @@ export const create = endpoint({
   handle: ({ params, body }, context) => createPrincipal(context, params.tenantId, body),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getPrincipal',
   method: 'GET',
   path: '/tenants/{tenantId}/principals/{principalId}',
@@ -56,7 +56,7 @@ export const list = endpoint({
   handle: ({ params, query }, { db }) => listPrincipals(db, params.tenantId, query),
 });
 
-export const change = endpoint({
+export const update = endpoint({
   id: 'updatePrincipal',
   method: 'PATCH',
   path: '/tenants/{tenantId}/principals/{principalId}',
@@ -116,4 +116,4 @@ export const disable = endpoint({
   },
 });
 
-export const principalsApi = [create, list, read, change, disable, enable];
+export const principalsApi = [create, list, get, update, disable, enable];

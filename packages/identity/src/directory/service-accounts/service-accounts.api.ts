@@ -54,7 +54,7 @@ export const list = endpoint({
   handle: ({ params, query }, { db }) => listServiceAccounts(db, params.tenantId, query),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getServiceAccount',
   method: 'GET',
   path: '/tenants/{tenantId}/service-accounts/{clientId}',
@@ -65,7 +65,7 @@ export const read = endpoint({
   handle: ({ params }, { db }) => getServiceAccount(db, params.tenantId, params.clientId),
 });
 
-export const change = endpoint({
+export const update = endpoint({
   id: 'updateServiceAccount',
   method: 'PATCH',
   path: '/tenants/{tenantId}/service-accounts/{clientId}',
@@ -99,4 +99,4 @@ export const revoke = endpoint({
   handle: ({ params }, context) => revokeServiceAccount(context, params.tenantId, params.clientId),
 });
 
-export const serviceAccountsApi = [create, list, read, change, revoke];
+export const serviceAccountsApi = [create, list, get, update, revoke];

@@ -27,7 +27,7 @@ export const list = endpoint({
   handle: ({ query }, { db }) => listTenants(db, query),
 });
 
-export const read = endpoint({
+export const get = endpoint({
   id: 'getTenant',
   method: 'GET',
   path: '/tenants/{tenantId}',
@@ -38,7 +38,7 @@ export const read = endpoint({
   handle: ({ params }, { db }) => getTenant(db, params.tenantId),
 });
 
-export const change = endpoint({
+export const update = endpoint({
   id: 'updateTenant',
   method: 'PATCH',
   path: '/tenants/{tenantId}',
@@ -54,4 +54,4 @@ export const change = endpoint({
   handle: ({ params, body }, context) => updateTenant(context, params.tenantId, body),
 });
 
-export const tenantsApi = [create, list, read, change];
+export const tenantsApi = [create, list, get, update];

@@ -27,7 +27,7 @@ export interface CredentialRow
   > {
   /** Which query the row answers, counted from 1. */
   place: number;
-  /** Why the credential counts for nothing, such as `credential_revoked`; null while it is good. */
+  /** Why the credential is not valid, such as `credential_revoked`; null while it is. */
   refusal: string | null;
   /** What the audience allows; null when it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;

@@ -3,7 +3,7 @@ import type { AuditDraft } from '../../records/drafts.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 
 /**
- * Everything that exchanges of platform access tokens look at, in one statement for all that happen at the same time.
+ * Everything that exchanges of platform access tokens check, in one statement for all concurrent exchanges.
  * Secrets are compared by the program, in constant time.
  *
  * PostgreSQL must not see how many tokens are asked for, or it plans anew each time, which takes longer than the read:
@@ -71,9 +71,9 @@ export interface LedgerEntry {
 }
 
 /**
- * Writes audit rows and last uses in one statement. A credential that somebody else has locked is skipped: it is being
- * used, rotated or revoked at this moment, and waiting for it would hold up every other exchange (two processes could
- * even wait for each other). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
+ * Writes audit rows and last uses in one statement. A credential that another transaction has locked is skipped: it is
+ * being used, rotated or revoked, and waiting for it would delay every other exchange (two processes could even
+ * deadlock). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
  */
 export function insertLedgerEntries(entries: readonly LedgerEntry[]) {
   const idsUsed = (kind: string) => [

@@ -21,8 +21,8 @@ import {
 } from './resolve.ts';
 
 /**
- * Every exchange goes the same way: parse what is presented, look it up and check it, judge what is asked for, sign
- * while it is recorded, answer. Without a signing key nothing is looked up or recorded.
+ * Every exchange has the same steps: parse the credential, look it up and check it, decide on audience and scopes, then
+ * sign and write the audit row concurrently. Without a signing key nothing is looked up or recorded.
  */
 
 /**
@@ -44,11 +44,11 @@ export async function exchangePlatformAccessToken(
   );
 
   // A token can't prove a membership, so privileged scopes never come out of it.
-  const judged = judge(row, audience, scopes, (scope) => settings.privilegedScopes.has(scope));
-  if (typeof judged === 'string')
-    return refuseRequest(context, presented, row, judged, `audience:${audience}`);
+  const grantable = grantableScopes(row, audience, scopes, (scope) => settings.privilegedScopes.has(scope));
+  if (typeof grantable === 'string')
+    return refuseRequest(context, presented, row, grantable, `audience:${audience}`);
 
-  const scopeCeiling = sortedSet(judged);
+  const scopeCeiling = sortedSet(grantable);
   const scope = scopes.length === 0 ? scopeCeiling : scopes;
   const sessionId = randomUUID();
   const grant = {
@@ -79,16 +79,19 @@ export async function exchangeClientCredentials(
   signingKeys.current();
   const row = await resolveCredential(context, presented, clients.call({ clientId, audience }));
 
-  const judged = judge(row, audience, scopes, (scope) => scope === settings.IAM_PEOPLE_SCOPE);
-  if (typeof judged === 'string') return refuseRequest(context, presented, row, judged);
+  const grantable = grantableScopes(row, audience, scopes, (scope) => scope === settings.IAM_PEOPLE_SCOPE);
+  if (typeof grantable === 'string') return refuseRequest(context, presented, row, grantable);
 
   const grant = { audience, scope: scopes, principalKind: 'service_account' };
   const accessToken = await signAndRecord(context, presented, row, grant);
   return { accessToken, tokenType: 'Bearer', expiresIn: settings.IAM_TOKEN_TTL_SECONDS };
 }
 
-/** The scopes that may be granted: those of both ceilings, without what is withheld; or why nothing is granted. */
-function judge(
+/**
+ * The scopes that may be granted: those of both ceilings that are not withheld.
+ * @returns a code when the audience or a scope that is asked for is not allowed
+ */
+function grantableScopes(
   { audiences, scope_ceiling: ceiling, allowed_scopes: allowed }: CredentialRow,
   audience: string,
   scopes: readonly string[],

@@ -56,14 +56,14 @@ export function presentClient(
     action: 'tokens.exchange',
     secret: clientSecret,
     publicName: `client:${clientId}`,
-    // No audience has a longer key: whoever has no secret must not fill the record with long texts.
+    // Cut to the longest key of an audience: a client without the secret must not fill the audit record with long texts.
     reasonPrefix: `audience:${audience.slice(0, audienceLengthMax).toWellFormed()}`,
     writesDenials: 'by ledger',
   };
 }
 
 /**
- * Awaits the row of a presented credential and checks it: the secret first, then what stands in its way.
+ * Awaits the row of a presented credential and checks it: first the secret, then whether it is still valid.
  * @param found the row; undefined when there is nothing to look up
  * @throws Refusal `invalid_token` or `invalid_client`; `rate_limited` instead after too many failures
  */
@@ -79,7 +79,7 @@ export async function resolveCredential<Row extends CredentialRow>(
   return row;
 }
 
-/** Refuses a credential that counts for nothing any more: one answer for every reason, which only the record tells. */
+/** Refuses a credential that is no longer valid. The answer is the same for every reason; the audit record has the reason. */
 export async function refuseCredential(
   context: Context,
   presented: Presented,
@@ -90,7 +90,7 @@ export async function refuseCredential(
   return failInvalid(context, presented, reason);
 }
 
-/** Refuses what a good credential asks for. */
+/** Refuses what is asked for with a valid credential. */
 export async function refuseRequest(
   context: Context,
   presented: Presented,
@@ -102,7 +102,7 @@ export async function refuseRequest(
   return fail(code, {}, { reason });
 }
 
-/** What the audit record says of an act with a credential; the principal behind it is the actor. */
+/** The audit entry of a request with a credential. The actor is the principal that the credential belongs to. */
 export function auditEntryOf(
   { kind, action, reasonPrefix }: Presented,
   row: CredentialRow,

@@ -2,7 +2,7 @@ import { reply } from '@baton/kernel/service';
 import { endpoint } from '../context.ts';
 import { JsonWebKeySet } from './json-web-key.ts';
 
-export const readKeys = endpoint({
+export const getKeys = endpoint({
   id: 'getJsonWebKeySet',
   method: 'GET',
   path: '/.well-known/jwks.json',
@@ -23,4 +23,4 @@ export const readKeys = endpoint({
   },
 });
 
-export const signingKeysApi = [readKeys];
+export const signingKeysApi = [getKeys];

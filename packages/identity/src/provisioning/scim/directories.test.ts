@@ -5,7 +5,7 @@ import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { patchUrn } from '../../testing/scim-client.ts';
 import { enterpriseUrn, groupUrn, userUrn } from './protocol/schemas.ts';
-import type { Shown } from './testing/filters.ts';
+import type { Resource } from './testing/filters.ts';
 
 /**
  * Requests in the order and the form in which commercial directories send them, by their public descriptions: what one
@@ -22,7 +22,7 @@ interface Step {
   /** The id of what is made, by this name. */
   readonly makes?: string;
   /** What of the answer must be so, by the path of its parts: `emails.0.value`. */
-  readonly shows?: Shown;
+  readonly shows?: Resource;
 }
 
 let identity: TestIdentity;
@@ -468,10 +468,10 @@ for (const [directory, steps] of Object.entries({ 'Entra ID': entra, Okta: okta 
   });
 
 /** Names of schemas have dots of their own. */
-function partOf(body: Shown, path: string): unknown {
+function partOf(body: Resource, path: string): unknown {
   const [first, rest] = path.startsWith(enterpriseUrn)
     ? [enterpriseUrn, path.slice(enterpriseUrn.length + 1)]
     : [undefined, path];
   const names = [...(first === undefined ? [] : [first]), ...rest.split('.')];
-  return names.reduce<unknown>((part, name) => (part as Shown | undefined)?.[name], body);
+  return names.reduce<unknown>((part, name) => (part as Resource | undefined)?.[name], body);
 }

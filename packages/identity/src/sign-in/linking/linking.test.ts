@@ -317,7 +317,7 @@ test('a provider or tenant that is disabled while keys are fetched refuses the s
   const token = await upstream.sign({ sub: newSubject() });
   const slow = upstream.delay(150);
   const entering = signInBy(identity, realm, token);
-  await slow.asked;
+  await slow.firstRequest;
   await made(identity.post(`/tenants/${realm.tenantId}/identity-providers/${realm.key}:disable`));
   const { status, body } = await entering;
   slow.end();

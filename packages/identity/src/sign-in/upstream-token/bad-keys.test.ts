@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
-import { blocksOf, bytesOf, encode, modulusOf, rsa, sealed } from '../federation/testing/forger.ts';
-import { refuses } from '../federation/testing/refusals.ts';
+import { blocksOf, bytesOf, encode, modulusOf, rsa, signedToken } from '../federation/testing/forger.ts';
+import { assertRefused } from '../federation/testing/refusals.ts';
 import { makeRealm, newSubject, type Realm, signInBy } from '../federation/testing/sign-in.ts';
 import {
   claimsOf,
@@ -51,8 +51,11 @@ function realmWith(document: unknown): Promise<Realm> {
 
 function signedBy({ kid, alg, privateKey }: SigningPair): string {
   const text = `${encode({ alg, kid })}.${encode(claimsOf(issuer, { sub: newSubject() }))}`;
-  if (alg === 'RS256') return sealed(text, rsa(text, privateKey));
-  return sealed(text, createSign('sha256').update(text).sign({ key: privateKey, dsaEncoding: 'ieee-p1363' }));
+  if (alg === 'RS256') return signedToken(text, rsa(text, privateKey));
+  return signedToken(
+    text,
+    createSign('sha256').update(text).sign({ key: privateKey, dsaEncoding: 'ieee-p1363' }),
+  );
 }
 
 const rsaPair = (kid: string, modulusLength: number): SigningPair => ({
@@ -65,7 +68,7 @@ const rsaPair = (kid: string, modulusLength: number): SigningPair => ({
 async function leavesOut(keys: Record<string, object>, pair: SigningPair = good): Promise<void> {
   for (const [name, key] of Object.entries(keys)) {
     const realm = await realmWith({ keys: [key, jwkOf(curve)] });
-    await refuses(identity, realm, 'unknown_signing_key', 401, { [name]: signedBy(pair) });
+    await assertRefused(identity, realm, 'unknown_signing_key', 401, { [name]: signedBy(pair) });
     assert.equal((await signInBy(identity, realm, signedBy(curve))).status, 200, name);
   }
 }
@@ -108,8 +111,8 @@ test('an RSA key with a weak exponent or modulus, or an expensive one, is left o
 test('with e = 1 the padded hash itself would be a signature', async () => {
   const realm = await realmWith({ keys: [jwkOf(good, { e: 'AQ' }), jwkOf(curve)] });
   const text = `${encode({ alg: 'RS256', kid: 'good' })}.${encode(claimsOf(issuer, { sub: newSubject() }))}`;
-  await refuses(identity, realm, 'unknown_signing_key', 401, {
-    'the block': sealed(text, blocksOf(text).right),
+  await assertRefused(identity, realm, 'unknown_signing_key', 401, {
+    'the block': signedToken(text, blocksOf(text).right),
   });
 });
 
@@ -140,7 +143,7 @@ test('a key for another use is left out', async () => {
 test('a key that names another algorithm does not verify this one', async () => {
   for (const alg of ['RS384', 'RS512', 'PS256', 'HS256', 'none', 'RSA-OAEP', 'rs256', '']) {
     const realm = await realmWith({ keys: [jwkOf(good, { alg })] });
-    await refuses(identity, realm, 'invalid_signature', 401, { [`alg ${alg}`]: signedBy(good) });
+    await assertRefused(identity, realm, 'invalid_signature', 401, { [`alg ${alg}`]: signedBy(good) });
   }
 });
 
@@ -157,7 +160,7 @@ test('a key whose point is not on its curve is left out', async () => {
   };
   for (const [name, point] of Object.entries(points)) {
     const realm = await realmWith({ keys: [jwkOf(curve, point), jwkOf(good)] });
-    await refuses(identity, realm, 'unknown_signing_key', 401, { [name]: signedBy(curve) });
+    await assertRefused(identity, realm, 'unknown_signing_key', 401, { [name]: signedBy(curve) });
     assert.equal((await signInBy(identity, realm, signedBy(good))).status, 200, name);
   }
 });
@@ -182,7 +185,7 @@ test('keys with the same kid are left out, whatever their number and order', asy
   for (const [name, keys] of Object.entries(documents)) {
     const realm = await realmWith({ keys });
     const tokens = { [name]: signedBy(good), [`${name}, signed by the other`]: signedBy(twin) };
-    await refuses(identity, realm, 'unknown_signing_key', 401, tokens);
+    await assertRefused(identity, realm, 'unknown_signing_key', 401, tokens);
   }
 });
 
@@ -203,7 +206,7 @@ test('an empty, malformed or oversized document makes the provider unavailable',
     'lists 100,000 deep': `{"keys":[${JSON.stringify(key)}],"x":${'['.repeat(100_000)}`,
   };
   for (const [name, document] of Object.entries(documents))
-    await refuses(identity, await realmWith(document), 'identity_provider_unavailable', 503, {
+    await assertRefused(identity, await realmWith(document), 'identity_provider_unavailable', 503, {
       [name]: signedBy(good),
     });
   const full = await realmWith({
@@ -239,7 +242,7 @@ test('a provider that redirects, compresses, answers slowly or without end is un
     const realm = await realmWith({});
     answer = listener;
     const startedMs = performance.now();
-    await refuses(identity, realm, 'identity_provider_unavailable', 503, { [name]: signedBy(good) });
+    await assertRefused(identity, realm, 'identity_provider_unavailable', 503, { [name]: signedBy(good) });
     // Five seconds for the reading, and the second route does not wait for it again: that would be ten.
     assert.ok(performance.now() - startedMs < 9500, name);
     assert.ok(!asked.includes('/moved'));
@@ -251,7 +254,7 @@ test('the metadata of a key does not replace checks of the token', async () => {
     keys: [{ ...jwkOf(good), issuer: 'https://other.example', aud: 'other' }],
   });
   const text = `${encode({ alg: 'RS256', kid: 'good' })}.${encode(claimsOf('https://other.example', { aud: [upstreamAudience] }))}`;
-  await refuses(identity, realm, 'invalid_issuer', 401, {
-    'the issuer of a key': sealed(text, rsa(text, good.privateKey)),
+  await assertRefused(identity, realm, 'invalid_issuer', 401, {
+    'the issuer of a key': signedToken(text, rsa(text, good.privateKey)),
   });
 });

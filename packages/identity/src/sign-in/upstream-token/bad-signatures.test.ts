@@ -9,12 +9,12 @@ import {
   encode,
   modulusOf,
   numberOf,
-  restBehindHash,
   rsa,
-  sealed,
+  shortPadding,
   signBlock,
+  signedToken,
 } from '../federation/testing/forger.ts';
-import { refuses } from '../federation/testing/refusals.ts';
+import { assertRefused } from '../federation/testing/refusals.ts';
 import {
   makeRealm,
   newSubject,
@@ -30,7 +30,7 @@ import {
   type Upstream,
 } from '../federation/testing/upstream.ts';
 
-/** What `verification.test.ts` leaves out: signatures that a lenient verifier would take, made with the right key. */
+/** Signatures that a lenient verifier would accept, made with the right key. */
 
 const elliptic = makePair('elliptic', 'ES256');
 const elliptic384 = makePair('elliptic-384', 'ES384');
@@ -58,15 +58,17 @@ after(async () => {
   await upstream.close();
 });
 
-/** The part that is signed: claims that would do, under the header of a key. */
+/** The text that is signed: the header of a key, and valid claims. */
 const input = ({ kid, alg }: SigningPair = upstream.key, header: object = {}) =>
   `${encode({ alg, kid, ...header })}.${encode(claimsOf(upstream.issuer, { sub: newSubject() }))}`;
 const refused = (tokens: Record<string, string>) =>
-  refuses(identity, realm, 'invalid_signature', 401, tokens);
+  assertRefused(identity, realm, 'invalid_signature', 401, tokens);
 const accepted = async (token: string, name = '') =>
   assert.equal((await signInBy(identity, realm, token)).status, 200, name);
-const sealedEach = (text: string, signatures: Record<string, Buffer>) =>
-  Object.fromEntries(Object.entries(signatures).map(([name, signature]) => [name, sealed(text, signature)]));
+const signedTokens = (text: string, signatures: Record<string, Buffer>) =>
+  Object.fromEntries(
+    Object.entries(signatures).map(([name, signature]) => [name, signedToken(text, signature)]),
+  );
 
 /** Signs texts until the signature is what is looked for: of a random one half, or one in 256, is. */
 function signedUntil(isWanted: (signature: Buffer) => boolean): [text: string, signature: Buffer] {
@@ -86,9 +88,9 @@ test('an RSA block must be byte by byte that of the standard: no other hash name
     signBlock(block, upstream.key.privateKey),
   ]);
   assert.ok(signatures.length >= 24);
-  await refused(sealedEach(text, Object.fromEntries(signatures)));
+  await refused(signedTokens(text, Object.fromEntries(signatures)));
   // The same code makes a valid one.
-  await accepted(sealed(text, signBlock(right, upstream.key.privateKey)));
+  await accepted(signedToken(text, signBlock(right, upstream.key.privateKey)));
 });
 
 test('a cube root is no signature for an exponent of 3', async () => {
@@ -96,10 +98,10 @@ test('a cube root is no signature for an exponent of 3', async () => {
   const forged = cubeRootForgery(text);
   // What makes it tempting: its cube has the padding, the name of the hash and the hash where they belong.
   const cube = bytesOf(numberOf(forged) ** 3n, 256);
-  const tempting = blocksOf(text).wrong[restBehindHash] as Buffer;
+  const tempting = blocksOf(text).wrong[shortPadding] as Buffer;
   assert.ok(cube.subarray(0, 62).equals(tempting.subarray(0, 62)));
-  await refused({ 'the cube root': sealed(text, forged) });
-  await accepted(sealed(text, rsa(text, cubic.privateKey)));
+  await refused({ 'the cube root': signedToken(text, forged) });
+  await accepted(signedToken(text, rsa(text, cubic.privateKey)));
 });
 
 test('an RSA signature has the length of the modulus and is a number below it', async () => {
@@ -107,7 +109,7 @@ test('an RSA signature has the length of the modulus and is a number below it', 
   const [text, signature] = signedUntil((bytes) => numberOf(bytes) + n < 1n << 2048n);
   const s = numberOf(signature);
   await refused(
-    sealedEach(text, {
+    signedTokens(text, {
       's + n': bytesOf(s + n, 256),
       's + 2n': bytesOf(s + 2n * n, 257),
       'n - s': bytesOf(n - s, 256),
@@ -120,8 +122,8 @@ test('an RSA signature has the length of the modulus and is a number below it', 
     }),
   );
   const [short, leading] = signedUntil((bytes) => bytes[0] === 0);
-  await accepted(sealed(short, leading), 'a signature that begins with zero');
-  await refused({ 'without the zero that it begins with': sealed(short, leading.subarray(1)) });
+  await accepted(signedToken(short, leading), 'a signature that begins with zero');
+  await refused({ 'without the zero that it begins with': signedToken(short, leading.subarray(1)) });
 });
 
 test('PSS with any length of salt, and the hash of another algorithm, are refused for PKCS #1', async () => {
@@ -133,20 +135,20 @@ test('PSS with any length of salt, and the hash of another algorithm, are refuse
   const named = (alg: string) => input(upstream.key, { alg });
   const [rs384, rs512] = [named('RS384'), named('RS512')];
   await refused({
-    'PSS without salt': sealed(text, pss(0)),
-    'PSS with the longest salt': sealed(text, pss(constants.RSA_PSS_SALTLEN_MAX_SIGN)),
-    'SHA-256 under the name of RS384': sealed(rs384, rsa(rs384, upstream.key.privateKey)),
-    'SHA-256 under the name of RS512': sealed(rs512, rsa(rs512, upstream.key.privateKey)),
-    'the text itself, padded': sealed(
+    'PSS without salt': signedToken(text, pss(0)),
+    'PSS with the longest salt': signedToken(text, pss(constants.RSA_PSS_SALTLEN_MAX_SIGN)),
+    'SHA-256 under the name of RS384': signedToken(rs384, rsa(rs384, upstream.key.privateKey)),
+    'SHA-256 under the name of RS512': signedToken(rs512, rsa(rs512, upstream.key.privateKey)),
+    'the text itself, padded': signedToken(
       text,
       privateEncrypt(
         { key: upstream.key.privateKey, padding: constants.RSA_PKCS1_PADDING },
         text.slice(0, 200),
       ),
     ),
-    'over the claims only': sealed(text, rsa(text.split('.')[1] as string, upstream.key.privateKey)),
-    'over the header only': sealed(text, rsa(text.split('.')[0] as string, upstream.key.privateKey)),
-    'over the text without its dot': sealed(text, rsa(text.replace('.', ''), upstream.key.privateKey)),
+    'over the claims only': signedToken(text, rsa(text.split('.')[1] as string, upstream.key.privateKey)),
+    'over the header only': signedToken(text, rsa(text.split('.')[0] as string, upstream.key.privateKey)),
+    'over the text without its dot': signedToken(text, rsa(text.replace('.', ''), upstream.key.privateKey)),
   });
 });
 
@@ -171,7 +173,7 @@ for (const [alg, pair, length] of [
       Buffer.concat([bytesOf(left, size), bytesOf(right, size)]);
     const ones = (1n << BigInt(length * 8)) - 1n;
     await refused(
-      sealedEach(text, {
+      signedTokens(text, {
         empty: Buffer.alloc(0),
         'zeros, as Java once took them': both(0n, 0n),
         'r zero': both(0n, s),
@@ -204,23 +206,23 @@ for (const [alg, pair, length] of [
           .sign({ key: pair.privateKey, dsaEncoding: 'ieee-p1363' }),
       }),
     );
-    await accepted(sealed(text, raw));
+    await accepted(signedToken(text, raw));
     // The standard (FIPS 186) knows both: whoever has one has the other, and nothing here is keyed by the signature.
-    await accepted(sealed(text, both(r, n - s)), 's in its other half');
+    await accepted(signedToken(text, both(r, n - s)), 's in its other half');
   });
 
 test('a key of another curve verifies nothing, whatever the algorithm is called', async () => {
   const signed = (pair: SigningPair, alg: string, hash = 'sha256') => {
     const text = input(pair, { alg });
     const signature = createSign(hash).update(text).sign({ key: pair.privateKey, dsaEncoding: 'ieee-p1363' });
-    return sealed(text, signature);
+    return signedToken(text, signature);
   };
   await refused({
     'P-384 under the name of ES256': signed(elliptic384, 'ES256'),
     'P-256 under the name of ES384': signed(elliptic, 'ES384', 'sha384'),
     'P-256 under the name of RS256': signed(elliptic, 'RS256'),
     'secp256k1 under the name of ES256': signed(koblitz, 'ES256'),
-    'RSA under the name of ES384': sealed(
+    'RSA under the name of ES384': signedToken(
       input(upstream.key, { alg: 'ES384' }),
       rsa(input(), upstream.key.privateKey).subarray(0, 96),
     ),

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { storeCounts } from '../../testing/records.ts';
-import { encode, rsa, sealed } from '../federation/testing/forger.ts';
-import { refuses } from '../federation/testing/refusals.ts';
+import { encode, rsa, signedToken } from '../federation/testing/forger.ts';
+import { assertRefused } from '../federation/testing/refusals.ts';
 import {
   makeRealm,
   newSubject,
@@ -42,17 +42,18 @@ after(async () => {
 
 const usualHeader = { alg: 'RS256', kid: 'upstream-1' };
 const claims = (changes: object = {}) => claimsOf(upstream.issuer, { sub: newSubject(), ...changes });
-/** Signs whatever stands there: texts go in as they are. */
+/** Signs any header and payload; texts are used as they are. */
 function signed(header: unknown = usualHeader, payload: unknown = claims()): string {
   const text = `${encode(header)}.${encode(payload)}`;
-  return sealed(text, rsa(text, upstream.key.privateKey));
+  return signedToken(text, rsa(text, upstream.key.privateKey));
 }
 const withHeader = (changes: object) => signed({ ...usualHeader, ...changes });
 const withClaims = (changes: object) => signed(usualHeader, claims(changes));
-/** The claims as JSON text with one piece replaced: what no object in memory can say. */
+/** Replaces a part of the claims' JSON text, for texts that `JSON.stringify` never writes. */
 const withText = (from: string | RegExp, to: string, changes: object = {}) =>
   signed(usualHeader, JSON.stringify(claims(changes)).replace(from, to));
-const refused = (code: string, tokens: Record<string, string>) => refuses(identity, realm, code, 401, tokens);
+const refused = (code: string, tokens: Record<string, string>) =>
+  assertRefused(identity, realm, code, 401, tokens);
 async function accepted(tokens: Record<string, string>): Promise<void> {
   for (const [name, token] of Object.entries(tokens))
     assert.equal((await signInBy(identity, realm, token)).status, 200, name);
@@ -76,7 +77,7 @@ test('alg none is refused in every spelling, with and without a signature', asyn
   for (const alg of spellings) {
     const text = `${encode({ ...usualHeader, alg })}.${encode(claims())}`;
     tokens[`${JSON.stringify(alg)} unsigned`] = `${text}.`;
-    tokens[`${JSON.stringify(alg)} signed`] = sealed(text, rsa(text, upstream.key.privateKey));
+    tokens[`${JSON.stringify(alg)} signed`] = signedToken(text, rsa(text, upstream.key.privateKey));
   }
   for (const alg of [true, 0, {}, ['none'], { toString: 'RS256' }])
     tokens[`alg ${JSON.stringify(alg)}`] = withHeader({ alg });
@@ -109,7 +110,7 @@ test('the public key is no HMAC secret, in whatever form and under whatever name
     ] as const) {
       const text = `${encode({ ...usualHeader, alg })}.${encode(claims())}`;
       const tokens = (alg === 'RS256' ? asRsa : asHmac) as Record<string, string>;
-      tokens[`${name}, ${alg}`] = sealed(text, createHmac(hash, secret).update(text).digest());
+      tokens[`${name}, ${alg}`] = signedToken(text, createHmac(hash, secret).update(text).digest());
     }
   }
   await refused('unsupported_algorithm', asHmac as Record<string, string>);
@@ -129,15 +130,15 @@ test('keys in a header or at its addresses are neither used nor fetched', async 
     'a secret key': { jwk: { kty: 'oct', k: encode('secret') } },
   };
   await accepted({ right: signed() });
-  const asked = upstream.asked.length;
+  const before = upstream.requests.length;
   const forged: Record<string, string> = {};
   for (const [name, header] of Object.entries(headers)) {
     const text = `${encode({ ...usualHeader, ...header })}.${encode(claims())}`;
-    forged[name] = sealed(text, rsa(text, forger.privateKey));
+    forged[name] = signedToken(text, rsa(text, forger.privateKey));
   }
   await refused('invalid_signature', forged);
   for (const [name, header] of Object.entries(headers)) await accepted({ [name]: withHeader(header) });
-  assert.equal(upstream.asked.length, asked);
+  assert.equal(upstream.requests.length, before);
 });
 
 test('a kid is a text that names a published key, and nothing else', async () => {
@@ -168,7 +169,7 @@ test('critical headers, and anything but a compact JWS, are invalid', async () =
   const [head, body, signature] = right.split('.') as [string, string, string];
   const json = { payload: body, protected: head, signature };
   // Signed as they stand: only the form of the text is wrong.
-  const loose = (text: string) => sealed(text, rsa(text, upstream.key.privateKey));
+  const loose = (text: string) => signedToken(text, rsa(text, upstream.key.privateKey));
   const ending = (text: string, last: (char: string) => string) =>
     text.slice(0, -1) + last(text.at(-1) as string);
   await refused('invalid_token', {
@@ -406,7 +407,7 @@ test('a token of another provider, or one of ours, is refused', async () => {
   try {
     const theirs = await makeRealm(identity, other);
     const text = `${encode(usualHeader)}.${encode(claims())}`;
-    const foreign = sealed(text, createSign('sha256').update(text).sign(other.key.privateKey));
+    const foreign = signedToken(text, createSign('sha256').update(text).sign(other.key.privateKey));
     await refused('invalid_signature', { 'signed by another provider': foreign });
     const issued = await signInBy(identity, theirs, await other.sign({ sub: newSubject() }), 'exchange');
     await refused('unknown_signing_key', { 'our own access token': issued.body.accessToken });

@@ -3,7 +3,8 @@ import { constants, createHmac, createSign, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { storeCounts } from '../../testing/records.ts';
-import { refuses as allRefused } from '../federation/testing/refusals.ts';
+import { encode, signedToken } from '../federation/testing/forger.ts';
+import { assertRefused as assertRefusedAt } from '../federation/testing/refusals.ts';
 import {
   makeRealm,
   newSubject,
@@ -50,14 +51,12 @@ after(async () => {
   await upstream.close();
 });
 
-const encode = (value: unknown) =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 const headerOf = ({ kid, alg }: SigningPair = upstream.key, changes: object = {}) => ({
   alg,
   kid,
   ...changes,
 });
-/** The part that is signed: any header over a payload that would do. */
+/** The text that is signed: any header, and by default a valid payload. */
 const input = (
   header: unknown = headerOf(),
   payload: unknown = claimsOf(upstream.issuer, { sub: newSubject() }),
@@ -67,12 +66,11 @@ const rsa = (text: string, key: SigningPair = upstream.key, hash = 'sha256') =>
   createSign(hash).update(text).sign(key.privateKey);
 const ecdsa = (text: string, key = elliptic, dsaEncoding: 'ieee-p1363' | 'der' = 'ieee-p1363') =>
   createSign('sha256').update(text).sign({ key: key.privateKey, dsaEncoding });
-const sealed = (text: string, signature: Buffer) => `${text}.${signature.toString('base64url')}`;
 const claimed = (changes: object, header: object = {}) =>
   upstream.sign({ sub: newSubject(), ...changes }, header);
 
-const refuses = (code: string, status: number, tokens: Record<string, string>, at: Realm = realm) =>
-  allRefused(identity, at, code, status, tokens);
+const assertRefused = (code: string, status: number, tokens: Record<string, string>, at: Realm = realm) =>
+  assertRefusedAt(identity, at, code, status, tokens);
 
 test('every algorithm of the five is accepted, and an ID token in any of its usual forms', async () => {
   for (const [alg, pair] of [
@@ -152,20 +150,20 @@ describe('step by step', () => {
 
   test('2: without keys it is 503 with Retry-After, before the token is looked at', async () => {
     const dead = await makeRealm(identity, upstream, { issuer: 'http://127.0.0.1:1' });
-    await refuses('identity_provider_unavailable', 503, { 'no token at all': 'nonsense' }, dead);
+    await assertRefused('identity_provider_unavailable', 503, { 'no token at all': 'nonsense' }, dead);
     const { headers } = await signInBy(identity, dead, 'nonsense');
     assert.equal(headers.get('retry-after'), '5');
     const inner = await makeRealm(identity, upstream, {
       issuer: 'https://localhost',
       jwksUri: 'https://10.0.0.1/keys',
     });
-    await refuses('identity_provider_unavailable', 503, { 'a private address': 'nonsense' }, inner);
+    await assertRefused('identity_provider_unavailable', 503, { 'a private address': 'nonsense' }, inner);
   });
 
   test('3: a malformed token is invalid', async () => {
     const good = await claimed({});
     const [head = '', body = '', signature = ''] = good.split('.');
-    await refuses('invalid_token', 401, {
+    await assertRefused('invalid_token', 401, {
       'no token': 'x',
       'one dot': 'x.y',
       'two parts': `${head}.${body}`,
@@ -181,9 +179,9 @@ describe('step by step', () => {
       'space around it': ` ${good}`,
       'a line break': `${good}\n.`,
       'too large': `${good}${'A'.repeat(32_768)}`,
-      crit: sealed(input(headerOf(undefined, { crit: ['exp'] })), Buffer.alloc(256)),
-      'an empty crit': sealed(input(headerOf(undefined, { crit: [] })), Buffer.alloc(256)),
-      b64: sealed(input(headerOf(undefined, { b64: false })), Buffer.alloc(256)),
+      crit: signedToken(input(headerOf(undefined, { crit: ['exp'] })), Buffer.alloc(256)),
+      'an empty crit': signedToken(input(headerOf(undefined, { crit: [] })), Buffer.alloc(256)),
+      b64: signedToken(input(headerOf(undefined, { b64: false })), Buffer.alloc(256)),
     });
   });
 
@@ -192,25 +190,25 @@ describe('step by step', () => {
     const publicJwk = JSON.stringify(jwkOf(upstream.key));
     const hmac = (secret: string) => {
       const text = input(headerOf(undefined, { alg: 'HS256' }));
-      return sealed(text, createHmac('sha256', secret).update(text).digest());
+      return signedToken(text, createHmac('sha256', secret).update(text).digest());
     };
     const pss = (text: string) =>
       createSign('sha256')
         .update(text)
         .sign({ key: upstream.key.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING });
     const named = (alg: unknown) => input(headerOf(undefined, { alg }));
-    await refuses('unsupported_algorithm', 401, {
+    await assertRefused('unsupported_algorithm', 401, {
       none: `${named('none')}.`,
       None: `${named('None')}.`,
-      'NONE with a signature': sealed(named('NONE'), rsa(named('NONE'))),
-      'no alg': sealed(input({ kid: 'upstream-1' }), Buffer.alloc(256)),
+      'NONE with a signature': signedToken(named('NONE'), rsa(named('NONE'))),
+      'no alg': signedToken(input({ kid: 'upstream-1' }), Buffer.alloc(256)),
       'an empty alg': `${named('')}.`,
       'alg that is no text': `${named(['RS256'])}.`,
       'alg null': `${named(null)}.`,
-      'RS256 in other letters': sealed(named('rs256'), rsa(named('rs256'))),
+      'RS256 in other letters': signedToken(named('rs256'), rsa(named('rs256'))),
       'HMAC with the public key (PEM)': hmac(publicPem),
       'HMAC with the public key (JWK)': hmac(publicJwk),
-      PS256: sealed(named('PS256'), pss(named('PS256'))),
+      PS256: signedToken(named('PS256'), pss(named('PS256'))),
       ES512: await upstream.sign({}, {}, elliptic512),
       EdDSA: `${named('EdDSA')}.AAAA`,
       RS1: `${named('RS1')}.AAAA`,
@@ -219,7 +217,7 @@ describe('step by step', () => {
 
   test('5: a missing kid, or one that names no key, is unknown', async () => {
     const without = (kid: unknown) => claimed({}, { kid });
-    await refuses('unknown_signing_key', 401, {
+    await assertRefused('unknown_signing_key', 401, {
       'no kid': await without(undefined),
       'an empty kid': await without(''),
       'another kid': await without('other'),
@@ -235,7 +233,7 @@ describe('step by step', () => {
       ),
     });
     const number = input(headerOf(undefined, { kid: 1 }));
-    await refuses('unknown_signing_key', 401, { 'a number as kid': sealed(number, rsa(number)) });
+    await assertRefused('unknown_signing_key', 401, { 'a number as kid': signedToken(number, rsa(number)) });
   });
 
   test('6: a signature that does not fit is invalid, in every known form of attack', async () => {
@@ -305,10 +303,13 @@ describe('step by step', () => {
       'one character, which is no byte': `${text}.A`,
       'a changed payload': `${head}.${encode(claimsOf(upstream.issuer, { sub: 'admin' }))}.${signature}`,
       'a changed header': `${encode(headerOf(undefined, { x: 1 }))}.${other.split('.')[1]}.${signature}`,
-      'RSA under the name of ES256': sealed(input(headerOf(undefined, { alg: 'ES256' })), good),
-      'ES256 with a key of P-384': sealed(input(headerOf(elliptic384, { alg: 'ES256' })), raw),
-      'ES384 with a key of P-256': sealed(input(headerOf(elliptic, { alg: 'ES384' })), raw),
-      'an elliptic key under the name of RS256': sealed(input(headerOf(elliptic, { alg: 'RS256' })), good),
+      'RSA under the name of ES256': signedToken(input(headerOf(undefined, { alg: 'ES256' })), good),
+      'ES256 with a key of P-384': signedToken(input(headerOf(elliptic384, { alg: 'ES256' })), raw),
+      'ES384 with a key of P-256': signedToken(input(headerOf(elliptic, { alg: 'ES384' })), raw),
+      'an elliptic key under the name of RS256': signedToken(
+        input(headerOf(elliptic, { alg: 'RS256' })),
+        good,
+      ),
       'a key that is for RS512 only': await upstream.sign({}, {}, pinned),
       'a key of the forger in jwk': await upstream.sign({}, { jwk: jwkOf(foreign) }, foreign),
       'a key of the forger in x5c': await upstream.sign({}, { x5c: ['AAAA'] }, foreign),
@@ -319,18 +320,19 @@ describe('step by step', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const twin = alphabet[alphabet.indexOf(last) + 1] as string;
     tokens['other bits at its end'] = `${text}.${good.toString('base64url').slice(0, -1)}${twin}`;
-    for (const [name, bytes] of Object.entries(bad)) tokens[name] = sealed(text, bytes);
-    for (const [name, bytes] of Object.entries(badCurve)) tokens[`ES256: ${name}`] = sealed(curve, bytes);
+    for (const [name, bytes] of Object.entries(bad)) tokens[name] = signedToken(text, bytes);
+    for (const [name, bytes] of Object.entries(badCurve))
+      tokens[`ES256: ${name}`] = signedToken(curve, bytes);
     assert.ok(Object.keys(tokens).length >= 47);
-    assert.equal((await signInBy(identity, realm, sealed(text, good))).status, 200);
-    assert.equal((await signInBy(identity, realm, sealed(curve, raw))).status, 200);
-    await refuses('invalid_signature', 401, tokens);
+    assert.equal((await signInBy(identity, realm, signedToken(text, good))).status, 200);
+    assert.equal((await signInBy(identity, realm, signedToken(curve, raw))).status, 200);
+    await assertRefused('invalid_signature', 401, tokens);
   });
 
   test('7: missing claims, times of the future and tokens of another kind are invalid', async () => {
     const withPayload = (payload: string) => {
       const text = `${encode(headerOf())}.${encode(payload)}`;
-      return sealed(text, rsa(text));
+      return signedToken(text, rsa(text));
     };
     const tokens: Record<string, string> = {
       'iat a minute ahead': await claimed({ iat: nowSeconds() + 60 }),
@@ -366,11 +368,11 @@ describe('step by step', () => {
       tokens[`no ${claim}`] = await claimed({ [claim]: undefined });
       tokens[`${claim} null`] = await claimed({ [claim]: null });
     }
-    await refuses('invalid_token', 401, tokens);
+    await assertRefused('invalid_token', 401, tokens);
   });
 
   test('8: exp has no leeway', async () => {
-    await refuses('token_expired', 401, {
+    await assertRefused('token_expired', 401, {
       'a second ago': await claimed({ exp: nowSeconds() - 1 }),
       now: await claimed({ exp: nowSeconds() }),
       'with a foreign issuer, too': await claimed({ exp: 1, iss: 'https://other.example', aud: 'other' }),
@@ -378,7 +380,7 @@ describe('step by step', () => {
   });
 
   test('9: iss is compared character by character', async () => {
-    await refuses('invalid_issuer', 401, {
+    await assertRefused('invalid_issuer', 401, {
       'another issuer': await claimed({ iss: 'https://other.example' }),
       'a slash at its end that was not registered': await claimed({ iss: `${upstream.issuer}/` }),
       'other letters': await claimed({ iss: upstream.issuer.toUpperCase() }),
@@ -396,7 +398,7 @@ describe('step by step', () => {
   });
 
   test('10: aud is ours; of several audiences, azp must be ours', async () => {
-    await refuses('invalid_audience', 401, {
+    await assertRefused('invalid_audience', 401, {
       'somebody else': await claimed({ aud: 'other' }),
       'a part of our name': await claimed({ aud: upstreamAudience.slice(0, -1) }),
       others: await claimed({ aud: ['other', 'another'] }),
@@ -413,7 +415,7 @@ describe('step by step', () => {
   });
 
   test('11: the subject claim is a text that is not empty', async () => {
-    await refuses('missing_subject_claim', 401, {
+    await assertRefused('missing_subject_claim', 401, {
       'an empty sub': await claimed({ sub: '' }),
       'a number': await claimed({ sub: 7 }),
       'a list': await claimed({ sub: ['x'] }),
@@ -423,8 +425,8 @@ describe('step by step', () => {
       externalIdClaim: 'constructor',
     });
     const proto = await makeRealm(identity, upstream, { subjectClaim: '__proto__' });
-    await refuses('missing_subject_claim', 401, { 'no oid': await claimed({}) }, byOid);
-    await refuses('missing_subject_claim', 401, { 'no own claim': await claimed({}) }, proto);
+    await assertRefused('missing_subject_claim', 401, { 'no oid': await claimed({}) }, byOid);
+    await assertRefused('missing_subject_claim', 401, { 'no own claim': await claimed({}) }, proto);
     assert.equal((await signInBy(identity, byOid, await claimed({ oid: newSubject() }))).status, 200);
   });
 
@@ -434,7 +436,7 @@ describe('step by step', () => {
       requiredAmrValues: ['otp', 'pwd'],
     });
     const amr = ['pwd', 'hwk', 'otp'];
-    await refuses(
+    await assertRefused(
       'step_up_required',
       403,
       {

@@ -16,8 +16,8 @@ import {
   modulusOf,
   numberOf,
   rsa,
-  sealed,
   signBlock,
+  signedToken,
 } from '../../../sign-in/federation/testing/forger.ts';
 import { jwkOf, makePair, nowSeconds } from '../../../sign-in/federation/testing/upstream.ts';
 import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
@@ -52,7 +52,7 @@ after(() => identity.close());
 const get = (token: string) => scimClient(identity, token).get('/Users');
 const input = (headerChanges: object = {}, claimChanges: object = {}) =>
   `${encode({ ...header, ...headerChanges })}.${encode({ ...claims, ...claimChanges })}`;
-const signed = (text: string, by = key) => sealed(text, rsa(text, by));
+const signed = (text: string, by = key) => signedToken(text, rsa(text, by));
 
 /** All refusals have the same answer. Nothing is stored, and the reason is in the log only. */
 async function refused(tokens: Record<string, string>): Promise<void> {
@@ -98,7 +98,7 @@ test('no other algorithm: none in any spelling, HMAC with our public key, PSS, o
   for (const [name, secret] of Object.entries(secrets))
     for (const alg of ['HS256', 'RS256']) {
       const text = input({ alg });
-      tokens[`${name} as ${alg}`] = sealed(text, createHmac('sha256', secret).update(text).digest());
+      tokens[`${name} as ${alg}`] = signedToken(text, createHmac('sha256', secret).update(text).digest());
     }
   for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, ['RS256'], 'rs256', 'RS1', 'ES256', 'EdDSA']) {
     tokens[`${JSON.stringify(alg)} unsigned`] = `${input({ alg })}.`;
@@ -109,13 +109,16 @@ test('no other algorithm: none in any spelling, HMAC with our public key, PSS, o
     ['RS512', 'sha512'],
   ] as const) {
     const text = input({ alg });
-    tokens[alg] = sealed(text, createSign(hash).update(text).sign(key));
-    tokens[`${alg} under the name of RS256`] = sealed(input(), createSign(hash).update(input()).sign(key));
+    tokens[alg] = signedToken(text, createSign(hash).update(text).sign(key));
+    tokens[`${alg} under the name of RS256`] = signedToken(
+      input(),
+      createSign(hash).update(input()).sign(key),
+    );
   }
   for (const alg of ['PS256', 'RS256']) {
     const text = input({ alg });
     const padding = constants.RSA_PKCS1_PSS_PADDING;
-    tokens[`PSS as ${alg}`] = sealed(text, createSign('sha256').update(text).sign({ key, padding }));
+    tokens[`PSS as ${alg}`] = signedToken(text, createSign('sha256').update(text).sign({ key, padding }));
   }
   await refused(tokens);
 });
@@ -127,17 +130,17 @@ test('no signature but the right one: no other block, number, length or text', a
   const n = modulusOf(publicKey);
   const base64url = right.toString('base64url');
   const tokens: Record<string, string> = {
-    's + n': sealed(text, bytesOf(s + n, bytes + 1)),
-    'n - s': sealed(text, bytesOf(n - s, bytes)),
-    zero: sealed(text, Buffer.alloc(bytes)),
-    one: sealed(text, bytesOf(1n, bytes)),
-    'n - 1': sealed(text, bytesOf(n - 1n, bytes)),
-    n: sealed(text, bytesOf(n, bytes)),
+    's + n': signedToken(text, bytesOf(s + n, bytes + 1)),
+    'n - s': signedToken(text, bytesOf(n - s, bytes)),
+    zero: signedToken(text, Buffer.alloc(bytes)),
+    one: signedToken(text, bytesOf(1n, bytes)),
+    'n - 1': signedToken(text, bytesOf(n - 1n, bytes)),
+    n: signedToken(text, bytesOf(n, bytes)),
     empty: `${text}.`,
-    'cut by a byte': sealed(text, right.subarray(0, -1)),
-    'a zero before it': sealed(text, Buffer.concat([Buffer.alloc(1), right])),
-    'a zero behind it': sealed(text, Buffer.concat([right, Buffer.alloc(1)])),
-    'of another text': sealed(text, rsa(input({}, { jti: 'x' }), key)),
+    'cut by a byte': signedToken(text, right.subarray(0, -1)),
+    'a zero before it': signedToken(text, Buffer.concat([Buffer.alloc(1), right])),
+    'a zero behind it': signedToken(text, Buffer.concat([right, Buffer.alloc(1)])),
+    'of another text': signedToken(text, rsa(input({}, { jti: 'x' }), key)),
     'by another key': signed(text, createPrivateKey(makeRsaKey(2048))),
     padded: `${text}.${base64url}=`,
     'with a letter of no alphabet': `${text}.${base64url}*`,
@@ -147,9 +150,9 @@ test('no signature but the right one: no other block, number, length or text', a
     'two parts': text,
   };
   for (const [name, block] of Object.entries(blocksOf(text, bytes).wrong))
-    tokens[`block: ${name}`] = sealed(text, signBlock(block, key));
+    tokens[`block: ${name}`] = signedToken(text, signBlock(block, key));
   await refused(tokens);
-  await accepted(sealed(text, signBlock(blocksOf(text, bytes).right, key)));
+  await accepted(signedToken(text, signBlock(blocksOf(text, bytes).right, key)));
 });
 
 test('no header that refers to or contains a key, is critical, or names another type of token', async () => {

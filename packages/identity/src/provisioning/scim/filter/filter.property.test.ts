@@ -9,19 +9,19 @@ import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import { enterpriseUrn, userKind } from '../protocol/schemas.ts';
 import {
   filtersOver,
-  type Generated,
+  type GeneratedFilter,
   largestFilters,
-  noise,
+  type Resource,
+  randomTexts,
   refusedFilters,
-  type Shown,
 } from '../testing/filters.ts';
 import { filterCondition } from './filter.sql.ts';
 import { parseFilter } from './filter-grammar.ts';
 import { SqlValues } from './sql-scope.ts';
 
 /**
- * Generated filters: 40,000 of them are compiled and asked of the database, 100 in a statement, and a sample goes all
- * the way over HTTP. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED` repeats a run that failed.
+ * Generated filters: 40,000 of them are compiled and run in the database, 100 in a statement, and a sample is sent over
+ * HTTP. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED` repeats a run that failed.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const statements = 400 * times;
@@ -37,8 +37,8 @@ let identity: TestIdentity;
 let fixture: Provisioning;
 let client: ScimClient;
 let base: string;
-let users: Shown[] = [];
-let filters: fc.Arbitrary<Generated>;
+let users: Resource[] = [];
+let filters: fc.Arbitrary<GeneratedFilter>;
 before(async () => {
   identity = await startIdentity({ IAM_LOG_LEVEL: 'error' });
   fixture = await makeProvisioning(identity);
@@ -47,7 +47,7 @@ before(async () => {
   const ids: string[] = [];
   for (let n = 0; n < 24; n += 1) {
     const text = (step: number) => texts[(n * step) % texts.length];
-    const sent: Shown = {
+    const sent: Resource = {
       userName: `${text(1) || 'u'}${n}`,
       externalId: n % 3 === 0 ? undefined : `E${n}`,
       displayName: text(2) || undefined,
@@ -78,7 +78,9 @@ before(async () => {
     groups.push(
       await made(client.post('/Groups', { displayName, members: members.map((value) => ({ value })) })),
     );
-  users = await Promise.all(ids.map(async (id) => shownOf((await client.get(`/Users/${id}`)).body)));
+  users = await Promise.all(
+    ids.map(async (id) => withoutEmptyGroups((await client.get(`/Users/${id}`)).body)),
+  );
   base = String(groups[0].meta.location).replace(/\/Groups\/.*$/, '');
   const instants = users.slice(0, 4).map(({ meta }) => String(meta.created));
   filters = filtersOver(
@@ -142,8 +144,8 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** Empty lists are left out of the expectation: a user without groups has no groups. */
-function shownOf(user: Shown): Shown {
+/** An answer shows `groups` even if they are empty; a filter takes them as absent then. */
+function withoutEmptyGroups(user: Resource): Resource {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }
 
@@ -215,8 +217,8 @@ test('40,000 generated filters find what a naive evaluator finds', async () => {
   await inStatements(statements, filters, async (generated) => {
     const found = await findAll(generated.map(({ text }) => text));
     const wrong = generated
-      .map(({ text, holds }, at) => {
-        const naive = users.filter(holds).map(({ id }) => id);
+      .map(({ text, matches }, at) => {
+        const naive = users.filter(matches).map(({ id }) => id);
         return { text, found: found[at], wanted: text.length > 2000 ? undefined : naive };
       })
       .filter(({ found: ids, wanted }) => JSON.stringify(ids) !== JSON.stringify(wanted))
@@ -235,10 +237,10 @@ test('a meaningless filter is refused, the largest one is answered, and neither 
   await inStatements(times, largestFilters, async (texts) => {
     for (const text of texts) assert.notEqual((await findAll([text]))[0], undefined, text);
   });
-  await inStatements(80 * times, noise, async (texts) => void (await findAll(texts)));
+  await inStatements(80 * times, randomTexts, async (texts) => void (await findAll(texts)));
 });
 
-const asked = fc.record({
+const orders = fc.record({
   isSearch: fc.boolean(),
   sortBy: fc.constantFrom(
     undefined,
@@ -254,9 +256,9 @@ const asked = fc.record({
   count: fc.constantFrom(undefined, 0, 1, 5, 100),
 });
 
-test('over HTTP as well, in pages, sorted and counted', async () => {
+test('generated filters over HTTP have the right total and pages', async () => {
   await fc.assert(
-    fc.asyncProperty(filters, asked, async ({ text, holds }, { isSearch, ...order }) => {
+    fc.asyncProperty(filters, orders, async ({ text, matches }, { isSearch, ...order }) => {
       fc.pre(text.length <= 2000);
       const query = { filter: text, attributes: 'userName', ...order };
       const before = performance.now();
@@ -268,10 +270,10 @@ test('over HTTP as well, in pages, sorted and counted', async () => {
           );
       assert.equal(status, 200, text);
       assert.ok(performance.now() - before < answerMsMax, text);
-      const wanted = users.filter(holds).map(({ id }) => String(id));
+      const wanted = users.filter(matches).map(({ id }) => String(id));
       assert.equal(body.totalResults, wanted.length, text);
       const [skipped, count] = [(order.startIndex ?? 1) - 1, order.count ?? 100];
-      const found: string[] = body.Resources.map(({ id }: Shown) => id);
+      const found: string[] = body.Resources.map(({ id }: Resource) => id);
       assert.equal(found.length, Math.max(0, Math.min(count, wanted.length - skipped)), text);
       if (order.sortBy === undefined) assert.deepEqual(found, wanted.slice(skipped, skipped + count), text);
       assert.ok(found.every((id) => wanted.includes(id)) && new Set(found).size === found.length, text);
@@ -282,7 +284,7 @@ test('over HTTP as well, in pages, sorted and counted', async () => {
 
 test('random text as a filter is answered 200 or 400 over HTTP, and quickly', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.oneof(noise, refusedFilters), async (text) => {
+    fc.asyncProperty(fc.oneof(randomTexts, refusedFilters), async (text) => {
       fc.pre(text.isWellFormed() && text.length < 8000);
       const before = performance.now();
       const { status } = await client.get(`/Users?filter=${encodeURIComponent(text)}`);

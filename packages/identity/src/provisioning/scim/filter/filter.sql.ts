@@ -28,7 +28,7 @@ export function filterCondition(scope: Scope, filter: Filter): string {
   return compile(scope, filter, true);
 }
 
-/** @param mayNarrow false below `not`: whoever an index does not find must be found there */
+/** @param mayNarrow false below `not`, where a search would exclude users who meet the condition */
 function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   if (filter.kind === 'and' || filter.kind === 'or')
     return `(${filter.of.map((part) => compile(scope, part, mayNarrow)).join(` ${filter.kind} `)})`;
@@ -39,7 +39,7 @@ function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   return search === undefined || !mayNarrow ? exact : `(${searchCondition(scope, search)} and ${exact})`;
 }
 
-/** A condition that is true for exactly those who meet the filter, and a search that finds all of them. */
+/** `exact` is true for exactly the resources that meet the filter; `search` finds at least these. */
 interface Compiled {
   readonly exact: string;
   readonly search?: Search | undefined;

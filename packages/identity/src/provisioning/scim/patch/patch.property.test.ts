@@ -9,15 +9,15 @@ import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { patchUrn, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import { isPrimary, parseDocument } from '../protocol/documents.ts';
 import { userKind } from '../protocol/schemas.ts';
-import type { Shown } from '../testing/filters.ts';
-import { hostileOperations, steps } from '../testing/patches.ts';
+import type { Resource } from '../testing/filters.ts';
+import { hostileOperations, patchSteps } from '../testing/patches.ts';
 import { parseOperations } from './operations.ts';
 import { patchDocument } from './patch.ts';
 
 /**
- * Generated PATCH bodies: 40,000 are carried out on a document beside a model of their own, 20,000 more are such as
- * nobody should send, and a sample of both goes over HTTP. `IAM_TEST_SCIM_RUNS` multiplies all of them,
- * `IAM_TEST_SCIM_SEED` repeats a run that failed.
+ * Generated PATCH bodies: 40,000 well-formed ones change a document and a naive model of it, 20,000 more are malformed,
+ * and a sample of both is sent over HTTP. `IAM_TEST_SCIM_RUNS` multiplies all of them, `IAM_TEST_SCIM_SEED` repeats a run
+ * that failed.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const seedText = process.env['IAM_TEST_SCIM_SEED'];
@@ -57,7 +57,7 @@ function patched(document: JsonObject, operations: unknown): JsonObject {
 }
 
 const anyBody = fc.oneof(
-  steps.map((all): unknown => all.map(({ operation }) => operation)),
+  patchSteps.map((all): unknown => all.map(({ operation }) => operation)),
   hostileOperations,
 );
 
@@ -80,7 +80,7 @@ test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and le
       const after = (await client.get(`/Users/${id}`)).body;
       assert.deepEqual(after, status === 200 ? body : current);
       current = after;
-      assert.equal(({} as Shown)['polluted'], undefined);
+      assert.equal(({} as Resource)['polluted'], undefined);
     }),
     { numRuns: 700 * times, ...seed },
   );
@@ -88,9 +88,9 @@ test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and le
 
 test('40,000 generated PATCH bodies change a document as a naive model does', () => {
   fc.assert(
-    fc.property(steps, (all) => {
-      const model: Shown = structuredClone(start);
-      for (const { carryOut } of all) carryOut(model);
+    fc.property(patchSteps, (all) => {
+      const model: Resource = structuredClone(start);
+      for (const { apply } of all) apply(model);
       const operations = all.map(({ operation }) => operation);
       const untouched = structuredClone(start);
       const result = patched(start, operations);
@@ -119,7 +119,7 @@ test('a malformed body is refused, or leaves a document that the schemas allow',
         return;
       } finally {
         assert.deepEqual(start, untouched);
-        assert.equal(({} as Shown)['polluted'], undefined);
+        assert.equal(({} as Resource)['polluted'], undefined);
       }
       assert.deepEqual(parseDocument(userKind, result), result);
       for (const value of Object.values(result))

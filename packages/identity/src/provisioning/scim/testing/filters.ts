@@ -1,16 +1,17 @@
 import fc from 'fast-check';
 
 /**
- * Generated SCIM filters, each with what it says of a user, written without a thought for SQL or for the parser. The
- * users are as answers show them.
+ * Generated SCIM filters, each with a function that evaluates it on a user. The functions are written from RFC 7644,
+ * without SQL or the parser, so that they don't repeat a mistake of those.
  */
 
+/** A user or group as answers show it, or a part of one. */
 // biome-ignore lint/suspicious/noExplicitAny: documents of any form are what the tests are about
-export type Shown = Record<string, any>;
+export type Resource = Record<string, any>;
 
-export interface Generated {
+export interface GeneratedFilter {
   readonly text: string;
-  readonly holds: (user: Shown) => boolean;
+  readonly matches: (user: Resource) => boolean;
 }
 
 const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
@@ -18,15 +19,15 @@ const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 type Kind = 'text' | 'exact' | 'binary' | 'boolean' | 'instant';
 
-/** Something that is compared: one value, or one for each element of a list, absent ones included. */
+/** What is compared: the one value of an attribute, or a value of each element of a list. Absent values are undefined. */
 interface Leaf {
   readonly path: string;
   readonly kind: Kind;
   readonly isList: boolean;
-  values(user: Shown): unknown[];
+  values(user: Resource): unknown[];
 }
 
-const single = (path: string, kind: Kind, value: (user: Shown) => unknown): Leaf => ({
+const single = (path: string, kind: Kind, value: (user: Resource) => unknown): Leaf => ({
   path,
   kind,
   isList: false,
@@ -36,7 +37,7 @@ const listed = (name: string, sub: string | undefined, kind: Kind): Leaf => ({
   path: sub === undefined ? name : `${name}.${sub}`,
   kind,
   isList: sub === undefined,
-  values: (user) => (user[name] ?? []).map((element: Shown) => element[sub ?? 'value']),
+  values: (user) => (user[name] ?? []).map((element: Resource) => element[sub ?? 'value']),
 });
 
 const leaves: readonly Leaf[] = [
@@ -108,7 +109,7 @@ function comparesInstant(operator: string, value: string, wanted: string): boole
   return rules[operator] === true;
 }
 
-/** The same text as a client may write it: every character can be an escape. */
+/** A text as a literal, plain or with every character as an escape. */
 const quoted = (text: string): fc.Arbitrary<string> =>
   fc.constantFrom(
     JSON.stringify(text),
@@ -121,138 +122,177 @@ const anyCase = (word: string): fc.Arbitrary<string> =>
   fc.constantFrom(word, word.toUpperCase(), word[0]?.toUpperCase() + word.slice(1));
 const blanks = fc.constantFrom(' ', ' ', ' ', '  ', '\t', '\n ');
 
-/** @param words values that some users have, and some that nobody has */
-export function filtersOver(words: readonly string[], instants: readonly string[]): fc.Arbitrary<Generated> {
-  const word = fc.constantFrom(...words);
-  const instant = fc.constantFrom(...instants);
+/** What the values of comparisons are chosen from: some match users, some match none. */
+interface Vocabulary {
+  readonly words: fc.Arbitrary<string>;
+  readonly instants: fc.Arbitrary<string>;
+}
 
-  function comparison(leaf: Leaf): fc.Arbitrary<Generated> {
-    const path = anyCase(leaf.path).map((name) => (name.startsWith('$') ? leaf.path : name));
-    const some = (compares: (value: unknown) => boolean) => (user: Shown) => leaf.values(user).some(compares);
-    const present = fc.tuple(path, blanks, anyCase('pr')).map(
-      ([name, blank, pr]): Generated => ({
-        text: `${name}${blank}${pr}`,
-        holds: some((value) => value !== undefined),
-      }),
-    );
-    const nothing = fc.tuple(path, fc.constantFrom('eq', 'ne')).map(
-      ([name, operator]): Generated => ({
-        text: `${name} ${operator} null`,
-        holds: leaf.isList
-          ? (user) => (leaf.values(user).length === 0) === (operator === 'eq')
-          : some((value) => (value === undefined) === (operator === 'eq')),
-      }),
-    );
-    const written = (operator: string, literal: string) =>
-      fc
-        .tuple(path, blanks, anyCase(operator), blanks)
-        .map(([name, left, sign, right]) => `${name}${left}${sign}${right}${literal}`);
-    if (leaf.kind === 'boolean') {
-      const compared = fc.tuple(fc.constantFrom('eq', 'ne'), fc.boolean(), fc.constantFrom('', '"')).chain(
-        ([operator, wanted, quote]): fc.Arbitrary<Generated> =>
-          written(operator, `${quote}${wanted}${quote}`).map((text) => ({
-            text,
-            holds: some((value) => (value === wanted) === (operator === 'eq')),
-          })),
-      );
-      return fc.oneof({ weight: 4, arbitrary: compared }, present, nothing);
-    }
-    if (leaf.kind === 'instant') {
-      const compared = fc.tuple(fc.constantFrom('eq', 'ne', 'gt', 'ge', 'lt', 'le'), instant).chain(
-        ([operator, wanted]): fc.Arbitrary<Generated> =>
-          written(operator, JSON.stringify(wanted)).map((text) => ({
-            text,
-            holds: some((value) => comparesInstant(operator, String(value), wanted)),
-          })),
-      );
-      return fc.oneof({ weight: 4, arbitrary: compared }, present, nothing);
-    }
-    const operators = leaf.kind === 'binary' ? textOperators.slice(0, 2) : textOperators;
-    const compared = fc.tuple(fc.constantFrom(...operators), word).chain(([operator, wanted]) =>
-      quoted(wanted).chain(
-        (literal): fc.Arbitrary<Generated> =>
-          written(operator, literal).map((text) => ({
-            text,
-            holds: some((value) => comparesText(operator, leaf.kind, value, wanted)),
-          })),
-      ),
-    );
-    return fc.oneof({ weight: 8, arbitrary: compared }, present, nothing);
-  }
-
-  /** `emails[…]`: inside, names are those of one element's parts. */
-  function elements(name: string, subs: readonly (readonly [string, Kind])[]): fc.Arbitrary<Generated> {
-    const inner = fc.oneof(
-      ...subs.map(([sub, kind]) => comparison(single(sub, kind, (element) => element[sub]))),
-    );
-    return trees(inner, 2).map((of) => ({
-      text: `${name}[${of.text}]`,
-      holds: (user) => (user[name] ?? []).some((element: Shown) => of.holds(element)),
-    }));
-  }
-
+export function filtersOver(
+  words: readonly string[],
+  instants: readonly string[],
+): fc.Arbitrary<GeneratedFilter> {
+  const vocabulary = { words: fc.constantFrom(...words), instants: fc.constantFrom(...instants) };
   const bracketed = fc.oneof(
-    elements('emails', [
+    elementFilters(vocabulary, 'emails', [
       ['value', 'text'],
       ['type', 'text'],
       ['display', 'text'],
       ['primary', 'boolean'],
     ]),
-    elements('addresses', [
+    elementFilters(vocabulary, 'addresses', [
       ['country', 'text'],
       ['type', 'text'],
     ]),
-    elements('groups', [
+    elementFilters(vocabulary, 'groups', [
       ['value', 'exact'],
       ['display', 'text'],
     ]),
   );
-  const whole = fc.constantFrom('name', 'addresses', `${enterpriseUrn}:manager`).map(
-    (path): Generated => ({
+  const complexPresent = fc.constantFrom('name', 'addresses', `${enterpriseUrn}:manager`).map(
+    (path): GeneratedFilter => ({
       text: `${path} pr`,
-      holds: (user) => (path.includes(':') ? user[enterpriseUrn]?.manager : user[path]) !== undefined,
+      matches: (user) => (path.includes(':') ? user[enterpriseUrn]?.manager : user[path]) !== undefined,
     }),
   );
-  const atom = fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom(...leaves).chain(comparison) },
+  const condition = fc.oneof(
+    { weight: 12, arbitrary: fc.constantFrom(...leaves).chain((leaf) => leafFilters(vocabulary, leaf)) },
     { weight: 4, arbitrary: bracketed },
-    { weight: 1, arbitrary: whole },
+    { weight: 1, arbitrary: complexPresent },
   );
-  return trees(atom, 4);
+  return expressionsOver(condition, 4);
 }
 
-/** `and`, `or`, `not` and parentheses over what is given, also without parentheses where `and` binds closer. */
-function trees(atom: fc.Arbitrary<Generated>, depthMax: number): fc.Arbitrary<Generated> {
-  const { tree } = fc.letrec<{ tree: Generated; closed: Generated }>((tie) => ({
-    closed: fc.oneof(
+/** Conditions on one attribute: comparisons, `pr`, and comparisons with `null`. */
+function leafFilters({ words, instants }: Vocabulary, leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
+  const unconditional = [presenceFilters(leaf), nullFilters(leaf)] as const;
+  if (leaf.kind === 'boolean')
+    return fc.oneof({ weight: 4, arbitrary: booleanFilters(leaf) }, ...unconditional);
+  if (leaf.kind === 'instant')
+    return fc.oneof({ weight: 4, arbitrary: instantFilters(leaf, instants) }, ...unconditional);
+  return fc.oneof({ weight: 8, arbitrary: textFilters(leaf, words) }, ...unconditional);
+}
+
+function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
+  return fc.tuple(pathsOf(leaf), blanks, anyCase('pr')).map(([name, blank, pr]) => ({
+    text: `${name}${blank}${pr}`,
+    matches: someValue(leaf, (value) => value !== undefined),
+  }));
+}
+
+/** A list is null when it has no element; a part is null in each element that lacks it. */
+function nullFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
+  return fc.tuple(pathsOf(leaf), fc.constantFrom('eq', 'ne')).map(([name, operator]) => ({
+    text: `${name} ${operator} null`,
+    matches: leaf.isList
+      ? (user) => (leaf.values(user).length === 0) === (operator === 'eq')
+      : someValue(leaf, (value) => (value === undefined) === (operator === 'eq')),
+  }));
+}
+
+function booleanFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
+  return fc
+    .tuple(fc.constantFrom('eq', 'ne'), fc.boolean(), fc.constantFrom('', '"'))
+    .chain(([operator, wanted, quote]) =>
+      comparisonTexts(leaf, operator, `${quote}${wanted}${quote}`).map((text) => ({
+        text,
+        matches: someValue(leaf, (value) => (value === wanted) === (operator === 'eq')),
+      })),
+    );
+}
+
+function instantFilters(leaf: Leaf, instants: fc.Arbitrary<string>): fc.Arbitrary<GeneratedFilter> {
+  return fc.tuple(fc.constantFrom('eq', 'ne', 'gt', 'ge', 'lt', 'le'), instants).chain(([operator, wanted]) =>
+    comparisonTexts(leaf, operator, JSON.stringify(wanted)).map((text) => ({
+      text,
+      matches: someValue(leaf, (value) => comparesInstant(operator, String(value), wanted)),
+    })),
+  );
+}
+
+function textFilters(leaf: Leaf, words: fc.Arbitrary<string>): fc.Arbitrary<GeneratedFilter> {
+  const operators = leaf.kind === 'binary' ? textOperators.slice(0, 2) : textOperators;
+  return fc.tuple(fc.constantFrom(...operators), words).chain(([operator, wanted]) =>
+    quoted(wanted).chain((literal) =>
+      comparisonTexts(leaf, operator, literal).map((text) => ({
+        text,
+        matches: someValue(leaf, (value) => comparesText(operator, leaf.kind, value, wanted)),
+      })),
+    ),
+  );
+}
+
+function pathsOf({ path }: Leaf): fc.Arbitrary<string> {
+  return anyCase(path).map((name) => (name.startsWith('$') ? path : name));
+}
+
+function someValue(leaf: Leaf, meets: (value: unknown) => boolean): (user: Resource) => boolean {
+  return (user) => leaf.values(user).some(meets);
+}
+
+function comparisonTexts(leaf: Leaf, operator: string, literal: string): fc.Arbitrary<string> {
+  return fc
+    .tuple(pathsOf(leaf), blanks, anyCase(operator), blanks)
+    .map(([name, left, sign, right]) => `${name}${left}${sign}${right}${literal}`);
+}
+
+/** `emails[…]`: the names in the brackets are those of the parts of one element. */
+function elementFilters(
+  vocabulary: Vocabulary,
+  name: string,
+  subs: readonly (readonly [string, Kind])[],
+): fc.Arbitrary<GeneratedFilter> {
+  const inner = fc.oneof(
+    ...subs.map(([sub, kind]) =>
+      leafFilters(
+        vocabulary,
+        single(sub, kind, (element) => element[sub]),
+      ),
+    ),
+  );
+  return expressionsOver(inner, 2).map((of) => ({
+    text: `${name}[${of.text}]`,
+    matches: (user) => (user[name] ?? []).some((element: Resource) => of.matches(element)),
+  }));
+}
+
+/** `and`, `or`, `not` and parentheses over conditions, also `and` beside `or` without parentheses. */
+function expressionsOver(
+  condition: fc.Arbitrary<GeneratedFilter>,
+  depthMax: number,
+): fc.Arbitrary<GeneratedFilter> {
+  const { expression } = fc.letrec<{ expression: GeneratedFilter; operand: GeneratedFilter }>((tie) => ({
+    operand: fc.oneof(
       { maxDepth: depthMax, withCrossShrink: true },
-      { weight: 3, arbitrary: atom },
+      { weight: 3, arbitrary: condition },
       {
         weight: 1,
-        arbitrary: fc
-          .tuple(anyCase('not'), tie('tree'))
-          .map(([not, of]) => ({ text: `${not} (${of.text})`, holds: (user: Shown) => !of.holds(user) })),
+        arbitrary: fc.tuple(anyCase('not'), tie('expression')).map(([not, of]) => ({
+          text: `${not} (${of.text})`,
+          matches: (user: Resource) => !of.matches(user),
+        })),
       },
-      { weight: 1, arbitrary: tie('tree').map((of) => ({ ...of, text: `(${of.text})` })) },
+      { weight: 1, arbitrary: tie('expression').map((of) => ({ ...of, text: `(${of.text})` })) },
     ),
-    tree: fc.oneof(
+    expression: fc.oneof(
       { maxDepth: depthMax, withCrossShrink: true },
-      { weight: 3, arbitrary: tie('closed') },
+      { weight: 3, arbitrary: tie('operand') },
       {
         weight: 2,
         arbitrary: fc
-          .array(fc.array(tie('closed'), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 })
-          .map((all) => ({
-            text: all.map((some) => some.map(({ text }) => text).join(' and ')).join(' OR '),
-            holds: (user: Shown) => all.some((some) => some.every(({ holds }) => holds(user))),
+          .array(fc.array(tie('operand'), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 })
+          .map((alternatives) => ({
+            text: alternatives.map((all) => all.map(({ text }) => text).join(' and ')).join(' OR '),
+            matches: (user: Resource) =>
+              alternatives.some((all) => all.every(({ matches }) => matches(user))),
           })),
       },
     ),
   }));
-  return tree;
+  return expression;
 }
 
-/** Filters that are well-formed to the eye and must be refused. */
+/** Filters that look well-formed, but name an unknown attribute or compare it wrongly, or are too long or too deep. */
 export const refusedFilters: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'active gt true',
@@ -298,7 +338,7 @@ export const refusedFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1987, max: 40_000 }).map((n) => `userName eq "${'x'.repeat(n)}"`),
 );
 
-/** As large and as deep as a filter may be; what it finds is not asked. */
+/** Filters as long or as deep as the limits allow. The tests check only that they are answered in time. */
 export const largestFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1, max: 15 }).map((n) => `${'not ('.repeat(n)}emails pr${')'.repeat(n)}`),
   fc
@@ -312,7 +352,7 @@ export const largestFilters: fc.Arbitrary<string> = fc.oneof(
     .map((operator) => `title ${operator} "${"\\\\'%:*|&!(){}<->".repeat(80)}"`),
 );
 
-const scraps = [
+const fragments = [
   'userName',
   'emails',
   'urn:x:',
@@ -349,9 +389,9 @@ const scraps = [
   "'; drop table scim_users; --",
 ];
 
-/** What is no filter, mostly. */
-export const noise: fc.Arbitrary<string> = fc.oneof(
-  fc.array(fc.constantFrom(...scraps), { maxLength: 40 }).map((parts) => parts.join(' ')),
-  fc.array(fc.constantFrom(...scraps), { maxLength: 40 }).map((parts) => parts.join('')),
+/** Mostly not filters. */
+export const randomTexts: fc.Arbitrary<string> = fc.oneof(
+  fc.array(fc.constantFrom(...fragments), { maxLength: 40 }).map((parts) => parts.join(' ')),
+  fc.array(fc.constantFrom(...fragments), { maxLength: 40 }).map((parts) => parts.join('')),
   fc.string({ unit: 'binary', maxLength: 100 }),
 );

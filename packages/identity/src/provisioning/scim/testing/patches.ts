@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { Shown } from './filters.ts';
+import type { Resource } from './filters.ts';
 
 /**
- * Generated PATCH operations, each with what it makes of a document, written from RFC 7644 without a look at the
- * program: values are well-formed, so none of them may be refused.
+ * Generated PATCH operations, each with a function that has the same effect on a document. The functions are written from
+ * RFC 7644 without the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
  */
 
-export interface Step {
-  readonly operation: Shown;
-  /** Changes the document in place. */
-  readonly carryOut: (document: Shown) => void;
+export interface PatchStep {
+  readonly operation: Resource;
+  /** Changes the document in place, as the operation should. */
+  readonly apply: (document: Resource) => void;
 }
 
 const enterpriseUrn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
@@ -18,41 +18,42 @@ const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 const anyOf = fc.constantFrom;
 const text = anyOf('a', 'b', 'Work', 'x@y', '', 'é');
-const setting = anyOf('add', 'Replace', 'ADD', 'replace');
-const removing = anyOf('remove', 'Remove');
+const setOps = anyOf('add', 'Replace', 'ADD', 'replace');
+const removeOps = anyOf('remove', 'Remove');
 
-function written(name: string): fc.Arbitrary<string> {
+/** The ways to write the name of an attribute. */
+function spellings(name: string): fc.Arbitrary<string> {
   return anyOf(name, name.toUpperCase(), `${coreUrn}:${name}`, `${coreUrn.toLowerCase()}:${name}`);
 }
 
-/** An operation with a path, or the same one without: its value is then an object with that one key. */
+/** An operation with a path, or the same one without: the value is then an object with the path as its key. */
 function stepsOf(
   path: fc.Arbitrary<string>,
   op: fc.Arbitrary<string>,
   value: unknown,
-  carryOut: Step['carryOut'],
-): fc.Arbitrary<Step> {
+  apply: PatchStep['apply'],
+): fc.Arbitrary<PatchStep> {
   return fc.tuple(path, op, fc.boolean()).map(([name, verb, isPathless]) => {
-    if (value === undefined) return { operation: { op: verb, path: name }, carryOut };
+    if (value === undefined) return { operation: { op: verb, path: name }, apply };
     return isPathless && !name.includes('[')
-      ? { operation: { op: verb, value: { [name]: value } }, carryOut }
-      : { operation: { op: verb, path: name, value }, carryOut };
+      ? { operation: { op: verb, value: { [name]: value } }, apply }
+      : { operation: { op: verb, path: name, value }, apply };
   });
 }
 
-/** A text, a part of something complex, or one of an extension: set, or taken away in three ways. */
-function single(path: fc.Arbitrary<string>, owner: readonly string[], name: string): fc.Arbitrary<Step> {
-  const take = (document: Shown) => {
-    const holder = owner.reduce<Shown | undefined>((part, key) => part?.[key], document);
+/** A text in the document, in a complex attribute or in an extension: it is set, removed, or replaced by null. */
+function single(path: fc.Arbitrary<string>, owner: readonly string[], name: string): fc.Arbitrary<PatchStep> {
+  const remove = (document: Resource) => {
+    const holder = owner.reduce<Resource | undefined>((part, key) => part?.[key], document);
     if (holder === undefined) return;
     delete holder[name];
     for (let depth = owner.length; depth > 0; depth -= 1) {
-      const above = owner.slice(0, depth - 1).reduce<Shown>((part, key) => part[key], document);
+      const above = owner.slice(0, depth - 1).reduce<Resource>((part, key) => part[key], document);
       const key = String(owner[depth - 1]);
       if (Object.keys(above[key]).length === 0) delete above[key];
     }
   };
-  const put = (value: unknown) => (document: Shown) => {
+  const set = (value: unknown) => (document: Resource) => {
     let part = document;
     for (const key of owner) {
       part[key] ??= {};
@@ -61,9 +62,9 @@ function single(path: fc.Arbitrary<string>, owner: readonly string[], name: stri
     part[name] = value;
   };
   return fc.oneof(
-    { weight: 4, arbitrary: text.chain((value) => stepsOf(path, setting, value, put(value))) },
-    stepsOf(path, removing, undefined, take),
-    stepsOf(path, anyOf('replace'), null, take),
+    { weight: 4, arbitrary: text.chain((value) => stepsOf(path, setOps, value, set(value))) },
+    stepsOf(path, removeOps, undefined, remove),
+    stepsOf(path, anyOf('replace'), null, remove),
   );
 }
 
@@ -73,28 +74,31 @@ const active = anyOf<[unknown, boolean]>(
   ['true', true],
   [false, false],
 ).chain(([value, meant]) =>
-  stepsOf(written('active'), setting, value, (document) => {
+  stepsOf(spellings('active'), setOps, value, (document) => {
     document['active'] = meant;
   }),
 );
 
 const manager = anyOf<unknown>('m', { value: 'm' }, [{ value: 'm' }], ['m']).chain((value) =>
-  stepsOf(anyOf(`${enterpriseUrn}:manager`), setting, value, (document) => {
+  stepsOf(anyOf(`${enterpriseUrn}:manager`), setOps, value, (document) => {
     document[enterpriseUrn] ??= {};
     document[enterpriseUrn].manager = { ...document[enterpriseUrn].manager, value: 'm' };
   }),
 );
 
-const name = anyOf<Shown>({ givenName: 'G' }, { familyName: 'F', GIVENNAME: 'H' }, { middleName: '' }).chain(
-  (value) =>
-    stepsOf(written('name'), setting, value, (document) => {
-      const { GIVENNAME: givenName = value['givenName'], ...rest } = value;
-      document['name'] = {
-        ...document['name'],
-        ...rest,
-        ...(givenName === undefined ? {} : { givenName }),
-      };
-    }),
+const name = anyOf<Resource>(
+  { givenName: 'G' },
+  { familyName: 'F', GIVENNAME: 'H' },
+  { middleName: '' },
+).chain((value) =>
+  stepsOf(spellings('name'), setOps, value, (document) => {
+    const { GIVENNAME: givenName = value['givenName'], ...rest } = value;
+    document['name'] = {
+      ...document['name'],
+      ...rest,
+      ...(givenName === undefined ? {} : { givenName }),
+    };
+  }),
 );
 
 const email = fc.record(
@@ -109,10 +113,10 @@ const email = fc.record(
 const emails = fc
   .uniqueArray(email, { minLength: 1, maxLength: 3, comparator: isDeepStrictEqual })
   .filter((list) => list.filter(({ primary }) => primary === true).length <= 1);
-const held = (document: Shown): Shown[] => document['emails'] ?? [];
+const emailsOf = (document: Resource): Resource[] => document['emails'] ?? [];
 
-/** Leaves one primary: the last that this operation brought or made so, else the last. */
-function keep(document: Shown, before: readonly Shown[], after: readonly Shown[]): void {
+/** Stores emails with at most one primary: the last one that this operation added or made primary, else the last one. */
+function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
   const full = after.filter((element) => Object.keys(element).length > 0);
   const primaries = full.filter(({ primary }) => primary === true);
   const chosen = primaries.findLast((element) => !before.includes(element)) ?? primaries.at(-1);
@@ -123,76 +127,78 @@ function keep(document: Shown, before: readonly Shown[], after: readonly Shown[]
   else document['emails'] = kept;
 }
 
-const lists: fc.Arbitrary<Step> = fc.oneof(
+const lists: fc.Arbitrary<PatchStep> = fc.oneof(
   fc.tuple(emails, fc.boolean()).chain(([list, isBare]) =>
     stepsOf(
-      written('emails'),
+      spellings('emails'),
       anyOf('add', 'Add'),
       isBare && list.length === 1 ? list[0] : list,
       (document) => {
-        const before = held(document);
+        const before = emailsOf(document);
         const fresh = list.filter((one) => !before.some((other) => isDeepStrictEqual(one, other)));
-        keep(document, before, [...before, ...fresh]);
+        storeEmails(document, before, [...before, ...fresh]);
       },
     ),
   ),
   emails.chain((list) =>
-    stepsOf(written('emails'), anyOf('replace', 'Replace'), list, (document) => keep(document, [], list)),
+    stepsOf(spellings('emails'), anyOf('replace', 'Replace'), list, (document) =>
+      storeEmails(document, [], list),
+    ),
   ),
-  stepsOf(written('emails'), removing, undefined, (document) => void delete document['emails']),
-  // As Entra ID does for members: only those that are named.
+  stepsOf(spellings('emails'), removeOps, undefined, (document) => void delete document['emails']),
+  // As Entra ID removes members: only the elements in the value.
   email.map(
-    (one): Step => ({
+    (one): PatchStep => ({
       operation: { op: 'Remove', path: 'emails', value: [{ value: one.value }] },
-      carryOut: (document) =>
-        keep(
+      apply: (document) =>
+        storeEmails(
           document,
-          held(document),
-          held(document).filter(({ value }) => value !== one.value),
+          emailsOf(document),
+          emailsOf(document).filter(({ value }) => value !== one.value),
         ),
     }),
   ),
 );
 
 const wantedType = anyOf('work', 'HOME', 'other');
-const isOfType = (type: string) => (element: Shown) =>
+const isOfType = (type: string) => (element: Resource) =>
   element['type'] !== undefined && String(element['type']).toLowerCase() === type.toLowerCase();
 
-/** `emails[type eq "work"]…`: what meets the filter is changed, and made where nothing does. */
-const filteredLists: fc.Arbitrary<Step> = wantedType.chain((type) => {
+/** `emails[type eq "work"]…` changes the elements that match, or adds one if none does. */
+const filteredLists: fc.Arbitrary<PatchStep> = wantedType.chain((type) => {
   const path = (rest: string) =>
     anyOf(`emails[type eq "${type}"]${rest}`, `Emails[TYPE EQ "${type}"]${rest}`);
-  const change = (part: Shown) => (document: Shown) => {
-    const before = held(document);
+  const change = (part: Resource) => (document: Resource) => {
+    const before = emailsOf(document);
     const after = before.some(isOfType(type))
       ? before.map((element) => (isOfType(type)(element) ? { ...element, ...part } : element))
       : [...before, { type, ...part }];
-    keep(document, before, after);
+    storeEmails(document, before, after);
   };
   return fc.oneof(
-    text.chain((value) => stepsOf(path('.value'), setting, value, change({ value }))),
+    text.chain((value) => stepsOf(path('.value'), setOps, value, change({ value }))),
     anyOf<[unknown, boolean]>(['True', true], [false, false]).chain(([sent, primary]) =>
-      stepsOf(path('.primary'), setting, sent, change({ primary })),
+      stepsOf(path('.primary'), setOps, sent, change({ primary })),
     ),
     email.chain((whole) => {
       const { type: _, ...one } = whole;
-      return stepsOf(path(''), setting, one, change(one));
+      return stepsOf(path(''), setOps, one, change(one));
     }),
-    stepsOf(path(''), removing, undefined, (document) => {
-      const before = held(document);
-      keep(
+    stepsOf(path(''), removeOps, undefined, (document) => {
+      const before = emailsOf(document);
+      storeEmails(
         document,
         before,
         before.filter((element) => !isOfType(type)(element)),
       );
     }),
-    stepsOf(path('.display'), removing, undefined, (document) => {
-      const without = (element: Shown) => {
+    stepsOf(path('.display'), removeOps, undefined, (document) => {
+      const without = (element: Resource) => {
         const { display: _, ...rest } = element;
         return rest;
       };
-      const before = held(document);
-      keep(
+      const before = emailsOf(document);
+      storeEmails(
         document,
         before,
         before.map((element) => (isOfType(type)(element) ? without(element) : element)),
@@ -201,11 +207,11 @@ const filteredLists: fc.Arbitrary<Step> = wantedType.chain((type) => {
   );
 });
 
-export const steps: fc.Arbitrary<Step[]> = fc.array(
+export const patchSteps: fc.Arbitrary<PatchStep[]> = fc.array(
   fc.oneof(
-    single(written('title'), [], 'title'),
-    single(written('nickName'), [], 'nickName'),
-    single(written('name.givenName'), ['name'], 'givenName'),
+    single(spellings('title'), [], 'title'),
+    single(spellings('nickName'), [], 'nickName'),
+    single(spellings('name.givenName'), ['name'], 'givenName'),
     single(anyOf(`${enterpriseUrn}:department`), [enterpriseUrn], 'department'),
     single(anyOf(`${enterpriseUrn}:manager.value`), [enterpriseUrn, 'manager'], 'value'),
     active,
@@ -270,8 +276,8 @@ const paths = anyOf<unknown>(
   'é',
 );
 
-/** Keys that would reach a prototype if they were copied. */
-const poisoned: unknown = JSON.parse(
+/** Its keys would change a prototype if they were copied. */
+const withPrototypeKeys: unknown = JSON.parse(
   '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"G"},"emails":[{"__proto__":{"polluted":1},"value":"p"}]}',
 );
 
@@ -300,7 +306,7 @@ const values = fc.oneof(
     { 'name.familyName': 'F' },
     { active: 'False' },
     { '__proto__.x': 1 },
-    poisoned,
+    withPrototypeKeys,
     { [enterpriseUrn]: { manager: ['m'] } },
     { 'emails[type eq "work"].value': 'w' },
     { 'emails[': 1 },
@@ -327,7 +333,7 @@ const hostileOperation = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
 );
 
-/** Bodies that a client should not send, most of them. */
+/** Values of `Operations`, most of them malformed. */
 export const hostileOperations: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 30, arbitrary: fc.array(hostileOperation, { maxLength: 5 }) },
   { weight: 2, arbitrary: fc.jsonValue() },

@@ -90,16 +90,16 @@ async function reusePerson(
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
   await lockPrincipal(db, person);
-  // Checked again, because only now another transaction cannot take the person.
-  const held = await db.row(lockIdentity(known.id, content.externalId));
-  if (held === undefined || held.is_taken) fail('scim_uniqueness');
+  // Read again under the lock: another transaction may have taken the person since.
+  const locked = await db.row(lockIdentity(known.id, content.externalId));
+  if (locked === undefined || locked.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
   await (content.active ? enablePerson : disablePerson)(context, source, person);
   await db.run(updatePrincipalName(known.principal_id, displayNameOf(source, content)));
   return { principalId: known.principal_id, identityId: known.id };
 }
 
-/** To be called before the identity is locked: a sign-in locks in this order too, and another one would deadlock. */
+/** To be called before the identity is locked: a sign-in locks in the same order, and the reverse order could deadlock. */
 async function lockPrincipal(db: Db, person: Pick<Person, 'principal_id'>) {
   return (await lockPerson(db, person.principal_id)) ?? fail('scim_not_found');
 }

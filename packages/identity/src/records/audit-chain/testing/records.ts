@@ -10,7 +10,7 @@ import { runAuditCommand } from '../audit-command.ts';
 import { type AuditKey, readAuditKey } from '../audit-key.ts';
 import { Sealer } from '../sealer.ts';
 
-/** What tests of the chain stand on: keys in files, records by the hundred, and somebody who may do anything. */
+/** For tests of the chain: keys in files, many records, and changes past the triggers of the database. */
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-audit-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -28,13 +28,13 @@ export async function makeKey(): Promise<{ file: string; key: AuditKey }> {
   return { file, key: await readAuditKey(file) };
 }
 
-/** A process that seals when it is told to; its log is in `logged`. */
+/** A sealer that runs only when the test calls it; its log is in `logged`. */
 export function sealerOf(pool: Pool, key: AuditKey, logged: string[] = []): Sealer {
   const destination = { write: (line: string) => logged.push(line) };
   return new Sealer(pool, key, createLog({ name: 'identity', level: 'info', destination }));
 }
 
-/** Records of a tenant, some of them with texts that are hard to write down. */
+/** Adds records of a tenant, with texts that are hard to escape. */
 export async function addRecords(pool: Pool, tenantId: string, records: number, daysAgo = 0): Promise<void> {
   await pool.run(sql`
     insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, occurred_at)

@@ -1,9 +1,9 @@
 import { constants, createHash, createSign, type KeyObject, privateEncrypt } from 'node:crypto';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 
-/** Tokens that no library would make: signatures over blocks that only look like the right one, and odd texts. */
+/** Makes tokens that no library makes: with invalid RSA signature blocks, or with other parts malformed. */
 
-/** As base64url, a text as its bytes and anything else as JSON. */
+/** A part of a token in base64url: bytes and texts as they are, anything else as JSON. */
 export function encode(value: unknown): string {
   const bytes = Buffer.isBuffer(value)
     ? value
@@ -11,7 +11,8 @@ export function encode(value: unknown): string {
   return bytes.toString('base64url');
 }
 
-export function sealed(text: string, signature: Buffer): string {
+/** @param text header and claims, encoded and joined by a dot */
+export function signedToken(text: string, signature: Buffer): string {
   const token = `${text}.${signature.toString('base64url')}`;
   keepSecret('upstream token', token);
   return token;
@@ -33,19 +34,19 @@ export function modulusOf(key: KeyObject): bigint {
   return numberOf(Buffer.from(key.export({ format: 'jwk' }).n as string, 'base64url'));
 }
 
-/** The name of the block that a number can imitate whose cube begins like it. */
-export const restBehindHash = 'the padding short and the rest behind the hash';
+/** The block of Bleichenbacher's attack on the exponent 3: a verifier that ignores its end accepts a forged cube. */
+export const shortPadding = 'a short padding, and more bytes after the hash';
 
 /**
- * The padded hash of a text (RFC 8017, section 9.2) and what a lenient verifier might take for it, in blocks
- * of as many bytes as the modulus has.
+ * The padded hash of a text (RFC 8017, section 9.2), and blocks that a lenient verifier might accept instead.
+ * @param size how many bytes the modulus has
  */
 export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Record<string, Buffer> } {
   const hash = createHash('sha256').update(text).digest();
   const oid = (last: number) =>
     Buffer.from([0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, last]);
   const sha256 = oid(1);
-  const nothing = Buffer.from([0x05, 0x00]);
+  const asn1Null = Buffer.from([0x05, 0x00]);
   const tlv = (tag: number, ...parts: Buffer[]) => {
     const content = Buffer.concat(parts);
     return Buffer.concat([Buffer.from([tag, content.length]), content]);
@@ -55,15 +56,15 @@ export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Reco
     return Buffer.concat([Buffer.from([tag, 0x81, content.length]), content]);
   };
   const octets = tlv(0x04, hash);
-  const algorithm = tlv(0x30, sha256, nothing);
+  const algorithm = tlv(0x30, sha256, asn1Null);
   const right = tlv(0x30, algorithm, octets);
-  const filled = (info: Buffer, behind = Buffer.alloc(0), type = 1, fill = 0xff) =>
+  const filled = (info: Buffer, after = Buffer.alloc(0), type = 1, fill = 0xff) =>
     Buffer.concat([
       Buffer.from([0, type]),
-      Buffer.alloc(size - 3 - info.length - behind.length, fill),
+      Buffer.alloc(size - 3 - info.length - after.length, fill),
       Buffer.alloc(1),
       info,
-      behind,
+      after,
     ]);
   const changed = (at: number, byte: number) => {
     const block = filled(right);
@@ -71,21 +72,21 @@ export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Reco
     return block;
   };
   const wrong = {
-    'SHA-384 named over the hash': filled(tlv(0x30, tlv(0x30, oid(2), nothing), octets)),
-    'SHA-224 named over the hash': filled(tlv(0x30, tlv(0x30, oid(4), nothing), octets)),
+    'SHA-384 named over the hash': filled(tlv(0x30, tlv(0x30, oid(2), asn1Null), octets)),
+    'SHA-224 named over the hash': filled(tlv(0x30, tlv(0x30, oid(4), asn1Null), octets)),
     'no parameters': filled(tlv(0x30, tlv(0x30, sha256), octets)),
     'other parameters': filled(tlv(0x30, tlv(0x30, sha256, tlv(0x04, Buffer.from('x'))), octets)),
     'parameters with content': filled(tlv(0x30, tlv(0x30, sha256, tlv(0x05, Buffer.alloc(40))), octets)),
     'a length in long form': filled(inLongForm(0x30, algorithm, octets)),
-    'an inner length in long form': filled(tlv(0x30, inLongForm(0x30, sha256, nothing), octets)),
+    'an inner length in long form': filled(tlv(0x30, inLongForm(0x30, sha256, asn1Null), octets)),
     'the length of the hash in long form': filled(tlv(0x30, algorithm, inLongForm(0x04, hash))),
-    'no end of the outer length': filled(
+    'an outer length of indefinite form': filled(
       Buffer.concat([Buffer.from([0x30, 0x80]), algorithm, octets, Buffer.alloc(2)]),
     ),
-    'more inside than the hash': filled(tlv(0x30, algorithm, octets, nothing)),
-    'a byte behind the hash': filled(right, Buffer.alloc(1)),
-    [restBehindHash]: filled(right, Buffer.alloc(size - 3 - right.length - 8, 0xaa)),
-    'no padding and the rest behind the hash': filled(right, Buffer.alloc(size - 3 - right.length, 0xaa)),
+    'another element after the hash': filled(tlv(0x30, algorithm, octets, asn1Null)),
+    'a byte after the hash': filled(right, Buffer.alloc(1)),
+    [shortPadding]: filled(right, Buffer.alloc(size - 3 - right.length - 8, 0xaa)),
+    'no padding, and more bytes after the hash': filled(right, Buffer.alloc(size - 3 - right.length, 0xaa)),
     'the bare hash': filled(hash),
     'the hash as an octet string': filled(octets),
     'a shorter hash': filled(tlv(0x30, algorithm, tlv(0x04, hash.subarray(1)))),
@@ -95,20 +96,20 @@ export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Reco
     'zeros as padding': filled(right, undefined, 1, 0),
     'one other byte in the padding': changed(100, 0xfe),
     'a zero in the padding': changed(100, 0),
-    'no zero behind the padding': changed(size - 1 - right.length, 0xff),
+    'no zero after the padding': changed(size - 1 - right.length, 0xff),
     'a first byte that is not zero': changed(0, 1),
   };
   return { right: filled(right), wrong };
 }
 
-/** The signature that its key gives a block, whatever is in it. */
+/** Signs a block as it is, without padding. */
 export function signBlock(block: Buffer, key: KeyObject): Buffer {
   return privateEncrypt({ key, padding: constants.RSA_NO_PADDING }, block);
 }
 
-/** For an exponent of 3: a number whose cube begins like the right block, found without the key. */
+/** Forges a signature for a key with exponent 3, without the key: a number whose cube begins like the right block. */
 export function cubeRootForgery(text: string): Buffer {
-  const start = (blocksOf(text).wrong[restBehindHash] as Buffer).subarray(0, 62);
+  const start = (blocksOf(text).wrong[shortPadding] as Buffer).subarray(0, 62);
   const wanted = numberOf(Buffer.concat([start, Buffer.alloc(256 - start.length, 0xff)]));
   let [low, high] = [0n, 1n << 700n];
   while (low < high) {

@@ -3,23 +3,20 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { type SigningPair, upstreamAudience } from './upstream.ts';
 
-/** How a person signs in at the provider, and what it knows of them. */
-export interface Visitor {
+/** A user of the provider, and how they sign in. */
+export interface OidcUser {
   readonly accountId: string;
   readonly acr?: string;
   readonly amr?: string[];
   readonly groups?: string[];
 }
 
-/** A certified OpenID provider, as a company would run one. */
+/** A real OpenID provider (the package `oidc-provider`), which runs in this process. */
 export interface OidcUpstream {
   readonly issuer: string;
-  /** Goes through the code flow like a browser, and returns what the client gets. */
-  signIn(
-    visitor: Visitor,
-    more?: Record<string, string>,
-  ): Promise<{ id_token: string; access_token: string }>;
-  /** Signs with another key from now on; the former ones go out of the key document. */
+  /** Runs the authorization code flow as a browser would. @returns the tokens that the client gets */
+  signIn(user: OidcUser, more?: Record<string, string>): Promise<{ id_token: string; access_token: string }>;
+  /** Replaces the signing key; the key document has only the new one. */
   rotate(pair: SigningPair): void;
   close(): Promise<void>;
 }
@@ -28,10 +25,7 @@ const redirectUri = 'https://baton.example/callback';
 const clientSecret = 'secret-of-the-client-at-upstream';
 export const resource = 'urn:baton:resource';
 
-function configurationOf(
-  { kid, alg, privateKey }: SigningPair,
-  visitors: Map<string, Visitor>,
-): Configuration {
+function configurationOf({ kid, alg, privateKey }: SigningPair, users: Map<string, OidcUser>): Configuration {
   const jwk = { ...privateKey.export({ format: 'jwk' }), kid, alg, use: 'sig' };
   return {
     jwks: { keys: [jwk] },
@@ -62,9 +56,9 @@ function configurationOf(
     },
     findAccount: (_ctx, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, groups: visitors.get(accountId)?.groups }),
+      claims: () => ({ sub: accountId, groups: users.get(accountId)?.groups }),
     }),
-    // Nobody is asked for consent.
+    // Grants consent without a dialogue.
     async loadExistingGrant({ oidc }) {
       const { client, session, provider } = oidc;
       const grant = new provider.Grant({
@@ -80,25 +74,25 @@ function configurationOf(
 }
 
 export async function startOidcUpstream(first: SigningPair): Promise<OidcUpstream> {
-  const visitors = new Map<string, Visitor>();
-  let visitor: Visitor = { accountId: 'nobody' };
+  const users = new Map<string, OidcUser>();
+  let user: OidcUser = { accountId: 'nobody' };
   let provider: Provider;
   const server = createServer((req, res) => void serve(req, res));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const rotate = (pair: SigningPair) => {
-    provider = new Provider(issuer, configurationOf(pair, visitors));
+    provider = new Provider(issuer, configurationOf(pair, users));
   };
   rotate(first);
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (!req.url?.startsWith('/interaction/')) return provider.callback()(req, res);
-    const { accountId, acr, amr } = visitor;
+    const { accountId, acr, amr } = user;
     const login = { accountId, ...(acr && { acr }), ...(amr && { amr }) };
     await provider.interactionFinished(req, res, { login }, { mergeWithLastSubmission: false });
   }
 
-  /** Follows redirects with cookies, until one leads out of the provider. */
+  /** Follows redirects with cookies. @returns the first address outside of the provider */
   async function browse(start: string): Promise<URL> {
     const cookies = new Map<string, string>();
     let at = new URL(start);
@@ -121,8 +115,8 @@ export async function startOidcUpstream(first: SigningPair): Promise<OidcUpstrea
     issuer,
     rotate,
     async signIn(who, more = {}) {
-      visitor = who;
-      visitors.set(who.accountId, who);
+      user = who;
+      users.set(who.accountId, who);
       const query = new URLSearchParams({
         client_id: upstreamAudience,
         redirect_uri: redirectUri,

@@ -4,10 +4,11 @@ import { auditOf, storeCounts } from '../../../testing/records.ts';
 import { type Realm, routes, signInBy } from './sign-in.ts';
 
 /**
- * Each token is refused with the code on both routes: the answer says nothing but the code, and nothing is stored but
- * one audit row that names it.
+ * Asserts that both routes refuse each token with the code. The answer has nothing but the code, and one audit row with
+ * that code is all that is stored.
+ * @param tokens by a name for messages
  */
-export async function refuses(
+export async function assertRefused(
   identity: TestIdentity,
   at: Realm,
   expected: string,

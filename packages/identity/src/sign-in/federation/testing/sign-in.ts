@@ -3,7 +3,7 @@ import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '.
 import { made, makeAudience, makeTenant } from '../../../testing/objects.ts';
 import { startUpstream, type Upstream, upstreamAudience } from './upstream.ts';
 
-/** Identity, and a provider on this machine that it may ask. */
+/** Starts identity, and an identity provider on this machine that its settings allow. */
 export async function startFederation(
   settings: Record<string, string> = {},
 ): Promise<{ identity: TestIdentity; upstream: Upstream }> {
@@ -15,10 +15,11 @@ export async function startFederation(
   return { identity, upstream: await startUpstream() };
 }
 
-/** The two ways to sign in: what holds for one holds for the other. */
+/** Both routes of a sign-in; tests that don't choose one run on both. */
 export const routes = ['authenticate', 'exchange'] as const;
 export type Route = (typeof routes)[number];
 
+/** Where users sign in: a tenant and its identity provider. */
 export interface Realm {
   readonly tenantId: string;
   readonly providerId: string;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
 import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
 
-/** A key of the upstream provider, with the algorithm that it signs by. */
+/** A key pair of the provider, and the algorithm that it is used with. */
 export interface SigningPair {
   readonly kid: string;
   readonly alg: string;
@@ -13,17 +13,17 @@ export interface SigningPair {
   readonly publicKey: KeyObject;
 }
 
-/** An identity provider that publishes and signs whatever a test wants. */
+/** A fake identity provider, whose keys, delays and tokens a test chooses. */
 export interface Upstream {
   readonly issuer: string;
   readonly key: SigningPair;
-  /** What was asked for, in order. */
-  readonly asked: string[];
-  /** What the key document holds from now on; undefined breaks the provider down. */
+  /** The paths of all requests, in order. */
+  readonly requests: string[];
+  /** Sets the keys of the key document; with undefined, every request is answered 503. */
   publish(keys: readonly object[] | undefined): void;
-  /** Answers late from now on until `end`; `asked` resolves at the first request. */
-  delay(ms: number): { asked: Promise<void>; end(): void };
-  /** An ID token; `changes` replace claims, and undefined takes one away. */
+  /** Delays answers until `end`; `firstRequest` resolves when the first request comes. */
+  delay(ms: number): { firstRequest: Promise<void>; end(): void };
+  /** Signs an ID token. `changes` replace claims; undefined removes one. */
   sign(changes?: object, header?: object, key?: SigningPair): Promise<string>;
   close(): Promise<void>;
 }
@@ -46,20 +46,20 @@ export function jwkOf({ kid, publicKey }: SigningPair, changes: object = {}): ob
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** A claim that is undefined is left out by JSON. */
+/** The claims of an ID token that is valid now. An undefined claim is left out by JSON. */
 export function claimsOf(issuer: string, changes: object = {}): Record<string, unknown> {
   const iat = nowSeconds();
   return { iss: issuer, sub: 'subject-of-nobody', aud: upstreamAudience, iat, exp: iat + 300, ...changes };
 }
 
 export async function startUpstream(): Promise<Upstream> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const key = makePair('upstream-1');
   let published: readonly object[] | undefined = [jwkOf(key)];
   let delayMs = 0;
   let noticed = () => {};
   const server = createServer(async (req, res) => {
-    asked.push(req.url ?? '');
+    requests.push(req.url ?? '');
     noticed();
     if (delayMs > 0) await sleep(delayMs);
     if (published === undefined) res.writeHead(503).end();
@@ -73,7 +73,7 @@ export async function startUpstream(): Promise<Upstream> {
   return {
     issuer,
     key,
-    asked,
+    requests,
     publish(keys) {
       published = keys;
     },
@@ -83,7 +83,7 @@ export async function startUpstream(): Promise<Upstream> {
         noticed = done;
       });
       return {
-        asked: first,
+        firstRequest: first,
         end() {
           delayMs = 0;
         },
