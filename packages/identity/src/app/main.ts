@@ -39,7 +39,7 @@ async function migrateIdentity([option, ...others]: string[]): Promise<void> {
 }
 
 async function auditIdentity(args: string[]): Promise<void> {
-  process.exitCode = await runAuditCommand(args, process.env, {
+  process.exitCode = await runAuditCommand(args, () => readIdentitySettings(process.env), {
     say: (line) => process.stdout.write(`${line}\n`),
     complain: (line) => process.stderr.write(`${line}\n`),
   });

@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { readSettings } from '@baton/kernel/config';
 import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { poolOf, prepareDatabase } from '../../service/database.ts';
-import { settings as settingTable } from '../settings.ts';
+import type { Settings } from '../settings.ts';
 import { readAuditKey } from './audit-key.ts';
 import { findOverallHead } from './seals.sql.ts';
 import {
@@ -52,17 +51,17 @@ interface Output {
 /**
  * `baton identity audit …`
  * @param args what follows `audit`
- * @param env the settings (IAM_*)
+ * @param readSettings reads and checks all settings of identity: a wrong one ends the command with 2
  * @returns the exit code: 0 whole, 1 broken, 2 not checked
  */
 export async function runAuditCommand(
   args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  readSettings: () => Settings,
   output: Output,
 ): Promise<0 | 1 | 2> {
   try {
     const wanted = parse(args);
-    const settings = readSettings(settingTable, env);
+    const settings = readSettings();
     const keyFiles = [
       ...(settings.IAM_AUDIT_KEY_FILE ? [settings.IAM_AUDIT_KEY_FILE] : []),
       ...wanted.keyFiles,

@@ -354,6 +354,7 @@ describe('baton identity audit verify', () => {
       [['verify', '--heads', makeFile('{"x": 1}')], /^The file of --heads is not one/],
       [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* can not be read\.$/],
       [['verify', '--key', makeFile('short')], /^The audit key .* has less than 32 characters/],
+      [['verify'], /^IAM_PORT /, { ...env, IAM_PORT: 'none' }],
       [['verify'], /^No key is given: /, { ...env, IAM_AUDIT_KEY_FILE: undefined }],
       [
         ['verify'],

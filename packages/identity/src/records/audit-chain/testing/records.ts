@@ -6,6 +6,7 @@ import type { Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { readIdentitySettings } from '../../../app/settings.ts';
 import { runAuditCommand } from '../audit-command.ts';
 import { type AuditKey, readAuditKey } from '../audit-key.ts';
 import { Sealer } from '../sealer.ts';
@@ -57,7 +58,7 @@ export async function auditCommand(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<{ code: number; out: string; err: string }> {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await runAuditCommand(args, env, {
+  const code = await runAuditCommand(args, () => readIdentitySettings(env), {
     say: (line) => out.push(line),
     complain: (line) => err.push(line),
   });
