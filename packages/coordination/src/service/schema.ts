@@ -5,6 +5,7 @@ export interface Tables {
   api_keys: ApiKeysTable;
   claims: ClaimsTable;
   delegations: DelegationsTable;
+  endings: EndingsTable;
   events: EventsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
@@ -60,6 +61,15 @@ interface DelegationsTable {
   expires_at: string | null;
   revoked_at: string | null;
   created_at: Generated<string>;
+}
+
+interface EndingsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string | null;
+  session_id: string | null;
+  reason: string;
+  acknowledged_at: Generated<string>;
 }
 
 interface EventsTable {

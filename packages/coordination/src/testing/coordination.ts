@@ -128,7 +128,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   };
 }
 
-async function sendRequest(
+export async function sendRequest(
   url: string,
   method: string,
   { token, body: content, headers: given }: Parameters<SendRequest>[2] = {},

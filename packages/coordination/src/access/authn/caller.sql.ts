@@ -5,13 +5,12 @@ import type { Tables } from '../../service/schema.ts';
 export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'>;
 
 /**
- * Locks a principal's row for the rest of the command. `key share` is the lock that every row which names the principal
- * takes anyway: commands of one principal don't wait for each other, nor for a changed display name. A disable takes
- * `for update`, so it waits for them all, or they see it.
+ * Locks a principal for the rest of the command, shared with its other commands. A disable takes the same lock alone, so
+ * it waits for them all, or they see it; it waits for those before it only, because these locks are handed out in the
+ * order of asking. The status is read after that wait, the kind never changes.
  */
 export function lockPrincipalShared(tenantId: string, principalId: string) {
   return sql<LockedPrincipalRow>`
-    select id, kind, status from principals
-    where id = ${principalId} and tenant_id = ${tenantId}
-    for key share`;
+    select id, kind, enter_principal(id, tenant_id) as status from principals
+    where id = ${principalId} and tenant_id = ${tenantId}`;
 }

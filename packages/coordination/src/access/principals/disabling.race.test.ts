@@ -28,7 +28,8 @@ test('a disable amid its commands leaves no open session and no active claim', a
       ...work,
     ]);
     assert.equal(disabled?.status, 200, JSON.stringify(disabled?.body));
-    for (const { status, body } of answers) assert.ok(status < 500, JSON.stringify(body));
+    // On a slow machine a disable ends the connections of those that it waited 600 ms for: 503.
+    for (const { status, body } of answers) assert.ok(status < 500 || status === 503, JSON.stringify(body));
     const left = await baton.pool.row<{ sessions: number; claims: number }>(sql`
       select (select count(*) from sessions where principal_id = ${agent.principalId} and status <> 'closed') as sessions,
         (select count(*) from claims where holder_id = ${agent.principalId} and status = 'active') as claims`);

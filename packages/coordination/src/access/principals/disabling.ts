@@ -15,7 +15,8 @@ import {
   findActiveClaims,
   findPrincipal,
   lockOpenSessions,
-  lockPrincipalExclusively,
+  lockPrincipalForChange,
+  takePrincipalLock,
   updatePrincipalStatus,
 } from './principals.sql.ts';
 
@@ -32,10 +33,7 @@ export async function disablePrincipal(
   reason: string | undefined,
 ): Promise<Principal> {
   const { db, tenantId } = context;
-  // The caller's own row is locked for this command already, and is never the one to be disabled: asking for more of
-  // it would only wait for the caller's other commands.
-  const lock = principalId === context.caller.principalId ? findPrincipal : lockPrincipalExclusively;
-  const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
+  const before = await lockAlone(context, principalId);
   if (before.status === 'disabled') return principalOf(before);
   await requireMayDisable(context, before);
 
@@ -58,6 +56,18 @@ export async function disablePrincipal(
     },
   );
   return principalOf(row);
+}
+
+/**
+ * Locks a principal against its own commands, for a change of its status. The caller's own row is shared by this command
+ * already, and is never the one to be disabled: asking for more of it would only wait for the caller's other commands.
+ * @throws Refusal `not_found`
+ */
+async function lockAlone({ db, tenantId, caller }: Context, principalId: string): Promise<PrincipalRow> {
+  const before = (await db.row(findPrincipal(tenantId, principalId))) ?? fail('not_found', { principalId });
+  if (principalId === caller.principalId) return before;
+  await db.row(takePrincipalLock(principalId));
+  return (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? before;
 }
 
 /**
@@ -101,8 +111,7 @@ export async function enablePrincipal(
   reason: string | undefined,
 ): Promise<EnabledPrincipal> {
   const { db, tenantId } = context;
-  const lock = principalId === context.caller.principalId ? findPrincipal : lockPrincipalExclusively;
-  const before = (await db.row(lock(tenantId, principalId))) ?? fail('not_found', { principalId });
+  const before = await lockAlone(context, principalId);
   const liveApiKeys = (await livePermissionsOfKeys(context, principalId)).length;
   if (before.status === 'active') return { ...principalOf(before), liveApiKeys };
   await requireMayEnable(context, before);

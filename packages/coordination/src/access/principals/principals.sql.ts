@@ -28,11 +28,12 @@ export function lockPrincipalForChange(tenantId: string, principalId: string) {
     for no key update`;
 }
 
-/** Locks a principal exclusively: waits for its commands under way; later ones see the change. */
-export function lockPrincipalExclusively(tenantId: string, principalId: string) {
-  return sql<PrincipalRow>`
-    select * from principals where id = ${principalId} and tenant_id = ${tenantId}
-    for update`;
+/**
+ * Locks a principal alone: waits for its commands under way, at most a second; later ones see the change. The row is locked
+ * by the next statement (`lockPrincipalForChange`).
+ */
+export function takePrincipalLock(principalId: string) {
+  return sql`select take_principal_lock(${principalId})`;
 }
 
 export type PrincipalValues = Pick<Principal, 'displayName' | 'profile' | 'metadata'>;

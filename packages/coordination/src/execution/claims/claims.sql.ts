@@ -40,9 +40,8 @@ export type InsertedClaimRow = ClaimRow & {
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`
     with caller as materialized (
-      select id from principals
-      where id = ${request.principalId} and tenant_id = ${request.tenantId} and status = 'active'
-      for key share
+      select ${request.principalId}::uuid as id
+      where enter_principal(${request.principalId}, ${request.tenantId}) = 'active'
     ), holder as materialized (
       select s.id from sessions s join caller on s.principal_id = caller.id
       where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active' and s.expires_at > now()

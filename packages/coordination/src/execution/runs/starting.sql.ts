@@ -37,9 +37,8 @@ export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload:
 export function insertRun(start: NewRun) {
   return sql<StartedRunRow>`
     with caller as materialized (
-      select id from principals
-      where id = ${start.principalId} and tenant_id = ${start.tenantId} and status = 'active'
-      for key share
+      select ${start.principalId}::uuid as id
+      where enter_principal(${start.principalId}, ${start.tenantId}) = 'active'
     ), task as materialized (
       select t.id, t.workspace_id, c.session_id
       from caller
