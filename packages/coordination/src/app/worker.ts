@@ -1,5 +1,5 @@
 import { createLog, type Logger } from '@baton/kernel/log';
-import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
+import { expireDueClaims, expireDueSessions, finishEndings } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
@@ -14,6 +14,7 @@ export interface Worker {
 const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueSessions,
   expireDueClaims,
+  finishEndings,
   deleteAnsweredKeys,
 ];
 

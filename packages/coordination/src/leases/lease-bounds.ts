@@ -8,3 +8,6 @@ export function leaseBounds(settings: Settings, kind: 'CP_SESSION' | 'CP_CLAIM')
     max: settings[`${kind}_TTL_MAX_SECONDS`],
   };
 }
+
+/** How many sessions, and how many claims, one transaction ends at most. */
+export const endingBatchMax = 100;

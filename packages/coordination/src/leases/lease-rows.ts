@@ -27,3 +27,6 @@ export type RunRow = RowOf<
 
 /** A run with the workspace of its task, for its events. */
 export type EndedRunRow = RunRow & Pick<RowOf<Tables['tasks']>, 'workspace_id'>;
+
+/** What the end of a session or a principal left to do when it was acknowledged (core, section 25). */
+export type EndingRow = RowOf<Tables['endings']>;

@@ -7,14 +7,35 @@ import type { ClaimRow } from './lease-rows.ts';
 export type ReleasedClaimRow = ClaimRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
-export function findActiveClaimsOfSession(tenantId: string, sessionId: string) {
+export function findActiveClaimsOfSession(tenantId: string, sessionId: string, rowsMax: number) {
   return sql<{ id: string }>`
-    select id from claims where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
+    select id from claims where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'
+    limit ${rowsMax}`;
 }
 
-export function findActiveClaimsOfHolder(tenantId: string, holderId: string) {
+export function countActiveClaimsOfSession(tenantId: string, sessionId: string) {
+  return sql<{ count: number }>`
+    select count(*) as count from claims
+    where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
+}
+
+/** Active claims of a session, with their tasks locked; those whose task another transaction has locked are left out. */
+export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, rowsMax: number) {
   return sql<{ id: string }>`
-    select id from claims where holder_id = ${holderId} and tenant_id = ${tenantId} and status = 'active'`;
+    select c.id from claims c join tasks t on t.id = c.task_id
+    where c.session_id = ${sessionId} and c.tenant_id = ${tenantId} and c.status = 'active'
+    limit ${rowsMax}
+    for no key update of t skip locked`;
+}
+
+/** The same for a holder, of those that were acquired by an instant. */
+export function lockFreeClaimsOfHolder(tenantId: string, holderId: string, until: string, rowsMax: number) {
+  return sql<{ id: string }>`
+    select c.id from claims c join tasks t on t.id = c.task_id
+    where c.holder_id = ${holderId} and c.tenant_id = ${tenantId} and c.status = 'active'
+      and c.acquired_at <= ${until}::timestamptz
+    limit ${rowsMax}
+    for no key update of t skip locked`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { SessionRow } from './lease-rows.ts';
+import type { EndingRow, SessionRow } from './lease-rows.ts';
 
 /** Locks the session and closes it; no row when it is closed already. A stale one keeps the moment it ended. */
 export function updateSessionToClosed(tenantId: string, sessionId: string) {
@@ -21,4 +21,63 @@ export function updateSessionToStale(tenantId: string, sessionId: string) {
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;
+}
+
+export interface NewEnding {
+  id: string;
+  tenantId: string;
+  principalId: string | null;
+  sessionId: string | null;
+  reason: string;
+}
+
+export function insertEnding(ending: NewEnding) {
+  return sql`
+    insert into endings (id, tenant_id, principal_id, session_id, reason)
+    values (${ending.id}, ${ending.tenantId}, ${ending.principalId}, ${ending.sessionId}, ${ending.reason})`;
+}
+
+/** The oldest first; each is locked before it is worked on. */
+export function findEndings(rowsMax: number) {
+  return sql<Pick<EndingRow, 'id' | 'tenant_id'>>`
+    select id, tenant_id from endings order by acknowledged_at limit ${rowsMax}`;
+}
+
+/** No row when another worker has it, or when it is done. */
+export function tryLockEnding(tenantId: string, endingId: string) {
+  return sql<EndingRow>`
+    select * from endings where id = ${endingId} and tenant_id = ${tenantId} for update skip locked`;
+}
+
+export function deleteEnding(tenantId: string, endingId: string) {
+  return sql`delete from endings where id = ${endingId} and tenant_id = ${tenantId}`;
+}
+
+/** Locks open sessions of a principal, and those opened on its behalf, that were there at an instant and that nobody uses. */
+export function lockFreeSessions(tenantId: string, principalId: string, until: string, rowsMax: number) {
+  return sql<{ id: string }>`
+    select id from sessions
+    where tenant_id = ${tenantId} and status <> 'closed' and started_at <= ${until}::timestamptz
+      and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
+    order by id
+    limit ${rowsMax}
+    for no key update skip locked`;
+}
+
+/** What a principal has: its sessions and those on its behalf, the claims in them and those it holds, and their runs. */
+export function countWork(tenantId: string, principalId: string, until: string) {
+  return sql<{ sessions: number; claims: number; runs: number }>`
+    with open as materialized (
+      select id from sessions
+      where tenant_id = ${tenantId} and status <> 'closed' and started_at <= ${until}::timestamptz
+        and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
+    ), held as materialized (
+      select id from claims
+      where tenant_id = ${tenantId} and holder_id = ${principalId} and status = 'active'
+        and acquired_at <= ${until}::timestamptz
+      union
+      select c.id from open join claims c on c.session_id = open.id and c.status = 'active'
+    )
+    select (select count(*) from open) as sessions, (select count(*) from held) as claims,
+      (select count(*) from held join runs r on r.claim_id = held.id where r.status = 'running') as runs`;
 }

@@ -1,6 +1,4 @@
-import { releaseClaims } from '../../leases/release.ts';
-import { failRunsOfClaims } from '../../leases/run-ending.ts';
-import { endSession } from '../../leases/session-ending.ts';
+import { endWorkOf } from '../../leases/endings.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
@@ -12,9 +10,7 @@ import { forgetIdentity, getBindingRows, revokeIamBindingsOf } from '../iam-bind
 import { type EnabledPrincipal, type Principal, type PrincipalRow, principalOf } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {
-  findActiveClaims,
   findPrincipal,
-  lockOpenSessions,
   lockPrincipalForChange,
   takePrincipalLock,
   updatePrincipalStatus,
@@ -24,7 +20,8 @@ const reasonOfEffects = 'principal_disabled';
 
 /**
  * Disables a principal and ends everything it has, in the order of core section 4.3; repeated, it changes nothing.
- * Its API keys stay, but aren't admitted.
+ * Its API keys stay, but aren't admitted. The answer comes after the first batch of its work was ended; the event counts
+ * all of it.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
  */
 export async function disablePrincipal(
@@ -84,20 +81,6 @@ export async function requireMayDisable(context: Context, { id, kind }: Principa
   ];
   // Only an administrator disables an administrator.
   refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
-}
-
-/** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
-async function endWorkOf(context: Context, principalId: string) {
-  const { db, tenantId } = context;
-  const sessionIds = (await db.rows(lockOpenSessions(tenantId, principalId))).map(({ id }) => id);
-  const claimIds = (await db.rows(findActiveClaims(tenantId, principalId, sessionIds))).map(({ id }) => id);
-  let releasedClaims = 0;
-  for (const sessionId of sessionIds)
-    releasedClaims += (await endSession(context, sessionId, reasonOfEffects))?.releasedClaims ?? 0;
-  const release = { reason: reasonOfEffects, taskStatusMove: true };
-  releasedClaims += (await releaseClaims(context, { holderId: principalId }, release)).length;
-  const failedRuns = await failRunsOfClaims(context, claimIds, reasonOfEffects);
-  return { closedSessions: sessionIds.length, releasedClaims, failedRuns };
 }
 
 /**

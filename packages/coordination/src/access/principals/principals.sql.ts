@@ -54,24 +54,6 @@ export function updatePrincipalStatus(tenantId: string, principalId: string, sta
     returning *`;
 }
 
-/** Locks the open sessions of a principal and those opened on its behalf, so that nothing is claimed in them. */
-export function lockOpenSessions(tenantId: string, principalId: string) {
-  return sql<{ id: string }>`
-    select id from sessions
-    where tenant_id = ${tenantId} and status <> 'closed'
-      and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
-    order by id
-    for no key update`;
-}
-
-/** The active claims that a principal holds, and those made in the sessions named. */
-export function findActiveClaims(tenantId: string, principalId: string, sessionIds: readonly string[]) {
-  return sql<{ id: string }>`
-    select id from claims
-    where tenant_id = ${tenantId} and status = 'active'
-      and (holder_id = ${principalId} or session_id = any (${sessionIds}::uuid[]))`;
-}
-
 const build = queryBuilder<{ principals: PrincipalRow }>();
 
 const newestFirst: ListOrder<PrincipalRow> = {

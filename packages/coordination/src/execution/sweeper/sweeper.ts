@@ -1,3 +1,5 @@
+import { continueEnding, findDueEndings } from '../../leases/endings.ts';
+import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { expireSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
@@ -62,6 +64,21 @@ export function expireDueClaims({ pool, command }: JobTools<Context>): Job {
             );
           return expired.length;
         }),
+      );
+    },
+  };
+}
+
+/** What a disable or the end of a session left to do: a batch of each, in transactions of their own. */
+export function finishEndings({ pool, command }: JobTools<Context>): Job {
+  const name = 'endings';
+  return {
+    name,
+    batchMax: endingBatchMax,
+    async run() {
+      const due = await pool.rows(findDueEndings());
+      return forEach(due, ({ id, tenant_id: tenantId }) =>
+        command(name, tenantId, (context) => continueEnding(context, id)),
       );
     },
   };
