@@ -1,3 +1,4 @@
+import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { expireDueClaims, expireDueSessions } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
@@ -18,6 +19,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
 ];
 
 const backoffMsMax = 30_000;
+/** The database may be back at any moment, and asking costs nothing while it is away. */
+const unreachableMsMax = 1000;
 
 /**
  * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: every use of a lease
@@ -69,7 +72,9 @@ export function runJobs(
         if (handled >= job.batchMax) waitMs = 0;
       } catch (error) {
         failures += 1;
-        waitMs = Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        waitMs = isUnreachable(error)
+          ? Math.min(pauseMs, unreachableMsMax)
+          : Math.min(pauseMs * 2 ** failures, backoffMsMax);
         log.error({ err: error, job: job.name, failures, waitMs }, 'a job of the worker failed');
       }
       await pause(waitMs, stop.signal);
