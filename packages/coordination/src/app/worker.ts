@@ -5,6 +5,7 @@ import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
+import { watchHorizon } from './health/horizon.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 export interface Worker {
@@ -16,6 +17,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueSessions,
   expireDueClaims,
   deleteAnsweredKeys,
+  watchHorizon,
 ];
 
 const backoffMsMax = 30_000;
