@@ -1,5 +1,7 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import pg from 'pg';
+import { BoundedClient } from './bounded-client.ts';
+import { SilenceWatch } from './silence.ts';
 import type { Statement } from './sql.ts';
 
 export type { Generated, GeneratedAlways } from 'kysely';
@@ -16,6 +18,12 @@ export interface PoolOptions {
   /** An idle transaction is rolled back after this: one that hangs would delay every journal reader (W26). */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
+  /** The program's own bound of a statement, for a server that is gone; by default 1 s more than the server's. */
+  queryTimeoutMs?: number;
+  /** The program's own bound of a transaction, from BEGIN to the answer to COMMIT; 30 s by default. */
+  transactionTimeoutMs?: number;
+  /** A statement that is silent for this long has its connection checked; see `SilenceWatch`. 2.5 s by default. */
+  silentMsMax?: number;
   /** Runs on every new connection before its first use; if it throws, the waiting request fails with that error. */
   onConnect?(db: Db): Promise<void>;
   onError(error: Error): void;
@@ -34,6 +42,7 @@ export interface Pool extends Db {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws.
    * `work` must not call the network: an open transaction delays every reader of the journal.
+   * When the answer to COMMIT is lost this throws, though the transaction may be committed.
    */
   transaction<T>(work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>): Promise<T>;
   /** A connection outside the pool, for LISTEN; the caller closes it. */
@@ -61,7 +70,14 @@ export interface PoolUsage {
  * its tables are empty gets a sequential scan, and keeps it while they grow: the first 3,000 claims of a fresh
  * installation took 60 s instead of 3. `jit=off`: compiling costs more than any of these statements.
  */
-const sessionOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
+const planningOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
+
+/**
+ * The server too finds out within 11 s that a client is gone without a word, and ends its transaction with its locks.
+ * By default it asks after two hours.
+ */
+const keepAliveOptions = '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3';
+const sessionOptions = `${planningOptions} ${keepAliveOptions}`;
 
 const timestamptzOid = 1184;
 const int8Oid = 20;
@@ -94,8 +110,47 @@ const types = {
 };
 
 export function createPool(options: PoolOptions): Pool {
+  const pool = openPool(options);
+  const watch = new SilenceWatch(pool, {
+    probe: { connectionString: options.url, application_name: `${options.applicationName} (probing)` },
+    silentMsMax: options.silentMsMax ?? 2500,
+    onError: options.onError,
+  });
+  const db = dbOver((statement) => pool.query(statement));
+  return {
+    ...db,
+    transaction: (work) => inTransaction(pool, options.transactionTimeoutMs ?? 30_000, work),
+    async connect() {
+      const client = new BoundedClient({
+        connectionString: options.listenUrl ?? options.url,
+        application_name: `${options.applicationName} (listening)`,
+        connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
+        query_timeout: queryTimeoutMsOf(options),
+      });
+      await client.connect();
+      return client;
+    },
+    usage: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+    async close() {
+      await pool.end();
+      watch.close();
+    },
+  };
+}
+
+/** The server ends a statement first, with an error that says why: the program's bound is for a server that is gone. */
+function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
+  return queryTimeoutMs ?? statementTimeoutMs + 1000;
+}
+
+function openPool(options: PoolOptions): pg.Pool {
   const { onConnect } = options;
   const pool = new pg.Pool({
+    Client: BoundedClient,
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
@@ -103,6 +158,8 @@ export function createPool(options: PoolOptions): Pool {
     lock_timeout: options.lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
+    // In a pipeline the driver closes the connection with it: what came after would wait for the same answer.
+    query_timeout: queryTimeoutMsOf(options),
     options: sessionOptions,
     types,
     // A statement is sent without waiting for the answer to the one before it.
@@ -115,30 +172,12 @@ export function createPool(options: PoolOptions): Pool {
   });
   // Without this listener, a restart of the database would end the process.
   pool.on('error', options.onError);
-  const db = dbOver((statement) => pool.query(statement));
-  return {
-    ...db,
-    transaction: (work) => inTransaction(pool, work),
-    async connect() {
-      const client = new pg.Client({
-        connectionString: options.listenUrl ?? options.url,
-        application_name: `${options.applicationName} (listening)`,
-        connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
-      });
-      await client.connect();
-      return client;
-    },
-    usage: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
-    close: () => pool.end(),
-  };
+  return pool;
 }
 
 async function inTransaction<T>(
   pool: pg.Pool,
+  timeoutMs: number,
   work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
@@ -148,13 +187,15 @@ async function inTransaction<T>(
   };
   // Between two statements the pool doesn't listen, and an 'error' event without a listener would end the process.
   client.on('error', markBroken);
+  const bound = discardAfter(timeoutMs, client);
   try {
     // BEGIN and the last writes are awaited together with COMMIT: two round trips less, a quarter of a small command.
-    const unanswered: Promise<unknown>[] = [begin(client)];
-    const result = await work(
+    const unanswered: Promise<unknown>[] = [handled(client.query('begin'))];
+    const working = work(
       dbOver((statement) => client.query(statement)),
-      (write) => unanswered.push(write),
+      (write) => unanswered.push(handled(write)),
     );
+    const result = await Promise.race([working, bound.reached]);
     const [committed] = await Promise.all([client.query('commit'), ...unanswered]);
     // COMMIT of a failed transaction succeeds, but its command tag is ROLLBACK.
     if (committed.command !== 'COMMIT') throw new Error(`commit answered ${committed.command}`);
@@ -163,16 +204,28 @@ async function inTransaction<T>(
     await client.query('rollback').catch(markBroken);
     throw error;
   } finally {
+    bound.clear();
     client.off('error', markBroken);
     client.release(broken);
   }
 }
 
-function begin(client: pg.PoolClient): Promise<unknown> {
-  const begun = client.query('begin');
-  // If `work` fails first, nobody awaits this: its own rejection must not end the process as unhandled.
-  begun.catch(() => undefined);
-  return begun;
+/** Gives up the connection after a time: then its statements fail, and `reached` rejects. */
+function discardAfter(ms: number, client: pg.PoolClient): { reached: Promise<never>; clear(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const reached = new Promise<never>((_, refuse) => {
+    timer = setTimeout(() => {
+      refuse(new Error(`Transaction timeout: it took longer than ${ms} ms`));
+      (client as pg.Client as BoundedClient).discard();
+    }, ms);
+  });
+  return { reached: handled(reached), clear: () => clearTimeout(timer) };
+}
+
+/** If something else fails first, nobody awaits this: its own rejection must not end the process as unhandled. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function dbOver(query: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Db {
@@ -219,9 +272,9 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND']);
 
-/** Messages of driver errors without a code: the connection was lost, or none was available in time. */
+/** Messages of errors without a code: the connection was lost or given up, or none was available in time. */
 const unusableMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool)/;
+  /^(Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Transaction timeout|Client (was closed|has encountered)|Cannot use a pool)/;
 
 /** Whether an error means that the database can't be used now (down, starting, out of connections). */
 export function isUnreachable(error: unknown): boolean {

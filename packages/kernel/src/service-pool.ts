@@ -11,6 +11,9 @@ export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly idleInTransactionSeconds: number;
 }
 
+/** Together with the bound of a statement (by default 11 s) a request to a database that is gone ends within 15 s. */
+const connectMsMax = 3000;
+
 /** Opens the pool of a service by its settings. A lost connection is logged. */
 export function createServicePool({
   log,
@@ -21,6 +24,9 @@ export function createServicePool({
   return createPool({
     ...options,
     statementTimeoutMs: statementTimeoutSeconds * 1000,
+    connectTimeoutMs: connectMsMax,
+    // A command may wait for locks more than once, but not all its statements as long as they may.
+    transactionTimeoutMs: statementTimeoutSeconds * 3000,
     lockTimeoutMs: statementTimeoutSeconds * 1000,
     idleInTransactionTimeoutMs: idleInTransactionSeconds * 1000,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),

@@ -1,9 +1,11 @@
+import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { expireDueClaims, expireDueSessions, finishEndings } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
+import { watchHorizon } from './health/horizon.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 export interface Worker {
@@ -16,9 +18,12 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueClaims,
   finishEndings,
   deleteAnsweredKeys,
+  watchHorizon,
 ];
 
 const backoffMsMax = 30_000;
+/** The database may be back at any moment, and asking costs nothing while it is away. */
+const unreachableMsMax = 1000;
 
 /**
  * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: every use of a lease
@@ -70,7 +75,9 @@ export function runJobs(
         if (handled >= job.batchMax) waitMs = 0;
       } catch (error) {
         failures += 1;
-        waitMs = Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        waitMs = isUnreachable(error)
+          ? Math.min(pauseMs, unreachableMsMax)
+          : Math.min(pauseMs * 2 ** failures, backoffMsMax);
         log.error({ err: error, job: job.name, failures, waitMs }, 'a job of the worker failed');
       }
       await pause(waitMs, stop.signal);

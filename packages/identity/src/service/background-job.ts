@@ -1,4 +1,8 @@
+import { isUnreachable } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+
+/** The database may be back at any moment, and asking costs nothing while it is away. */
+const unreachableMsMax = 1000;
 
 export interface BackgroundJob {
   /** The wait before the first run. */
@@ -6,7 +10,7 @@ export interface BackgroundJob {
   /** From the end of a run to the start of the next one: runs never overlap. */
   readonly intervalMs: number;
   readonly log: Logger;
-  /** The log message of a run that failed; the next run follows as usual. */
+  /** The log message of a run that failed; the next run follows as usual, or within 1 s if the database was out of reach. */
   readonly failure: string;
   /** @param stopping aborts when no further batch is to begin */
   work(stopping: AbortSignal): Promise<void>;
@@ -26,12 +30,14 @@ export function startJob({ firstMs, intervalMs, log, failure, work }: Background
     }, afterMs).unref();
   };
   const runOnce = async () => {
+    let waitMs = intervalMs;
     try {
       await work(stopping.signal);
     } catch (error) {
+      if (isUnreachable(error)) waitMs = Math.min(intervalMs, unreachableMsMax);
       log.warn({ err: error }, failure);
     }
-    if (!stopping.signal.aborted) schedule(intervalMs);
+    if (!stopping.signal.aborted) schedule(waitMs);
   };
   schedule(firstMs);
   return () => {

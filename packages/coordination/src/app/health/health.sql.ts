@@ -18,8 +18,9 @@ export interface LiveCountsRow {
 export const outboxCountMax = 10_000;
 
 /**
- * What is live now, from the partial indexes of the live rows. The horizon's age is that of the oldest event that is
- * committed but still held back by a transaction under way somewhere in the cluster.
+ * What is live now, from the partial indexes of the live rows. The horizon's age is that of the first event, in the
+ * order of the journal, that is committed but still held back by a transaction under way somewhere in the cluster: one
+ * look into the index for each tenant, however many events follow.
  */
 export function findLiveCounts() {
   return sql<LiveCountsRow>`
@@ -27,9 +28,13 @@ export function findLiveCounts() {
       (select count(*) from sessions where status = 'active' and expires_at > now()) as sessions,
       (select count(*) from claims where status = 'active' and expires_at > now()) as claims,
       (select count(*) from runs where status = 'running') as runs,
-      (select coalesce(extract(epoch from now() - min(newest.occurred_at)), 0)::float8
-       from (select position, occurred_at from events order by sequence desc limit 1000) newest
-       where newest.position >= (select journal_horizon())) as horizon_age_seconds,
+      (select coalesce(extract(epoch from now() - min(first.occurred_at)), 0)::float8
+       from (select journal_horizon() as position offset 0) horizon
+       cross join tenants
+       cross join lateral (
+         select occurred_at from events where tenant_id = tenants.id and events.position >= horizon.position
+         order by events.position, sequence limit 1
+       ) first) as horizon_age_seconds,
       (select count(*) from (select from outbox limit ${outboxCountMax}) counted) as outbox_waiting,
       (select count(*) from outbox where attempts > 0 and available_at = 'infinity') as outbox_dead`;
 }

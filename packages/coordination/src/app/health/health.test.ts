@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { databaseIn } from '@baton/kernel/testing/database';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { startWorker } from '../worker.ts';
 
 let baton: TestCoordination;
 
@@ -95,6 +98,74 @@ test('GET /metrics gives counters and the gauges of what is live, without a cred
     assert.match(text, new RegExp(`^${counter} 0$`, 'm'));
   const again = await get(`${service.url}/metrics`);
   assert.match(again.body, /^http_requests_total\{method="GET",status="200"\} 1$/m);
+  await service.close();
+});
+
+/** Runs `work` while a transaction that wrote nothing, but could, is open and idle in this database. */
+async function whileForgotten(work: (pid: number) => Promise<void>): Promise<void> {
+  await baton.pool.transaction(async (tx) => {
+    const row = await tx.row<{ pid: number }>(
+      sql`select pg_backend_pid() as pid, pg_current_xact_id()::text as id`,
+    );
+    await work(row?.pid ?? 0);
+  });
+}
+
+/** Other tests share the cluster: a transaction of theirs may be older for a moment. */
+async function until<T>(find: () => Promise<T | undefined>): Promise<T> {
+  for (const endsAt = performance.now() + 9000; performance.now() < endsAt; ) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error('not within 9 s');
+}
+
+test('journal_horizon_age_seconds is the age of the first event held back, however many came after it', async () => {
+  await whileForgotten(async () => {
+    await writeEvents(baton.pool, baton.tenantId, [{}]);
+    await new Promise((done) => setTimeout(done, 2000));
+    await writeEvents(baton.pool, baton.tenantId, Array<object>(1200).fill({}));
+    const service = await baton.another();
+    const { body } = await get(`${service.url}/metrics`);
+    const age = Number(/^journal_horizon_age_seconds ([0-9.]+)$/m.exec(body)?.[1]);
+    assert.ok(age >= 2 && age < 30, `${age} s`);
+    await service.close();
+  });
+});
+
+test('GET /health/ready names the process that holds back the readers, and stays ready', async () => {
+  await whileForgotten(async (pid) => {
+    const holder = await until(async () => {
+      const { status, body } = await get(`${baton.url}/health/ready`);
+      assert.deepEqual([status, body.status], [200, 'ready']);
+      return body.detail?.horizonHolder?.pid === pid ? body.detail.horizonHolder : undefined;
+    });
+    assert.equal(holder.database, new URL(baton.databaseUrl).pathname.slice(1));
+    assert.ok(holder.ageSeconds >= 1 && holder.ageSeconds < 30);
+  });
+  await until(async () =>
+    (await get(`${baton.url}/health/ready`)).body.detail === undefined ? true : undefined,
+  );
+});
+
+test('a process that holds back the readers for 5 s is warned of in the log of the service and of the worker', async () => {
+  const lines: { name: string; pid: number; ageSeconds: number; database: string }[] = [];
+  const destination = { write: (line: string) => lines.push(JSON.parse(line)) };
+  const logOf = (name: string) => createLog({ name, level: 'warn', destination });
+  const service = await listen(baton.env, [], logOf('the service'));
+  const worker = await startWorker({ env: baton.env, log: logOf('the worker') });
+  await whileForgotten(async (pid) => {
+    for (const name of ['the service', 'the worker']) {
+      const warning = await until(async () => {
+        await get(`${service.url}/health/ready`);
+        return lines.find((line) => line.name === name && line.pid === pid);
+      });
+      assert.ok(warning.ageSeconds >= 5);
+      assert.equal(warning.database, new URL(baton.databaseUrl).pathname.slice(1));
+    }
+  });
+  await worker.close();
   await service.close();
 });
 

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { findLiveCounts, findRevision, type LiveCountsRow, outboxCountMax } from './health.sql.ts';
+import { HorizonWatch } from './horizon.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Readiness and metrics of this process and its database (core, section 2). */
@@ -26,11 +27,13 @@ export function createHealth(options: {
   log: Logger;
 }): Health {
   const { db, registry, headRevision, log } = options;
+  const horizon = new HorizonWatch(db, log);
   let counts: { readAt: number; row: Promise<LiveCountsRow | undefined> } | undefined;
 
   async function readiness() {
     try {
-      const dbRevision = await within(readinessWaitMs, revisionOf(db));
+      const asked = Promise.all([revisionOf(db), horizon.holder()]);
+      const [dbRevision, horizonHolder] = await within(readinessWaitMs, asked);
       if (dbRevision < headRevision)
         return {
           status: 'unavailable' as const,
@@ -38,7 +41,8 @@ export function createHealth(options: {
           dbRevision,
           headRevision,
         };
-      return { status: 'ready' as const, revision: dbRevision };
+      const detail = horizonHolder && { detail: { horizonHolder } };
+      return { status: 'ready' as const, revision: dbRevision, ...detail };
     } catch (error) {
       log.warn({ err: error }, 'not ready: the database is out of reach');
       return { status: 'unavailable' as const, reason: 'database_unreachable' as const };
@@ -83,7 +87,7 @@ function gaugesOf(row: LiveCountsRow): string {
     ['active_runs', 'Runs that are running.', row.runs],
     [
       'journal_horizon_age_seconds',
-      'Age of the oldest committed event that an open transaction still holds back.',
+      'Age of the first committed event that an open transaction still holds back from readers.',
       row.horizon_age_seconds,
     ],
     ['outbox_waiting', `Events to be delivered, counted up to ${outboxCountMax}.`, row.outbox_waiting],

@@ -1,9 +1,24 @@
 import { z } from 'zod';
 
+const HorizonHolder = z
+  .strictObject({
+    pid: z.int().nullable().meta({ description: 'Null: a prepared transaction, see pg_prepared_xacts.' }),
+    ageSeconds: z.number(),
+    database: z.string().nullable(),
+  })
+  .meta({
+    id: 'HorizonHolder',
+    description:
+      'The server process whose transaction, open for 1 s or longer, holds back the readers of the journal.',
+  });
+
+export type HorizonHolder = z.infer<typeof HorizonHolder>;
+
 export const Ready = z
   .strictObject({
     status: z.literal('ready'),
     revision: z.int().meta({ description: 'The newest migration that the database holds.' }),
+    detail: z.strictObject({ horizonHolder: HorizonHolder }).optional(),
   })
   .meta({ id: 'Ready' });
 

@@ -22,10 +22,11 @@ type State =
   | { readonly name: 'closed' };
 
 const reconnectMsMin = 100;
-const reconnectMsMax = 5000;
+/** With the 3 s of an attempt, streams are told again within 5 s of the return of the database. */
+const reconnectMsMax = 1000;
 /** A connection that the network drops without closing it is noticed only by a query that gets no answer. */
-const aliveEveryMs = 15_000;
-const aliveAnswerMsMax = aliveEveryMs / 2;
+const aliveEveryMs = 2000;
+const aliveAnswerMsMax = 2000;
 
 /** One connection for LISTEN and NOTIFY. It is opened at once, and again with a growing pause whenever it is lost. */
 export class NotificationConnection {

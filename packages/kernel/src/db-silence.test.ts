@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { createPool, isUnreachable, type Pool, type PoolOptions } from './db.ts';
+import { sql } from './sql.ts';
+import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+import { type DatabaseProxy, startDatabaseProxy } from './testing/database-proxy.ts';
+import { doorMigrations } from './testing/door-service.ts';
+
+/** The database goes away without a word: packets are dropped, and nobody closes a connection. */
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+before(async () => {
+  database = await createTestDatabase(doorMigrations);
+});
+after(() => database.drop());
+beforeEach(async () => {
+  proxy = await startDatabaseProxy(database.url);
+});
+
+async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Promise<void>): Promise<void> {
+  const pool = createPool({
+    url: proxy.url,
+    connectionsMax: 4,
+    applicationName: 'silence',
+    statementTimeoutMs: 60_000,
+    lockTimeoutMs: 60_000,
+    idleInTransactionTimeoutMs: 60_000,
+    connectTimeoutMs: 300,
+    onError: () => undefined,
+    ...changes,
+  });
+  try {
+    await work(pool);
+  } finally {
+    // The end of a run without the bounds too: it would wait for answers that never come.
+    await within(2000, pool.close()).catch(() => undefined);
+    await proxy.cut();
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, refuse) => {
+    timer = setTimeout(() => refuse(new Error(`not within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+const warm = (pool: Pool) => Promise.all([1, 2, 3, 4].map(() => pool.rows(sql`select pg_sleep(0.05)`)));
+
+test('a statement that gets no answer fails as unreachable, and its connection is not used again', async () => {
+  await withPool({ queryTimeoutMs: 300, silentMsMax: 60_000 }, async (pool) => {
+    await warm(pool);
+    proxy.silence();
+    const lost = [1, 2, 3, 4, 5, 6].map(() => assert.rejects(pool.rows(sql`select 1`), isUnreachable));
+    await within(2000, Promise.all(lost));
+    proxy.speak();
+    await within(1000, Promise.all([1, 2, 3, 4, 5, 6].map(() => pool.rows(sql`select 1`))));
+  });
+});
+
+test('a COMMIT that gets no answer is an error, though it may have happened', async () => {
+  await withPool({ queryTimeoutMs: 300, silentMsMax: 60_000, connectionsMax: 1 }, async (pool) => {
+    await warm(pool);
+    const committing = pool.transaction(async (tx) => {
+      await tx.rows(sql`select 1`);
+      proxy.silence();
+      return 'done';
+    });
+    await within(2000, assert.rejects(committing, isUnreachable));
+    proxy.speak();
+    assert.deepEqual(await pool.row(sql`select 1 as one`), { one: 1 });
+  });
+});
+
+test('a transaction ends at its bound, whatever it waits for', async () => {
+  await withPool({ transactionTimeoutMs: 300 }, async (pool) => {
+    const forever = pool.transaction(async (tx) => {
+      await tx.rows(sql`select 1`);
+      await new Promise(() => undefined);
+    });
+    await within(2000, assert.rejects(forever, isUnreachable));
+    assert.equal(pool.usage().inUse, 0);
+    const busy = pool.transaction(async (tx) => {
+      for (;;) await tx.rows(sql`select pg_sleep(0.1)`);
+    });
+    await within(2000, assert.rejects(busy, isUnreachable));
+  });
+});
+
+test('silent connections are thrown out when the database is out of reach, long before a statement times out', async () => {
+  await withPool({ silentMsMax: 300 }, async (pool) => {
+    await warm(pool);
+    proxy.silence();
+    const lost = [1, 2, 3, 4].map(() => assert.rejects(pool.rows(sql`select 1`), isUnreachable));
+    await within(3000, Promise.all(lost));
+  });
+});
+
+test('connections whose traffic is dropped while new ones pass are thrown out together, idle ones too', async () => {
+  await withPool({ silentMsMax: 300 }, async (pool) => {
+    await warm(pool);
+    proxy.silence();
+    proxy.speak();
+    await within(3000, assert.rejects(pool.rows(sql`select 1`), isUnreachable));
+    await within(300, Promise.all([1, 2, 3, 4].map(() => pool.rows(sql`select 1`))));
+  });
+});
+
+test('a statement that runs or waits for a lock is left alone, however long it is silent', async () => {
+  await withPool({ silentMsMax: 200 }, async (pool) => {
+    const locked = pool.transaction(async (tx) => {
+      await tx.run(sql`lock table doors in access exclusive mode`);
+      const waiting = pool.rows(sql`select from doors`);
+      await tx.rows(sql`select pg_sleep(1.2)`);
+      return { waiting };
+    });
+    await (await locked).waiting;
+  });
+});

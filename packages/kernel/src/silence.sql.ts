@@ -1,0 +1,13 @@
+/**
+ * Which of the server processes are at work, or were so a second ago: their clients wait for a good reason. One that is
+ * idle never got the statement, or its answer was lost. A state that can't be seen counts as at work.
+ */
+export const findWorkingProcesses = `
+  select pg_backend_pid() as self, coalesce(array_agg(pid) filter (
+    where state is null or state not like 'idle%' or state_change > clock_timestamp() - interval '1 second'), '{}') as working
+  from pg_stat_activity where pid = any ($1::integer[])`;
+
+export interface WorkingProcessesRow {
+  self: number;
+  working: number[];
+}

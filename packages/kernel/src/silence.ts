@@ -1,0 +1,102 @@
+import type pg from 'pg';
+import { BoundedClient } from './bounded-client.ts';
+import { findWorkingProcesses, type WorkingProcessesRow } from './silence.sql.ts';
+
+export interface SilenceOptions {
+  /** How to reach the server; a probe opens a connection of its own. */
+  readonly probe: pg.ClientConfig;
+  /** A statement without an answer for this long makes its connection suspect. */
+  readonly silentMsMax: number;
+  onError(error: Error): void;
+}
+
+/** For opening the probe's connection, and again for its one answer. */
+const probeMsMax = 1500;
+const looksPerSilence = 5;
+
+/**
+ * Throws out connections of a pool whose packets are dropped somewhere. A statement that waits for a lock is as silent
+ * as one that the network swallowed, so the server is asked, on a new connection, whether it works on the statement.
+ * Without this, dead connections stay until a statement times out, which takes longer than a lock may be waited for.
+ */
+export class SilenceWatch {
+  readonly #options: SilenceOptions;
+  readonly #clients = new Set<BoundedClient>();
+  /** Those that the pool has lent to nobody. */
+  readonly #idle = new Set<BoundedClient>();
+  readonly #timer: NodeJS.Timeout;
+  #isProbing = false;
+  #nextProbeAtMs = 0;
+
+  constructor(pool: pg.Pool, options: SilenceOptions) {
+    this.#options = options;
+    pool.on('connect', (client) => {
+      const opened = client as pg.Client as BoundedClient;
+      this.#clients.add(opened);
+      opened.once('end', () => {
+        this.#clients.delete(opened);
+        this.#idle.delete(opened);
+      });
+    });
+    pool.on('acquire', (client) => this.#idle.delete(client as pg.Client as BoundedClient));
+    pool.on('release', (_error, client) => this.#idle.add(client as pg.Client as BoundedClient));
+    this.#timer = setInterval(() => void this.#look(), options.silentMsMax / looksPerSilence).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const now = performance.now();
+    if (this.#isProbing || now < this.#nextProbeAtMs) return;
+    const since = new Map<BoundedClient, number>();
+    for (const client of this.#clients) {
+      const sinceMs = client.silentSinceMs;
+      if (sinceMs !== undefined && now - sinceMs > this.#options.silentMsMax) since.set(client, sinceMs);
+    }
+    if (since.size === 0) return;
+    this.#isProbing = true;
+    const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
+    // An answer may have come that the event loop has not read yet.
+    await new Promise((done) => setTimeout(done, 10));
+    if (working !== undefined) this.#throwOut(since, working);
+    this.#nextProbeAtMs = performance.now() + this.#options.silentMsMax;
+    this.#isProbing = false;
+  }
+
+  /** @returns undefined where it can't be told: the server refuses the question, or a pooler hides its processes */
+  async #workingAmong(pids: readonly number[]): Promise<ReadonlySet<number> | undefined> {
+    const client = new BoundedClient({
+      ...this.#options.probe,
+      connectionTimeoutMillis: probeMsMax,
+      query_timeout: probeMsMax,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await (client as pg.Client).query<WorkingProcessesRow>(findWorkingProcesses, [pids]);
+      const [row] = rows;
+      return row?.self === client.pid ? new Set(row.working) : undefined;
+    } catch (error) {
+      // A refusal has a code of five characters, and comes from a server that can be reached.
+      return (error as { code?: string }).code?.length === 5 ? undefined : new Set();
+    } finally {
+      client.discard();
+    }
+  }
+
+  /** With a dead connection go the idle ones that were last heard before it fell silent: each would cost one more wait. */
+  #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): void {
+    const dead = [...since].filter(
+      ([client, sinceMs]) => client.silentSinceMs === sinceMs && !working.has(client.pid),
+    );
+    if (dead.length === 0) return;
+    const fellSilentAtMs = Math.max(...dead.map(([, sinceMs]) => sinceMs));
+    const stale = [...this.#idle].filter(({ heardAtMs }) => heardAtMs <= fellSilentAtMs);
+    const connections = dead.length + stale.length;
+    this.#options.onError(new Error(`${connections} connections are given up: the database does not answer`));
+    for (const [client] of dead) client.discard();
+    for (const client of stale) client.discard();
+  }
+}
