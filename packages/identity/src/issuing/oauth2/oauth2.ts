@@ -3,6 +3,7 @@ import { type Reply, reply } from '@baton/kernel/service';
 import { sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { clientIdLengthMax } from '../exchange/exchange.ts';
 import { exchangeClientCredentials } from '../exchange/exchanges.ts';
 import type { OauthToken, OauthTokenRequest } from './oauth-token.ts';
 
@@ -48,7 +49,8 @@ function clientOf({ headers }: Context, form: OauthTokenRequest): { clientId: st
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const [clientId, clientSecret] = [decoded(id), decoded(secret)];
   // Only printable ASCII: no client has another id, and the database takes no NUL.
-  return /^[\x20-\x7e]+$/.test(clientId) && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
+  const isClientId = /^[\x20-\x7e]+$/.test(clientId) && clientId.length <= clientIdLengthMax;
+  return isClientId && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
 }
 
 function decoded(text: string): string {
