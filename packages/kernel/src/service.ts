@@ -116,7 +116,7 @@ export interface EndpointSpec<
    * read): on the pool.
    */
   transaction?: 'command' | 'statement' | 'none';
-  /** Paths of one-time secrets in the answer: null in the stored copy. */
+  /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
   secrets?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
   example?: unknown;

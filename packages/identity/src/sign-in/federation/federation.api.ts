@@ -71,6 +71,7 @@ export const exchange = endpoint({
   body: FederatedTokenRequest,
   bodyBytesMax,
   returns: { 200: FederatedToken },
+  secrets: ['accessToken'],
   errors: [...refusals, 'human_principal_required', 'audience_not_allowed', 'scope_not_allowed'],
   emits: effects,
   transaction: 'none',
