@@ -26,12 +26,24 @@ export function headOf(raw: IncomingMessage, address: string): RequestHead {
   return {
     method,
     path: url.split('?', 1)[0] as string,
-    headers,
+    headers: isNamedTwice(raw.rawHeaders, headers) ? { ...headers, authorization: '' } : headers,
     address,
     requestId,
     correlationId: accepted(headers['x-correlation-id'], correlationIdForm) ?? requestId,
     traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${newTraceHex()}`,
   };
+}
+
+/**
+ * Whether there are two Authorization headers. Node keeps the first one, and a proxy in front may have judged the other:
+ * neither is taken, so the request has no valid credential (identity's contract, section 22).
+ */
+function isNamedTwice(rawHeaders: readonly string[], { authorization }: IncomingMessage['headers']): boolean {
+  if (authorization === undefined) return false;
+  let found = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === 'authorization') found += 1;
+  return found > 1;
 }
 
 function accepted(header: string | string[] | undefined, form: RegExp): string | undefined {

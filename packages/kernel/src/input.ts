@@ -37,6 +37,14 @@ export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Sha
   return endpoint.paging ? { ...endpoint.query, ...pagingShape } : endpoint.query;
 }
 
+/** A compressed body is refused by name: unpacked, it could have any size. */
+const compressed: Problem = {
+  in: 'header',
+  path: ['content-encoding'],
+  type: 'content_encoding',
+  message: 'The body must not be compressed',
+};
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -64,6 +72,8 @@ export function inputReader(endpoint: Operation) {
       string,
       unknown
     >;
+    if (bytes.length > 0 && (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+      problems.push(compressed);
     const { text, sent } = endpoint.form
       ? readForm(bytes, problems)
       : readJson(bytes, bodySchema !== undefined, bodyOptional, problems);

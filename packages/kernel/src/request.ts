@@ -19,6 +19,7 @@ export function requestHandler<Caller, Context extends object>(
   const readInput = inputReader(endpoint);
   const bytesMax = runtime.bodyBytesMax(endpoint);
   const sizeFirst = runtime.sizeBeforeCredential(endpoint);
+  const hasSecrets = endpoint.secrets.length > 0;
   const render = rendererAt(runtime, pathOf(runtime.basePath, endpoint));
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const head = headOf(request.raw, request.ip);
@@ -33,7 +34,8 @@ export function requestHandler<Caller, Context extends object>(
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
       const answer = await execute(runtime, endpoint, call, input);
       runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);
-      send(reply, head, answer.status, answer.body, answer.headers);
+      const headers = hasSecrets ? { ...answer.headers, 'cache-control': 'no-store' } : answer.headers;
+      send(reply, head, answer.status, answer.body, headers);
     } catch (error) {
       answerError(runtime, request, reply, { head, endpoint, render }, error);
     }

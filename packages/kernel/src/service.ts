@@ -95,6 +95,8 @@ export interface EndpointSpec<
   bodyOptional?: boolean;
   /** The body is a form (application/x-www-form-urlencoded): an object of texts, no name twice. */
   form?: boolean;
+  /** The longest body in bytes, where it is not that of the service for this kind of credential. */
+  bodyBytesMax?: number;
   returns: R;
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
@@ -114,7 +116,7 @@ export interface EndpointSpec<
    * read): on the pool.
    */
   transaction?: 'command' | 'statement' | 'none';
-  /** Paths of one-time secrets in the answer: null in the stored copy. */
+  /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
   secrets?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
   example?: unknown;
@@ -141,6 +143,7 @@ export interface Endpoint<Context = object> {
   readonly body: z.ZodType | undefined;
   readonly bodyOptional: boolean;
   readonly form: boolean;
+  readonly bodyBytesMax: number | undefined;
   readonly returns: Returns;
   readonly status: number;
   readonly errors: readonly string[];
@@ -192,6 +195,7 @@ export function endpointsOf<V extends Vocabulary>(
       body: spec.body,
       bodyOptional: spec.bodyOptional ?? false,
       form: spec.form ?? false,
+      bodyBytesMax: spec.bodyBytesMax,
       returns: spec.returns,
       status: Math.min(...Object.keys(spec.returns).map(Number)),
       errors: spec.errors ?? [],

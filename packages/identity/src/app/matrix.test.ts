@@ -10,7 +10,7 @@ import { adminHeader, startIdentity, testSigningKey } from '../testing/identity.
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { scimCodeOf, scimRules } from '../testing/scim-matrix.ts';
 import { endpoints } from './endpoints.ts';
-import { bodyBytesMax } from './runtime.ts';
+import { bodyBytesMaxOf } from './runtime.ts';
 
 const adminRules: MatrixRules = {
   unauthenticated: { status: 401, code: 'unauthorized' },
@@ -47,7 +47,7 @@ matrixTests({
     return typeof detail === 'string' ? detail : undefined;
   },
   keyRequired: ({ errors }) => errors.includes('idempotency_key_required'),
-  bodyBytesMax: () => bodyBytesMax,
+  bodyBytesMax: bodyBytesMaxOf,
   sizeBeforeCredential: ({ auth }) => auth !== undefined,
   ignoresUnknownFields: ({ auth, path }) => auth === 'provisioning' || path.startsWith('/oauth2/'),
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),

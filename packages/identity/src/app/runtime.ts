@@ -9,7 +9,15 @@ import { type AdminSecrets, createAdmission } from './admission.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
 import { renderError, standardEnvelopes } from './error-envelopes.ts';
 
-export const bodyBytesMax = 1_048_576;
+const adminBodyBytesMax = 1_048_576;
+/** Of a route without a credential in a header: anybody can send it, and any number of them at once. */
+const strangersBodyBytesMax = 16_384;
+
+/** The longest body that an endpoint reads (contract, sections 1.21 and 22). */
+export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 'bodyBytesMax'>): number {
+  const hasHeader = auth === undefined || auth === 'provisioning';
+  return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
+}
 
 /** What every SCIM endpoint may answer before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
@@ -64,7 +72,7 @@ export function identityRuntime(
     log: tools.log,
     metrics,
     pipelineCodes: new Set(pipelineCodes),
-    bodyBytesMax: () => bodyBytesMax,
+    bodyBytesMax: bodyBytesMaxOf,
     sizeBeforeCredential: ({ auth }) => auth !== undefined,
     authenticate: async (head, endpoint) =>
       endpoint.auth === 'provisioning' ? admitScim(head, endpoint) : admit(head, endpoint),

@@ -75,6 +75,7 @@ export const update = endpoint({
   params: accountParams,
   body: ServiceAccountChange,
   returns: { 200: ChangedServiceAccount },
+  secrets: ['clientSecret'],
   errors: [
     'service_account_not_found',
     'service_account_revoked',

@@ -25,10 +25,14 @@ export const TokenExchange = z
   .meta({ id: 'TokenExchange' });
 export type TokenExchange = z.infer<typeof TokenExchange>;
 
+export const clientIdLengthMax = 200;
+/** Far above the 43 characters of a secret that we issue. */
+export const clientSecretLengthMax = 4000;
+
 export const ClientExchangeRequest = z
   .strictObject({
-    clientId: characters(1, 200),
-    clientSecret: z.string().min(1),
+    clientId: characters(1, clientIdLengthMax),
+    clientSecret: characters(1, clientSecretLengthMax),
     audience: characters(1, audienceLengthMax),
     scopes: NameSet.default([]).describe('Exactly these are granted.'),
   })

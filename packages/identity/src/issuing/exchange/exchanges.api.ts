@@ -10,6 +10,7 @@ export const exchangeToken = endpoint({
   summary: 'Exchange a token for a short-lived access token of one audience.',
   body: TokenExchangeRequest,
   returns: { 200: TokenExchange },
+  secrets: ['accessToken'],
   errors: ['invalid_token', 'audience_not_allowed', 'scope_not_allowed', 'rate_limited'],
   transaction: 'none',
   example: {
@@ -28,6 +29,7 @@ export const exchangeClient = endpoint({
   summary: 'Exchange client credentials for a short-lived access token of one audience.',
   body: ClientExchangeRequest,
   returns: { 200: ClientExchange },
+  secrets: ['accessToken'],
   errors: ['invalid_client', 'audience_not_allowed', 'scope_not_allowed', 'rate_limited'],
   transaction: 'none',
   example: {

@@ -1,6 +1,5 @@
 import { type AuditEntry, audit, auditDraft } from '../../records/audit.ts';
 import type { AuditAction } from '../../records/drafts.ts';
-import { audienceLengthMax } from '../../service/fields.ts';
 import { isSecretOf, type PresentedToken, parsePresentedToken } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -56,8 +55,7 @@ export function presentClient(
     action: 'tokens.exchange',
     secret: clientSecret,
     publicName: `client:${clientId}`,
-    // Cut to the longest key of an audience: a client without the secret must not fill the audit record with long texts.
-    reasonPrefix: `audience:${audience.slice(0, audienceLengthMax).toWellFormed()}`,
+    reasonPrefix: `audience:${audience}`,
     writesDenials: 'by ledger',
   };
 }

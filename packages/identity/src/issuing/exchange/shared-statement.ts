@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sqlState } from '@baton/kernel/db';
 import { fail } from '../errors.ts';
 
 interface Waiting<Entry, Result> {
@@ -11,6 +12,15 @@ const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
 /** A batch of this size doesn't wait for more entries: a larger one saves next to nothing. */
 const gatheredEntriesMax = 16;
+/** How many entries of failed batches are tried on their own at once, so that they don't take all connections. */
+const separateEntriesMax = 2;
+
+/**
+ * The classes of SQLSTATE that one entry can be to blame for: its data, a constraint, a limit of the program, a trigger.
+ * PostgreSQL has rolled the statement back then, so it may be run again. After a lost connection it may have been
+ * committed, and a timeout would be waited for again by each entry: those fail for the whole batch.
+ */
+const blamableClasses: ReadonlySet<string> = new Set(['21', '22', '23', '44', '54', 'P0']);
 
 /**
  * Runs one statement for all callers that need it at the same time: those of one turn of the event loop, or those that
@@ -20,6 +30,10 @@ export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
   readonly #busy: () => Promise<void> | undefined;
   readonly #waiting: Waiting<Entry, Result>[] = [];
+  /** Entries of failed batches, to be tried one by one; never more than what waited before. */
+  readonly #suspects: Waiting<Entry, Result>[] = [];
+  #trying = 0;
+  #triedAll: PromiseWithResolvers<void> | undefined;
   #working: Promise<void> | undefined;
   #stopGathering: (() => void) | undefined;
 
@@ -36,12 +50,12 @@ export class SharedStatement<Entry, Result> {
   }
 
   /**
-   * The result for one entry. When the statement fails, every entry of the batch fails.
+   * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its own:
+   * only the bad one fails. When it fails otherwise, every entry of the batch fails.
    * @throws Refusal `unavailable` when too many wait already
    */
   async call(entry: Entry): Promise<Result> {
-    if (this.#waiting.length >= waitingEntriesMax)
-      fail('unavailable', {}, { headers: { 'retry-after': '1' } });
+    if (this.waiting >= waitingEntriesMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });
     return new Promise((done, failed) => {
       this.#waiting.push({ entry, done, failed });
       if (this.#waiting.length >= gatheredEntriesMax) this.#stopGathering?.();
@@ -51,12 +65,13 @@ export class SharedStatement<Entry, Result> {
 
   /** Entries that no statement has taken yet. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + this.#suspects.length;
   }
 
   /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
     await this.#working;
+    await this.#triedAll?.promise;
   }
 
   async #work(): Promise<void> {
@@ -68,10 +83,35 @@ export class SharedStatement<Entry, Result> {
         const results = await this.#run(batch.map(({ entry }) => entry));
         for (const [index, { done }] of batch.entries()) done(results[index] as Result);
       } catch (error) {
-        for (const { failed } of batch) failed(error);
+        if (batch.length > 1 && isBlamable(error)) this.#trySeparately(batch);
+        else for (const { failed } of batch) failed(error);
       }
     }
     this.#working = undefined;
+  }
+
+  /** Beside the batches that follow: they must not wait for the entries of this one. */
+  #trySeparately(batch: readonly Waiting<Entry, Result>[]): void {
+    this.#suspects.push(...batch);
+    this.#triedAll ??= Promise.withResolvers<void>();
+    while (this.#trying < separateEntriesMax) {
+      this.#trying += 1;
+      void this.#trySuspects();
+    }
+  }
+
+  async #trySuspects(): Promise<void> {
+    for (let next = this.#suspects.shift(); next !== undefined; next = this.#suspects.shift()) {
+      try {
+        next.done((await this.#run([next.entry]))[0] as Result);
+      } catch (error) {
+        next.failed(error);
+      }
+    }
+    this.#trying -= 1;
+    if (this.#trying > 0) return;
+    this.#triedAll?.resolve();
+    this.#triedAll = undefined;
   }
 
   async #gather(): Promise<void> {
@@ -82,4 +122,8 @@ export class SharedStatement<Entry, Result> {
     await Promise.race([free, enough]);
     this.#stopGathering = undefined;
   }
+}
+
+function isBlamable(error: unknown): boolean {
+  return blamableClasses.has(sqlState(error)?.slice(0, 2) ?? '');
 }

@@ -1,14 +1,23 @@
 import { z } from 'zod';
+import { audienceLengthMax } from '../../service/fields.ts';
+import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.ts';
+
+/** Dozens of scopes of the longest form, 120 characters. */
+const scopeLengthMax = 10_000;
 
 /** The form fields of RFC 6749, section 4.4, and the `resource` of RFC 8707. Unknown ones are ignored. */
 export const OauthTokenRequest = z
   .object({
-    grant_type: z.string().describe('client_credentials'),
-    client_id: z.string().optional(),
-    client_secret: z.string().optional(),
-    audience: z.string().optional().describe('Or `resource`.'),
-    resource: z.string().optional(),
-    scope: z.string().optional().describe('Separated by spaces; exactly these are granted.'),
+    grant_type: z.string().max(200).describe('client_credentials'),
+    client_id: z.string().max(clientIdLengthMax).optional(),
+    client_secret: z.string().max(clientSecretLengthMax).optional(),
+    audience: z.string().max(audienceLengthMax).optional().describe('Or `resource`.'),
+    resource: z.string().max(audienceLengthMax).optional(),
+    scope: z
+      .string()
+      .max(scopeLengthMax)
+      .optional()
+      .describe('Separated by spaces; exactly these are granted.'),
   })
   .meta({ id: 'OauthTokenRequest' });
 export type OauthTokenRequest = z.infer<typeof OauthTokenRequest>;

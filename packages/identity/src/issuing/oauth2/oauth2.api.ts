@@ -13,6 +13,7 @@ export const token = endpoint({
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
+  secrets: ['access_token'],
   errors: [
     'unsupported_grant_type',
     'invalid_client',

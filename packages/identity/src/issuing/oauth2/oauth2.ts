@@ -1,8 +1,8 @@
 import { InvalidRequest } from '@baton/kernel/refusal';
-import { type Reply, reply } from '@baton/kernel/service';
 import { sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { clientIdLengthMax } from '../exchange/exchange.ts';
 import { exchangeClientCredentials } from '../exchange/exchanges.ts';
 import type { OauthToken, OauthTokenRequest } from './oauth-token.ts';
 
@@ -11,7 +11,7 @@ import type { OauthToken, OauthTokenRequest } from './oauth-token.ts';
  * @throws Refusal `unsupported_grant_type`, `invalid_client`, `audience_not_allowed`, `scope_not_allowed`;
  * InvalidRequest for another media type, two ways to name the client, and no audience
  */
-export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
+export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
   const media = String(context.headers['content-type'] ?? '')
     .split(';', 1)[0]
     ?.trim()
@@ -23,21 +23,19 @@ export async function grantOauthToken(context: Context, form: OauthTokenRequest)
   if (audience === '' || (form.resource ?? audience) !== audience) refuse('exactly one audience is needed');
   const scopes = sortedSet((form.scope ?? '').split(' ').filter((scope) => scope !== ''));
   const granted = await exchangeClientCredentials(context, { ...client, audience, scopes });
-  return reply(
-    200,
-    {
-      access_token: granted.accessToken,
-      token_type: granted.tokenType,
-      expires_in: granted.expiresIn,
-      scope: scopes.join(' '),
-    },
-    { 'cache-control': 'no-store' },
-  );
+  return {
+    access_token: granted.accessToken,
+    token_type: granted.tokenType,
+    expires_in: granted.expiresIn,
+    scope: scopes.join(' '),
+  };
 }
 
 /** By client_secret_basic or client_secret_post, never by both. */
 function clientOf({ headers }: Context, form: OauthTokenRequest): { clientId: string; clientSecret: string } {
   const { authorization } = headers;
+  // Also what is left of two such headers: no client in the form makes up for it.
+  if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
     return clientId === '' || clientSecret === '' ? refuseClient() : { clientId, clientSecret };
@@ -48,7 +46,8 @@ function clientOf({ headers }: Context, form: OauthTokenRequest): { clientId: st
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const [clientId, clientSecret] = [decoded(id), decoded(secret)];
   // Only printable ASCII: no client has another id, and the database takes no NUL.
-  return /^[\x20-\x7e]+$/.test(clientId) && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
+  const isClientId = /^[\x20-\x7e]+$/.test(clientId) && clientId.length <= clientIdLengthMax;
+  return isClientId && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
 }
 
 function decoded(text: string): string {

@@ -37,6 +37,8 @@ const effects = [
   groupMembershipRemoved,
 ];
 
+/** An ID token of a provider that lists many groups takes more than other bodies of strangers (contract, section 22). */
+const bodyBytesMax = 65_536;
 const example = { identityProvider: 'corporate', token: 'the ID token of the provider' };
 
 export const authenticate = endpoint({
@@ -49,6 +51,7 @@ export const authenticate = endpoint({
     'The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens.',
   params: tenantParam,
   body: FederatedSignInRequest,
+  bodyBytesMax,
   returns: { 200: FederatedSignIn },
   errors: refusals,
   emits: effects,
@@ -66,7 +69,9 @@ export const exchange = endpoint({
   summary: 'Sign in with an ID token and get a short-lived access token of one audience.',
   params: tenantParam,
   body: FederatedTokenRequest,
+  bodyBytesMax,
   returns: { 200: FederatedToken },
+  secrets: ['accessToken'],
   errors: [...refusals, 'human_principal_required', 'audience_not_allowed', 'scope_not_allowed'],
   emits: effects,
   transaction: 'none',
