@@ -11,7 +11,7 @@ import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { type ListOrder, listPage } from '../filter/listing.ts';
-import { parseOperations } from '../patch/operations.ts';
+import { type PatchOperation, parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
 import {
@@ -139,8 +139,9 @@ export async function updateGroup(
 ): Answer<JsonObject | undefined> {
   await requireVersion(context, id);
   const operations = parseOperations(groupKind, body);
-  const others = operations.filter(({ target }) => target.attribute.name !== 'members');
-  const members = operations.filter((operation) => !others.includes(operation)).map(memberChangeOf);
+  const isOfMembers = ({ target }: PatchOperation) => target.attribute.name === 'members';
+  const others = operations.filter((operation) => !isOfMembers(operation));
+  const members = operations.filter(isOfMembers).map(memberChangeOf);
   const row = await lockForChange(context, id, members);
   const content = contentOf(patchDocument(documentOf(row), others));
   const changed = await storeChange(context, row, content, members);

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed, type ResourceKind, schemaOf } from './attributes.ts';
+import { mergeDuplicates } from './duplicates.ts';
 import { commonAttributes } from './schemas.ts';
 
 /** The limit for one list, except for the members of a group. */
@@ -45,8 +46,9 @@ export function parseAttribute(attribute: Attribute, value: Json): Json | undefi
     return read === undefined ? [] : [read];
   });
   if (elements.length > elementsMax && attribute.name !== 'members') return fail('scim_invalid_value');
-  if (elements.filter(isPrimary).length > 1) return fail('scim_invalid_value');
-  return elements.length === 0 ? undefined : elements;
+  const merged = attribute.name === 'members' ? elements : mergeDuplicates(attribute, elements);
+  if (merged.filter(isPrimary).length > 1) return fail('scim_invalid_value');
+  return merged.length === 0 ? undefined : merged;
 }
 
 /** One element of a list. A value that is no object stands for its `value`. @throws Refusal `scim_invalid_value` */

@@ -16,7 +16,14 @@ import { type ListOrder, listPage } from '../filter/listing.ts';
 import { parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
-import { isUnchanged, locationOf, parseId, scimBase, versionTag } from '../protocol/resource-meta.ts';
+import {
+  isUnchanged,
+  locationOf,
+  parseId,
+  requireMatch,
+  scimBase,
+  versionTag,
+} from '../protocol/resource-meta.ts';
 import { userKind } from '../protocol/schemas.ts';
 import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
 import type { Selection } from '../protocol/selection.ts';
@@ -50,12 +57,16 @@ export async function getUser(
   id: string,
   selection: Selection,
 ): Promise<Reply<JsonObject | undefined>> {
-  const row =
-    (await context.db.row(findScimUser(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');
+  const row = await findUser(context, id);
   const headers = { etag: versionTag(row.version) };
   if (isUnchanged(context.headers, row.version))
     return scimReply<JsonObject | undefined>(304, undefined, headers);
   return scimReply(200, await viewUser(context, row, selection), headers);
+}
+
+/** @throws Refusal `scim_not_found` */
+async function findUser({ caller, db }: Context, id: string): Promise<UserRow> {
+  return (await db.row(findScimUser(sourceOf({ caller }).id, parseId(id)))) ?? fail('scim_not_found');
 }
 
 /**
@@ -100,11 +111,15 @@ export async function updateUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const contentAfter = (row: UserRow) => {
-    const patched = patchDocument(documentOf(row), parseOperations(userKind, body));
-    // An operation that removes `active` disables the user.
-    return contentOf({ active: false, ...patched });
-  };
+  const read = await findUser(context, id);
+  requireMatch(context.headers, read.version);
+  const operations = parseOperations(userKind, body);
+  // An operation that removes `active` disables the user.
+  const patched = (row: UserRow) =>
+    contentOf({ active: false, ...patchDocument(documentOf(row), operations) });
+  // Worked out before the user is locked, and again only if it was changed meanwhile.
+  const content = patched(read);
+  const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
   return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
     storeChange(inside, row, contentAfter(row), 'scim.users.patch', selection),
   );
