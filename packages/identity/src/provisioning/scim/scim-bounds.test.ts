@@ -132,3 +132,35 @@ test('a page of large groups ends at 4 MiB too', async () => {
   assert.deepEqual([slim.totalResults, slim.itemsPerPage], [3, 3]);
   assert.equal((await other.get(`/Users/${user.id}`)).status, 200);
 });
+
+test('malformed JSON is invalidSyntax', async () => {
+  const answer = await identity.request('POST', '/scim/v2/Users', {
+    body: '{"userName":',
+    headers: { authorization: `Bearer ${fixture.token}`, 'content-type': 'application/scim+json' },
+  });
+  assert.deepEqual([answer.status, answer.body.scimType], [400, 'invalidSyntax']);
+});
+
+test('an addition never removes, a pair of type and value stands once, and a whole element needs a match', async () => {
+  const start = { title: 'T', name: { givenName: 'Ada' }, emails: [{ value: 'a@x', type: 'work' }] };
+  const user = await makeUser(start);
+  const path = `/Users/${user.id}`;
+  for (const operation of [
+    { op: 'add', path: 'name', value: {} },
+    { op: 'add', path: 'name', value: { unknown: 1 } },
+    { op: 'add', path: 'title', value: null },
+    { op: 'add', path: 'emails[type eq "work"]', value: {} },
+    { op: 'add', path: 'emails', value: [] },
+    { op: 'add', value: { emails: [{ unknown: 1 }] } },
+  ])
+    assert.deepEqual((await client.patch(path, [operation])).body, user, JSON.stringify(operation));
+  const again = { op: 'add', path: 'emails', value: [{ value: 'A@x', type: 'Work', display: 'new' }] };
+  assert.deepEqual((await client.patch(path, [again])).body.emails, again.value);
+  for (const op of ['add', 'replace']) {
+    const answer = await client.patch(path, [{ op, path: 'ims[value eq "x"]', value: { display: 'd' } }]);
+    assert.deepEqual([answer.status, answer.body.scimType], [400, 'noTarget']);
+  }
+  await client.patch(path, [{ op: 'replace', path: 'title', value: '' }]);
+  const found = await client.get(`/Users?filter=${encodeURIComponent(`id eq "${user.id}" and title pr`)}`);
+  assert.equal(found.body.totalResults, 0);
+});
