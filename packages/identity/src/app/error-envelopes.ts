@@ -48,8 +48,11 @@ export function renderError(error: unknown): RenderedError {
 
 function renderScimError(error: unknown): RenderedError {
   if (error instanceof Refusal && error.code in errors)
-    return scimError(error.code as ErrorCode, error.headers);
-  if (error instanceof InvalidRequest) return scimError('invalid_request');
+    return scimError(error.code as ErrorCode, error.headers, error.details);
+  if (error instanceof InvalidRequest) {
+    const isUnreadable = error.problems.some(({ type }) => type === 'json_invalid');
+    return scimError('invalid_request', {}, { isUnreadable });
+  }
   if (error instanceof UnstorableText) return scimError('validation_error');
   if (isTemporary(error)) return scimError('unavailable', { 'retry-after': '1' });
   return scimError('internal_error');

@@ -50,8 +50,8 @@ export const errors = {
   scim_mutability: malformed('The attribute can not be changed.'),
   scim_too_many: code(
     400,
-    'The filter is met by more resources than can be found in time.',
-    'Narrow the filter.',
+    'The filter is met by more resources, or the operations compare more elements, than can be done in time.',
+    'Narrow the filter, or send fewer operations at a time.',
   ),
   scim_filter_forbidden: code(403, 'Discovery documents can not be filtered.', 'Read the whole list.'),
   scim_not_found: absent('The source has no such resource.'),

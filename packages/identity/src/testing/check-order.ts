@@ -139,7 +139,7 @@ async function sendAttempt<A extends Attempt>(
   return identity.request(endpoint.method, `${whole}${query}`, { headers, body });
 }
 
-/** The code of a refusal, when its status is that of the table. Those of SCIM are known by their texts. */
+/** The code of a refusal, when its status is that of the table. Those of SCIM are known by how their texts begin. */
 function readCode(status: number, body: Record<string, unknown>): string | undefined {
   const { detail } = body;
   if (Array.isArray(detail)) return status === 422 ? 'a list' : undefined;
@@ -149,7 +149,7 @@ function readCode(status: number, body: Record<string, unknown>): string | undef
     if (isForm) return status === 400 ? 'a list' : undefined;
     return codes.find((code) => {
       const wanted = scimError(code);
-      return wanted.status === status && wanted.body.detail === detail;
+      return wanted.status === status && String(detail).startsWith(wanted.body.detail);
     });
   }
   const isKnown = codes.some((code) => {

@@ -209,7 +209,14 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       ...upstream(noun),
     ],
     // Operations are checked one after the other.
-    besides: [...outside, 'scim_invalid_value', 'scim_invalid_path', 'scim_mutability', 'scim_no_target'],
+    besides: [
+      ...outside,
+      'scim_invalid_value',
+      'scim_invalid_path',
+      'scim_mutability',
+      'scim_no_target',
+      'scim_too_many',
+    ],
     proven: accessWithBody,
     finish,
   },

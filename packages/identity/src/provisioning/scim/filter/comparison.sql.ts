@@ -44,7 +44,9 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  if (filter.kind === 'present') return `(${expression} is not null)`;
+  // An empty text is no value; what is no text can not be empty.
+  if (filter.kind === 'present')
+    return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;
   if (value === null) return nullCondition(operator, `${expression} is null`, `${expression} is not null`);
   if (attribute.type === 'boolean') return booleanCondition(expression, operator, value, values);
@@ -54,6 +56,10 @@ export function comparisonCondition(
   if (isUuid(expression) && operator === 'eq' && uuidForm.test(value))
     return `(${expression} = ${values.add(value)}::uuid)`;
   return textCondition(attribute, expression, operator, value, values);
+}
+
+function mayBeEmpty({ type }: Attribute, expression: string): boolean {
+  return type !== 'boolean' && type !== 'dateTime' && !isUuid(expression);
 }
 
 /** `eq null` is absence, `ne null` is presence. @throws Refusal `scim_invalid_filter` for other operators */

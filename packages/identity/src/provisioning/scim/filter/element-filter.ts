@@ -3,31 +3,37 @@ import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed } from '../protocol/attributes.ts';
 import type { Comparison, Filter, Operator } from './filter-grammar.ts';
 
+/** Is told of every comparison, so that whoever compares can set a bound. */
+export type Spend = (steps: number, characters: number) => void;
+
+/** Whether one element of a list meets a filter. */
+export type ElementTest = (element: JsonObject, spend: Spend) => boolean;
+
 /**
- * Whether one element of a list meets the filter of a PATCH path. The rules are those of `filter.sql.ts`, applied to a
- * document in memory.
+ * Reads the filter of a PATCH path once, for the many elements that it is about. The rules are those of `filter.sql.ts`,
+ * applied to a document in memory.
  * @throws Refusal `scim_invalid_path` for an unknown name, or an operator or a value that does not fit it
  */
-export function matchesElement(attribute: Attribute, filter: Filter, element: JsonObject): boolean {
-  if (filter.kind === 'and') return filter.of.every((part) => matchesElement(attribute, part, element));
-  if (filter.kind === 'or') return filter.of.some((part) => matchesElement(attribute, part, element));
-  if (filter.kind === 'not') return !matchesElement(attribute, filter.of, element);
+export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
+  if (filter.kind === 'and' || filter.kind === 'or') {
+    const parts = filter.of.map((part) => elementTest(attribute, part));
+    return filter.kind === 'and'
+      ? (element, spend) => parts.every((part) => part(element, spend))
+      : (element, spend) => parts.some((part) => part(element, spend));
+  }
+  if (filter.kind === 'not') {
+    const part = elementTest(attribute, filter.of);
+    return (element, spend) => !part(element, spend);
+  }
   if (filter.kind === 'elements' || filter.path.sub !== undefined || filter.path.urn !== undefined)
     return fail('scim_invalid_path');
   const leaf = attributeNamed(attribute.subAttributes ?? [], filter.path.name) ?? fail('scim_invalid_path');
-  const value = element[leaf.name];
-  return filter.kind === 'present' ? value !== undefined : compares(leaf, value, filter);
-}
-
-/**
- * Checks every name and comparison of a filter, although no element is there to meet it.
- * @throws Refusal `scim_invalid_path`
- */
-export function checkElementFilter(attribute: Attribute, filter: Filter): void {
-  if (filter.kind === 'and' || filter.kind === 'or')
-    for (const part of filter.of) checkElementFilter(attribute, part);
-  else if (filter.kind === 'not') checkElementFilter(attribute, filter.of);
-  else matchesElement(attribute, filter, {});
+  if (filter.kind === 'compare') return comparison(leaf, filter);
+  return (element, spend) => {
+    spend(1, 0);
+    const value = element[leaf.name];
+    return value !== undefined && value !== '';
+  };
 }
 
 /** The values in a filter that is only `eq`s joined by `and`; undefined for another. */
@@ -43,32 +49,52 @@ export function equalities(attribute: Attribute, filter: Filter): Map<Attribute,
   return found;
 }
 
-function compares(leaf: Attribute, value: Json | undefined, filter: Comparison): boolean {
-  const { operator, value: wanted } = filter;
-  if (wanted === null) {
-    if (operator === 'eq') return value === undefined;
-    return operator === 'ne' ? value !== undefined : fail('scim_invalid_path');
-  }
-  if (leaf.type === 'boolean') return comparesBoolean(value, operator, wanted);
-  if (typeof wanted !== 'string') return fail('scim_invalid_path');
-  if (leaf.type === 'dateTime' && !InstantInput.safeParse(wanted).success) return fail('scim_invalid_path');
-  if (value === undefined) return operator === 'ne';
-  const [left, right] = leaf.caseExact
-    ? [String(value), wanted]
-    : [String(value).toLowerCase(), wanted.toLowerCase()];
-  return textComparisons[operator](left, right);
+function comparison(leaf: Attribute, { operator, value: wanted }: Comparison): ElementTest {
+  const holds = leafTest(leaf, operator, wanted);
+  return (element, spend) => {
+    const value = element[leaf.name];
+    spend(1, typeof value === 'string' ? value.length : 0);
+    return holds(value, element);
+  };
 }
 
-function comparesBoolean(
-  value: Json | undefined,
-  operator: Operator,
-  wanted: string | number | boolean,
-): boolean {
+type LeafTest = (value: Json | undefined, element: JsonObject) => boolean;
+
+function leafTest(leaf: Attribute, operator: Operator, wanted: Comparison['value']): LeafTest {
+  if (wanted === null) {
+    if (operator === 'eq') return (value) => value === undefined;
+    return operator === 'ne' ? (value) => value !== undefined : fail('scim_invalid_path');
+  }
+  if (leaf.type === 'boolean') return booleanTest(operator, wanted);
+  if (typeof wanted !== 'string') return fail('scim_invalid_path');
+  if (leaf.type === 'dateTime' && !InstantInput.safeParse(wanted).success) return fail('scim_invalid_path');
+  const compares = textComparisons[operator];
+  const right = leaf.caseExact ? wanted : wanted.toLowerCase();
+  return (value, element) => {
+    if (value === undefined) return operator === 'ne';
+    return compares(leaf.caseExact ? String(value) : lowerCased(element, leaf.name, String(value)), right);
+  };
+}
+
+function booleanTest(operator: Operator, wanted: string | number | boolean): LeafTest {
   // Some directories send "True".
   const word = String(wanted).toLowerCase();
   if ((operator !== 'eq' && operator !== 'ne') || (word !== 'true' && word !== 'false'))
     return fail('scim_invalid_path');
-  return (value === (word === 'true')) === (operator === 'eq');
+  return (value) => (value === (word === 'true')) === (operator === 'eq');
+}
+
+/** The texts of elements in lower case, by the names of their parts. An element is never changed: a change makes another. */
+const lowerTexts = new WeakMap<JsonObject, Record<string, string>>();
+
+function lowerCased(element: JsonObject, name: string, text: string): string {
+  let known = lowerTexts.get(element);
+  if (known === undefined) {
+    known = {};
+    lowerTexts.set(element, known);
+  }
+  known[name] ??= text.toLowerCase();
+  return known[name];
 }
 
 const textComparisons: Readonly<Record<Operator, (left: string, right: string) => boolean>> = {

@@ -16,6 +16,11 @@ export interface PageOrder {
   readonly isDescending: boolean;
 }
 
+export interface Shape {
+  readonly columns: string;
+  readonly bytes: string;
+}
+
 interface Source {
   readonly sourceId: string;
   readonly base: string;
@@ -49,19 +54,38 @@ export class ResourceList {
     return { text: `select count(*) as total ${from}`, values: values.values };
   }
 
-  /** @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by */
-  page<Row>(order: PageOrder, columns: string): Statement<Row> {
+  /**
+   * The first resource of a page, and those behind it that fit into `bytesMax` together. `found` tells how many the page
+   * would have without that bound.
+   * @param shape the columns of a resource `r`, and the expression that tells how many bytes of an answer it becomes
+   * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by
+   */
+  page<Row>(
+    order: PageOrder,
+    { columns, bytes }: Shape,
+    bytesMax: number,
+  ): Statement<Row & { found: number }> {
     const values = new SqlValues();
+    const rows = this.#rows(values, order, columns);
+    // Weighed where the page is cut already: to weigh whoever is sorted would read every user.
+    const text = `select ${columns}, r.found from (
+      select r.*, count(*) over () as found, row_number() over () as place,
+        sum(${bytes}) over (rows unbounded preceding) as bytes_so_far
+      from (${rows}) r
+    ) r where r.place = 1 or r.bytes_so_far <= ${values.add(bytesMax)}::bigint order by r.place`;
+    return { text, values: values.values };
+  }
+
+  #rows(values: SqlValues, order: PageOrder, columns: string): string {
     const { scope, from } = this.#begin(values);
     const sort = order.sortBy === undefined ? undefined : sortOf(scope, order.sortBy);
     const direction = order.isDescending ? 'desc' : 'asc';
     const ordered = `order by ${sort === undefined ? '' : `${sort} ${direction}, `}r.created_at, r.id`;
     const [count, offset] = [values.add(order.count), values.add(order.startIndex - 1)];
     const cut = `${ordered} limit ${count} offset ${offset}`;
-    if (order.startIndex === 1) return { text: `select ${columns} ${from} ${cut}`, values: values.values };
+    if (order.startIndex === 1) return `select ${columns} ${from} ${cut}`;
     // Rows before the page are skipped in the index, without reading whole users.
-    const text = `select ${columns} from ${tableOf(this.#kind)} r where r.id = any (array(select r.id ${from} ${cut})) ${ordered}`;
-    return { text, values: values.values };
+    return `select ${columns} from ${tableOf(this.#kind)} r where r.id = any (array(select r.id ${from} ${cut})) ${ordered}`;
   }
 
   #begin(values: SqlValues): { scope: Scope; from: string } {

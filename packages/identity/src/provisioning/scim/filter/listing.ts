@@ -1,16 +1,20 @@
 import { z } from 'zod';
 import { type Db, sqlState } from '@baton/kernel/db';
+import type { Reply } from '@baton/kernel/service';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
 import type { Settings } from '../../settings.ts';
 import { limitConcurrency } from '../access/concurrency-limit.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
+import { scimListReply } from '../protocol/scim-answer.ts';
 import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
 import { parseFilter } from './filter-grammar.ts';
-import { type PageOrder, ResourceList } from './listing.sql.ts';
+import { type PageOrder, ResourceList, type Shape } from './listing.sql.ts';
 
 /** How many resources a page has when the client does not say: `count`. */
 const pageSize = 100;
+/** Of the resources of one page, but always one of them: what a list holds in memory, several times over. */
+const pageBytesMax = 4 * 1024 * 1024;
 /** PostgreSQL's code for a statement that ran into its timeout. */
 const queryCanceled = '57014';
 
@@ -56,8 +60,10 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
 }
 
 /**
- * One page of the resources of a source, and how many there are on all pages.
- * @param source its id, the address that resources are below, and the columns that are needed of a row
+ * One page of the resources of a source, and how many there are on all pages. A page ends early where its resources
+ * would become more than 4 MiB together: the client goes on at `startIndex + itemsPerPage`.
+ * @param source its id, the address that resources are below, and the columns and the size of a resource
+ * @param view makes answers of rows; it runs under the limit too, because it holds the page in memory
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when a
  * filter takes longer than a statement may; `unavailable` when too many lists of the source are running
  */
@@ -65,17 +71,19 @@ export async function listPage<Row>(
   db: Db,
   kind: ResourceKind,
   order: ListOrder,
-  source: { sourceId: string; base: string; columns: string },
-): Promise<{ total: number; rows: Row[] }> {
+  source: { sourceId: string; base: string } & Shape,
+  view: (rows: readonly Row[]) => Promise<JsonObject[]>,
+): Promise<Reply<JsonObject>> {
   const filter = order.filter === undefined ? undefined : parseFilter(order.filter);
   const list = new ResourceList(kind, filter, source);
-  const pageStatement = list.page<Row>(order, source.columns);
+  const pageStatement = list.page<Row>(order, source, pageBytesMax);
   const search = async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
+    const found = rows[0]?.found ?? 0;
     // A page that is not full is the last one: its position tells the total.
-    const isLast = rows.length > 0 ? rows.length < order.count : order.startIndex === 1 && order.count > 0;
-    if (isLast) return { total: order.startIndex - 1 + rows.length, rows };
-    return { total: (await db.row(list.total()))?.total ?? 0, rows };
+    const isLast = found > 0 ? found < order.count : order.startIndex === 1 && order.count > 0;
+    const total = isLast ? order.startIndex - 1 + found : ((await db.row(list.total()))?.total ?? 0);
+    return scimListReply(total, order.startIndex, await view(rows));
   };
   try {
     return await limitConcurrency('lists', source.sourceId, search);

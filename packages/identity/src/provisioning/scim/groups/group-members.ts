@@ -7,7 +7,7 @@ import { sourceOf } from '../access/scim-access.ts';
 import type { Filter } from '../filter/filter-grammar.ts';
 import type { PatchOperation } from '../patch/operations.ts';
 import { attributeNamed, sameName } from '../protocol/attributes.ts';
-import { parseAttribute } from '../protocol/documents.ts';
+import { parseAttribute, refuseValue } from '../protocol/documents.ts';
 import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
@@ -28,8 +28,8 @@ export function memberIdsOf(value: Json | undefined): string[] {
     ...new Set(
       elements.map(({ value: id, type }) => {
         // A group is never a member of a group.
-        if (typeof type === 'string' && !sameName(type, 'User')) return fail('scim_invalid_value');
-        return typeof id === 'string' && isId(id) ? id.toLowerCase() : fail('scim_invalid_value');
+        if (typeof type === 'string' && !sameName(type, 'User')) return refuseValue('members');
+        return typeof id === 'string' && isId(id) ? id.toLowerCase() : refuseValue('members');
       }),
     ),
   ];
@@ -103,6 +103,6 @@ async function addMembers(context: Context, groupId: string, { kind, userIds }: 
   if (kind === 'remove' || userIds.length === 0) return [];
   const { id: sourceId, tenantId } = sourceOf(context);
   const locked = await context.db.rows(lockUsers(sourceId, userIds));
-  if (locked.length < userIds.length) fail('scim_invalid_value');
+  if (locked.length < userIds.length) refuseValue('members');
   return context.db.rows(insertMembers({ groupId, tenantId, sourceId }, userIds));
 }

@@ -21,8 +21,8 @@ const keyCharactersMax = 120;
 /** @throws Refusal `scim_invalid_value` for a group without a name, or for a text that is too long */
 export function contentOf(document: JsonObject): GroupContent {
   return {
-    displayName: requiredText(document['displayName'], 200),
-    externalId: optionalText(document['externalId'], 500),
+    displayName: requiredText(document, 'displayName', 200),
+    externalId: optionalText(document, 'externalId', 500),
   };
 }
 
@@ -42,4 +42,15 @@ export function keyOf(displayName: string): string {
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, keyCharactersMax);
   return key === '' ? `scim-${randomBytes(6).toString('hex')}` : key;
+}
+
+const keysMax = 1000;
+
+/** The keys to try in turn: `sales`, `sales-2`, `sales-3` … */
+export function keysLike(key: string): string[] {
+  const numbered = Array.from({ length: keysMax - 1 }, (_, n) => {
+    const ending = `-${n + 2}`;
+    return `${key.slice(0, keyCharactersMax - ending.length)}${ending}`;
+  });
+  return [key, ...numbered];
 }

@@ -7,6 +7,10 @@ import type { GroupContent, GroupRow } from './group.ts';
 export const groupColumns =
   'r.id, r.group_id, r.display_name, r.external_id, r.version, r.created_at, r.modified_at';
 
+/** How many bytes a group becomes in an answer, about: 1 KiB, and 300 for each member. */
+export const groupBytes = `(1024 + 300 * (select count(*) from (
+  select 1 from group_members m where m.group_id = r.group_id limit 20000) few))`;
+
 /** The group that the tenant sees. No row when another group of the tenant has the key. */
 export function insertTenantGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<{ id: string }>`
@@ -14,6 +18,16 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
     values (${group.id}, ${group.tenantId}, ${group.key}, ${group.name}, 'scim')
     on conflict (tenant_id, key) do nothing
     returning id`;
+}
+
+/** The first of the keys that no group of the tenant has, in their order; several, because others may take one meanwhile. */
+export function findFreeKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ keys: string[] }>`
+    select array(
+      select k.key from unnest(${keys}::text[]) with ordinality as k (key, place)
+      where not exists (select 1 from groups g where g.tenant_id = ${tenantId} and g.key = k.key)
+      order by k.place limit 20
+    ) as keys`;
 }
 
 export function insertScimGroup(

@@ -82,7 +82,7 @@ describe('a group', () => {
     assert.deepEqual([shown.groups[0].value, shown.groups[0].display], [id, displayName]);
   });
 
-  test('names, external ids and keys are unique, and a privileged key is refused', async () => {
+  test('names and external ids are unique, a taken key gets a number, and a privileged key is refused', async () => {
     const group = await makeGroup([], { externalId: randomUUID() });
     const other = await makeGroup();
     await made(identity.post(`/tenants/${fixture.tenantId}/groups`, { key: 'local-one', name: 'x' }));
@@ -95,6 +95,15 @@ describe('a group', () => {
         await client.patch(`/Groups/${other.id}`, [{ op: 'replace', value: clash }]),
       ])
         assert.deepEqual([answer.status, answer.body.scimType], [409, 'uniqueness']);
+    }
+    for (const [displayName, key] of [
+      ['Local One', 'local-one-2'],
+      ['Local  One', 'local-one-3'],
+    ]) {
+      const { id } = await made(client.post('/Groups', { displayName }));
+      const projected = await identity.pool.row(sql<{ key: string }>`
+        select g.key from groups g join scim_groups s on s.group_id = g.id where s.id = ${id}`);
+      assert.equal(projected?.key, key);
     }
     for (const displayName of ['People Admins', 'fleet admins', 'Local One'])
       assert.equal((await client.post('/Groups', { displayName })).status, 409);

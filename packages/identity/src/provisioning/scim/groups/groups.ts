@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { violatedConstraint } from '@baton/kernel/db';
+import { type Db, violatedConstraint } from '@baton/kernel/db';
 import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
 import { groupCreated, groupDeleted, groupUpdated } from '../../../directory/groups/groups.events.ts';
@@ -11,7 +11,7 @@ import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { type ListOrder, listPage } from '../filter/listing.ts';
-import { parseOperations } from '../patch/operations.ts';
+import { type PatchOperation, parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
 import {
@@ -23,9 +23,9 @@ import {
   versionTag,
 } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
-import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
-import type { Selection } from '../protocol/selection.ts';
-import { contentOf, documentOf, type GroupContent, type GroupRow, keyOf } from './group.ts';
+import { scimReply } from '../protocol/scim-answer.ts';
+import { isSelected, type Selection } from '../protocol/selection.ts';
+import { contentOf, documentOf, type GroupContent, type GroupRow, keyOf, keysLike } from './group.ts';
 import {
   changeMembers,
   lockAddedUsers,
@@ -36,7 +36,9 @@ import {
 import { viewGroup, viewGroups } from './group-view.ts';
 import {
   deleteScimGroup,
+  findFreeKeys,
   findScimGroup,
+  groupBytes,
   groupColumns,
   hasMoreMembersThan,
   insertScimGroup,
@@ -57,9 +59,11 @@ type Answer<Body = JsonObject> = Promise<Reply<Body>>;
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
  */
 export async function listGroups(context: Context, order: ListOrder): Answer {
-  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: groupColumns };
-  const { total, rows } = await listPage<GroupRow>(context.db, groupKind, order, where);
-  return scimListReply(total, order.startIndex, await viewGroups(context, rows, order.selection));
+  const bytes = isSelected(groupKind, 'members', order.selection) ? groupBytes : '1024';
+  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: groupColumns, bytes };
+  return listPage<GroupRow>(context.db, groupKind, order, where, (rows) =>
+    viewGroups(context, rows, order.selection),
+  );
 }
 
 /** @throws Refusal `scim_not_found` */
@@ -78,8 +82,8 @@ export async function getGroup(
 
 /**
  * Creates a SCIM group, and the group of the tenant that it stands for.
- * @throws Refusal `scim_invalid_value`; `scim_uniqueness`, also when the key belongs to another group of the tenant or to
- * a privileged scope
+ * @throws Refusal `scim_invalid_value`; `scim_uniqueness`, also when the key belongs to a privileged scope, or when a
+ * thousand groups of the tenant have it
  */
 export async function createGroup(context: Context, body: JsonObject, selection: Selection): Answer {
   const { db, settings } = context;
@@ -88,11 +92,15 @@ export async function createGroup(context: Context, body: JsonObject, selection:
   const document = parseDocument(groupKind, body);
   const content = contentOf(document);
   const members = memberIdsOf(document['members']);
-  const key = keyOf(content.displayName);
-  if ([...settings.privilegedScopes.values()].includes(key)) fail('scim_uniqueness');
+  const wanted = keyOf(content.displayName);
+  const reserved = new Set(settings.privilegedScopes.values());
+  if (reserved.has(wanted)) fail('scim_uniqueness');
   const [id, groupId] = [randomUUID(), randomUUID()];
-  const tenantGroup = { id: groupId, tenantId, key, name: content.displayName };
-  if ((await db.row(insertTenantGroup(tenantGroup))) === undefined) fail('scim_uniqueness');
+  const key = await insertUnderFreeKey(
+    db,
+    { id: groupId, tenantId, name: content.displayName },
+    keysLike(wanted).filter((one) => !reserved.has(one)),
+  );
   const scimGroup = { id, sourceId: source.id, tenantId, groupId };
   const created = await refuseDuplicates(db.row(insertScimGroup(scimGroup, content)));
   const payload = { groupId, key, source: 'scim' as const, provisioningSource: source.key };
@@ -103,6 +111,22 @@ export async function createGroup(context: Context, body: JsonObject, selection:
     etag: versionTag(created.version),
     location: locationOf(context, groupKind, id),
   });
+}
+
+/**
+ * Stores the group of the tenant under the first of the keys that no other group has.
+ * @returns the key
+ * @throws Refusal `scim_uniqueness` when all are taken
+ */
+async function insertUnderFreeKey(
+  db: Db,
+  group: { id: string; tenantId: string; name: string },
+  keys: readonly string[],
+): Promise<string> {
+  const free = await db.row(findFreeKeys(group.tenantId, keys));
+  for (const key of free?.keys ?? [])
+    if ((await db.row(insertTenantGroup({ ...group, key }))) !== undefined) return key;
+  return fail('scim_uniqueness');
 }
 
 /**
@@ -139,8 +163,9 @@ export async function updateGroup(
 ): Answer<JsonObject | undefined> {
   await requireVersion(context, id);
   const operations = parseOperations(groupKind, body);
-  const others = operations.filter(({ target }) => target.attribute.name !== 'members');
-  const members = operations.filter((operation) => !others.includes(operation)).map(memberChangeOf);
+  const isOfMembers = ({ target }: PatchOperation) => target.attribute.name === 'members';
+  const others = operations.filter((operation) => !isOfMembers(operation));
+  const members = operations.filter(isOfMembers).map(memberChangeOf);
   const row = await lockForChange(context, id, members);
   const content = contentOf(patchDocument(documentOf(row), others));
   const changed = await storeChange(context, row, content, members);

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
-import { checkElementFilter } from '../filter/element-filter.ts';
+import { type ElementTest, elementTest } from '../filter/element-filter.ts';
 import { type Filter, parsePatchPath } from '../filter/filter-grammar.ts';
 import { type Located, locate, parseAttributePath } from '../protocol/attribute-path.ts';
 import { type Attribute, type ResourceKind, schemaOf } from '../protocol/attributes.ts';
@@ -24,28 +24,42 @@ export interface PatchOperation {
 /** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
 export interface Target extends Located {
   readonly filter: Filter | undefined;
+  /** Present where the filter is. */
+  readonly meets?: ElementTest;
 }
 
 const operationsMax = 1000;
+/** Of all operations together. A thousand paths like `members[value eq "<id>"]` have 55,000. */
+const pathCharactersMax = 100_000;
 
 /**
  * Parses the operations of a PATCH body.
- * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`, `scim_mutability`
+ * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`, `scim_mutability`;
+ * `scim_too_many` for paths that are too long together
  */
 export function parseOperations(kind: ResourceKind, body: JsonObject): PatchOperation[] {
   const sent = fieldOf(body, 'operations');
   if (!Array.isArray(sent) || sent.length === 0 || sent.length > operationsMax)
     return fail('scim_invalid_value');
+  let pathCharacters = 0;
   const operations = sent.flatMap((operation) => {
     if (!isObject(operation)) return fail('scim_invalid_syntax');
     const verb = parseVerb(fieldOf(operation, 'op'));
     const path = fieldOf(operation, 'path');
     const value = fieldOf(operation, 'value');
+    pathCharacters += pathCharactersOf(path, value);
+    if (pathCharacters > pathCharactersMax) return fail('scim_too_many');
     if (path === undefined || path === null || path === '') return operationsWithoutPath(kind, verb, value);
     if (typeof path !== 'string') return fail('scim_invalid_path');
     return operationsOnPath(kind, verb, path, value);
   });
   return operations.length > operationsMax ? fail('scim_invalid_value') : operations;
+}
+
+/** Without a path, the keys of the value are paths. */
+function pathCharactersOf(path: Json | undefined, value: Json | undefined): number {
+  if (typeof path === 'string' && path !== '') return path.length;
+  return isObject(value) ? Object.keys(value).reduce((sum, key) => sum + key.length, 0) : 0;
 }
 
 function parseVerb(op: Json | undefined): Verb {
@@ -95,12 +109,11 @@ function operationsOnPath(
   const { attribute, sub } = located;
   if (attribute.name === 'schemas' || attribute.name === 'password') return [];
   if (!isWritable(attribute) || sub?.mutability === 'readOnly') return fail('scim_mutability');
-  if (parsed.filter !== undefined) {
-    if (!attribute.multiValued) return fail('scim_invalid_path');
-    checkElementFilter(attribute, parsed.filter);
-  }
+  const { filter } = parsed;
+  if (filter !== undefined && !attribute.multiValued) return fail('scim_invalid_path');
+  const meets = filter && elementTest(attribute, filter);
   if (verb !== 'remove' && value === undefined) return fail('scim_invalid_value');
-  return [{ verb, target: { ...located, filter: parsed.filter }, value }];
+  return [{ verb, target: { ...located, filter, ...(meets && { meets }) }, value }];
 }
 
 /** The path is the URN of a schema: one operation for each of its attributes that the value has, or that is removed. */

@@ -1,33 +1,48 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
-import { equalities, matchesElement } from '../filter/element-filter.ts';
+import { elementTest, equalities } from '../filter/element-filter.ts';
 import type { Filter } from '../filter/filter-grammar.ts';
 import type { Attribute } from '../protocol/attributes.ts';
 import { elementsMax, isPrimary, parseAttribute, parseElement } from '../protocol/documents.ts';
+import { mergeDuplicates } from '../protocol/duplicates.ts';
 import type { Target, Verb } from './operations.ts';
+import type { PatchWork } from './patch-work.ts';
 
 /** The elements of a list, and which of them an operation is about: those that its filter matches, else all. */
 interface List {
   readonly attribute: Attribute;
   readonly elements: readonly JsonObject[];
   readonly filter: Filter | undefined;
+  readonly work: PatchWork;
   isTarget(element: JsonObject): boolean;
 }
+
+/** What it costs to copy an element of a list and to look for the primary one and for equal ones. */
+const stepsPerCopy = 4;
 
 /**
  * Applies an operation to a list, in place.
  * @param owner the document, or its part that belongs to an extension
- * @throws Refusal `scim_invalid_value`, also for more than 1000 elements; `scim_invalid_path`, `scim_no_target`
+ * @throws Refusal `scim_invalid_value`, also for more than 1000 elements; `scim_invalid_path`, `scim_no_target`,
+ * `scim_too_many`
  */
-export function patchList(owner: JsonObject, verb: Verb, target: Target, value: Json | undefined): void {
-  const { attribute, filter } = target;
-  const before = (owner[attribute.name] ?? []) as JsonObject[];
-  const isTarget = (element: JsonObject) =>
-    filter === undefined || matchesElement(attribute, filter, element);
-  const after = changedElements({ attribute, elements: before, filter, isTarget }, verb, target.sub, value);
-  if (after.length > elementsMax) fail('scim_invalid_value');
-  const kept = keepOnePrimary(before, after).filter((element) => Object.keys(element).length > 0);
+export function patchList(
+  owner: JsonObject,
+  verb: Verb,
+  target: Target,
+  value: Json | undefined,
+  work: PatchWork,
+): void {
+  const { attribute, filter, meets } = target;
+  const elements = (owner[attribute.name] ?? []) as JsonObject[];
+  work.spend(elements.length * stepsPerCopy);
+  const spend = (steps: number, characters: number) => work.spend(steps, characters);
+  const targets = new Set(meets && elements.filter((element) => meets(element, spend)));
+  const isTarget = (element: JsonObject) => meets === undefined || targets.has(element);
+  const after = changedElements({ attribute, elements, filter, work, isTarget }, verb, target.sub, value);
+  const full = after.filter((element) => Object.keys(element).length > 0);
+  const kept = keepOnePrimary(elements, mergeDuplicates(attribute, full));
+  if (kept.length > elementsMax) fail('scim_invalid_value');
   if (kept.length === 0) delete owner[attribute.name];
   else owner[attribute.name] = kept;
 }
@@ -39,24 +54,33 @@ function changedElements(
   value: Json | undefined,
 ): JsonObject[] {
   if (verb === 'remove') return sub === undefined ? withoutElements(list, value) : withoutPart(list, sub);
-  if (sub !== undefined) return withPart(list, sub, value ?? null);
-  if (list.filter !== undefined) return withMerged(list, list.filter, value ?? null);
-  return withAdded(list.attribute, verb === 'add' ? list.elements : [], value ?? null);
+  if (sub !== undefined) return withPart(list, verb, sub, value ?? null);
+  if (list.filter !== undefined) return withMerged(list, verb, value ?? null);
+  const added = (parseAttribute(list.attribute, value ?? null) ?? []) as JsonObject[];
+  return verb === 'add' ? [...list.elements, ...added] : added;
 }
 
 /** Removes targets; if the operation has a value, only those that contain one of its elements. */
-function withoutElements({ attribute, elements, isTarget }: List, value: Json | undefined): JsonObject[] {
-  const named =
-    value === undefined || value === null
-      ? undefined
-      : ((parseAttribute(attribute, value) ?? []) as JsonObject[]);
-  return elements.filter(
-    (element) => !(isTarget(element) && (named?.some((one) => isPartOf(one, element)) ?? true)),
-  );
+function withoutElements(
+  { attribute, elements, work, isTarget }: List,
+  value: Json | undefined,
+): JsonObject[] {
+  if (value === undefined || value === null) return elements.filter((element) => !isTarget(element));
+  const named = (parseAttribute(attribute, value) ?? []) as JsonObject[];
+  const byValue = Map.groupBy(named, ({ value: id }) => id);
+  const isNamed = (element: JsonObject) =>
+    [element['value'], undefined].some((id) =>
+      byValue.get(id)?.some((one) => {
+        work.spend(1);
+        return isPartOf(one, element);
+      }),
+    );
+  return elements.filter((element) => !(isTarget(element) && isNamed(element)));
 }
 
+/** The parts of an element are texts and booleans. */
 function isPartOf(part: JsonObject, whole: JsonObject): boolean {
-  return Object.entries(part).every(([name, value]) => isDeepStrictEqual(whole[name], value));
+  return Object.entries(part).every(([name, value]) => whole[name] === value);
 }
 
 /** Removes one part of every target. */
@@ -68,22 +92,23 @@ function withoutPart({ elements, isTarget }: List, sub: Attribute): JsonObject[]
   });
 }
 
-/** Sets one part of every target; without a target, of a new element. */
-function withPart(list: List, sub: Attribute, value: Json): JsonObject[] {
+/** Sets one part of every target; without a target, of a new element. An addition removes nothing. */
+function withPart(list: List, verb: Verb, sub: Attribute, value: Json): JsonObject[] {
   const { attribute, elements, filter, isTarget } = list;
   const parsed = parseAttribute(sub, value);
-  if (parsed === undefined) return withoutPart(list, sub);
+  if (parsed === undefined) return verb === 'add' ? [...elements] : withoutPart(list, sub);
   if (!elements.some(isTarget))
     return [...elements, { ...newElement(attribute, filter), [sub.name]: parsed }];
   return elements.map((element) => (isTarget(element) ? { ...element, [sub.name]: parsed } : element));
 }
 
-/** Merges an element into every target; without a target, into a new element. */
-function withMerged({ attribute, elements, isTarget }: List, filter: Filter, value: Json): JsonObject[] {
+/** Merges an element into every target. @throws Refusal `scim_no_target` where there is none */
+function withMerged({ attribute, elements, isTarget }: List, verb: Verb, value: Json): JsonObject[] {
+  if (!elements.some(isTarget)) return fail('scim_no_target');
   const single = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value;
   const parsed = parseElement(attribute, single);
-  if (parsed === undefined) return elements.filter((element) => !isTarget(element));
-  if (!elements.some(isTarget)) return [...elements, { ...newElement(attribute, filter), ...parsed }];
+  if (parsed === undefined)
+    return verb === 'add' ? [...elements] : elements.filter((element) => !isTarget(element));
   return elements.map((element) => (isTarget(element) ? { ...element, ...parsed } : element));
 }
 
@@ -96,22 +121,16 @@ function newElement(attribute: Attribute, filter: Filter | undefined): JsonObjec
   const wanted = equalities(attribute, filter) ?? fail('scim_no_target');
   const element: JsonObject = {};
   for (const [leaf, value] of wanted) element[leaf.name] = parseAttribute(leaf, value) ?? null;
-  return matchesElement(attribute, filter, element) ? element : fail('scim_no_target');
-}
-
-/** Adds the elements that are not in the list yet. */
-function withAdded(attribute: Attribute, elements: readonly JsonObject[], value: Json): JsonObject[] {
-  const added = (parseAttribute(attribute, value) ?? []) as JsonObject[];
-  const isNew = (element: JsonObject) => !elements.some((one) => isDeepStrictEqual(one, element));
-  return [...elements, ...added.filter(isNew)];
+  const isMatch = elementTest(attribute, filter)(element, () => undefined);
+  return isMatch ? element : fail('scim_no_target');
 }
 
 /** If several elements are primary, only the one that became so last stays primary. */
 function keepOnePrimary(before: readonly JsonObject[], after: JsonObject[]): JsonObject[] {
   const primaries = after.filter(isPrimary);
   if (primaries.length <= 1) return after;
-  const changed = primaries.filter((element) => !before.includes(element));
-  const chosen = changed.at(-1) ?? primaries.at(-1);
+  const unchanged = new Set(before);
+  const chosen = primaries.findLast((element) => !unchanged.has(element)) ?? primaries.at(-1);
   return after.map((element) =>
     element !== chosen && isPrimary(element) ? { ...element, primary: false } : element,
   );

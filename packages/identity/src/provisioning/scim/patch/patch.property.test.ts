@@ -10,7 +10,7 @@ import { patchUrn, type ScimClient, scimClient } from '../../../testing/scim-cli
 import { isPrimary, parseDocument } from '../protocol/documents.ts';
 import { userKind } from '../protocol/schemas.ts';
 import type { Resource } from '../testing/filters.ts';
-import { hostileOperations, patchSteps } from '../testing/patches.ts';
+import { hostileOperations, NoTarget, patchSteps } from '../testing/patches.ts';
 import { parseOperations } from './operations.ts';
 import { patchDocument } from './patch.ts';
 
@@ -90,8 +90,14 @@ test('40,000 generated PATCH bodies change a document as a naive model does', ()
   fc.assert(
     fc.property(patchSteps, (all) => {
       const model: Resource = structuredClone(start);
-      for (const { apply } of all) apply(model);
       const operations = all.map(({ operation }) => operation);
+      try {
+        for (const { apply } of all) apply(model);
+      } catch (error) {
+        assert.ok(error instanceof NoTarget, String(error));
+        assert.throws(() => patched(start, operations), { code: 'scim_no_target' });
+        return;
+      }
       const untouched = structuredClone(start);
       const result = patched(start, operations);
       assert.deepEqual(result, model, JSON.stringify(operations));
@@ -115,7 +121,7 @@ test('a malformed body is refused, or leaves a document that the schemas allow',
         result = patched(start, operations);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        assert.match(error.code, /^scim_(invalid_(value|path|syntax)|no_target|mutability)$/);
+        assert.match(error.code, /^scim_(invalid_(value|path|syntax)|no_target|mutability|too_many)$/);
         return;
       } finally {
         assert.deepEqual(start, untouched);

@@ -3,21 +3,24 @@ import type { Attribute } from '../protocol/attributes.ts';
 import { isObject, parseAttribute } from '../protocol/documents.ts';
 import type { PatchOperation, Verb } from './operations.ts';
 import { patchList } from './patch-list.ts';
+import { PatchWork } from './patch-work.ts';
 
 /**
  * The document after the operations, in their order. The given document is not changed.
- * @throws Refusal `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`
+ * @throws Refusal `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`; `scim_too_many` for operations that would
+ * together compare more than one PATCH may
  */
 export function patchDocument(document: JsonObject, operations: readonly PatchOperation[]): JsonObject {
-  const patched = structuredClone(document);
+  const patched = { ...document };
+  const work = new PatchWork();
   for (const operation of operations) {
     const { extension } = operation.target;
     if (extension === undefined) {
-      patchAttribute(patched, operation);
+      patchAttribute(patched, operation, work);
       continue;
     }
-    const part = objectOf(patched[extension.urn]);
-    patchAttribute(part, operation);
+    const part = { ...objectOf(patched[extension.urn]) };
+    patchAttribute(part, operation, work);
     if (Object.keys(part).length > 0) patched[extension.urn] = part;
     else delete patched[extension.urn];
   }
@@ -25,13 +28,15 @@ export function patchDocument(document: JsonObject, operations: readonly PatchOp
 }
 
 /** @param owner the document, or its part that belongs to an extension */
-function patchAttribute(owner: JsonObject, { verb, target, value }: PatchOperation): void {
+function patchAttribute(owner: JsonObject, { verb, target, value }: PatchOperation, work: PatchWork): void {
   const { attribute, sub } = target;
-  if (attribute.multiValued) return patchList(owner, verb, target, value);
+  if (attribute.multiValued) return patchList(owner, verb, target, value, work);
   if (sub !== undefined) return patchSubAttribute(owner, verb, attribute, sub, value);
   const parsed = verb === 'remove' ? undefined : parseAttribute(attribute, value ?? null);
-  if (parsed === undefined) delete owner[attribute.name];
-  else if (attribute.type === 'complex')
+  if (parsed === undefined) {
+    // An addition never removes: an empty value adds nothing.
+    if (verb !== 'add') delete owner[attribute.name];
+  } else if (attribute.type === 'complex')
     owner[attribute.name] = { ...objectOf(owner[attribute.name]), ...objectOf(parsed) };
   else owner[attribute.name] = parsed;
 }
@@ -45,6 +50,7 @@ function patchSubAttribute(
 ): void {
   const part = { ...objectOf(owner[attribute.name]) };
   const parsed = verb === 'remove' ? undefined : parseAttribute(sub, value ?? null);
+  if (parsed === undefined && verb === 'add') return;
   if (parsed === undefined) delete part[sub.name];
   else part[sub.name] = parsed;
   if (Object.keys(part).length === 0) delete owner[attribute.name];

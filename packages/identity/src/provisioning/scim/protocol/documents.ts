@@ -1,10 +1,16 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed, type ResourceKind, schemaOf } from './attributes.ts';
+import { mergeDuplicates } from './duplicates.ts';
 import { commonAttributes } from './schemas.ts';
 
 /** The limit for one list, except for the members of a group. */
 export const elementsMax = 1000;
+/** Of the JSON of all that a user has without a column of its own. */
+const documentBytesMax = 256 * 1024;
+/** Of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
+const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
+const otherCharactersMax = 1024;
 
 /**
  * Parses the body of a resource: its attributes by their canonical names and in their declared types, without unknown
@@ -18,7 +24,7 @@ export function parseDocument(kind: ResourceKind, sent: JsonObject): JsonObject 
   for (const [name, value] of Object.entries(sent)) {
     const extension = name.includes(':') ? schemaOf(kind, name) : undefined;
     if (extension === undefined || extension === kind.core || value === null) continue;
-    if (!isObject(value)) return fail('scim_invalid_value');
+    if (!isObject(value)) return refuseValue(extension.urn);
     const part: JsonObject = {};
     parseInto(part, extension.attributes, value);
     if (Object.keys(part).length > 0) document[extension.urn] = part;
@@ -38,15 +44,19 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
 /** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
-  if (value === null) return undefined;
+  // Nobody is disabled or enabled by a value that says neither.
+  if (value === null) return attribute.name === 'active' ? refuseValue(attribute.name) : undefined;
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const read = parseElement(attribute, element);
+    // A list of members that were left out would empty the group.
+    if (read === undefined && attribute.name === 'members') return refuseValue(attribute.name);
     return read === undefined ? [] : [read];
   });
-  if (elements.length > elementsMax && attribute.name !== 'members') return fail('scim_invalid_value');
-  if (elements.filter(isPrimary).length > 1) return fail('scim_invalid_value');
-  return elements.length === 0 ? undefined : elements;
+  if (elements.length > elementsMax && attribute.name !== 'members') return refuseValue(attribute.name);
+  const merged = attribute.name === 'members' ? elements : mergeDuplicates(attribute, elements);
+  if (merged.filter(isPrimary).length > 1) return refuseValue(attribute.name);
+  return merged.length === 0 ? undefined : merged;
 }
 
 /** One element of a list. A value that is no object stands for its `value`. @throws Refusal `scim_invalid_value` */
@@ -59,9 +69,10 @@ export function parseElement(attribute: Attribute, element: Json): JsonObject | 
 
 function parseValue(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.type === 'complex') return parseComplex(attribute, value);
-  if (attribute.type === 'boolean') return parseBoolean(value);
-  if (typeof value !== 'string') return fail('scim_invalid_value');
-  return value;
+  if (attribute.type === 'boolean') return parseBoolean(attribute, value);
+  if (typeof value !== 'string') return refuseValue(attribute.name);
+  const isLong = isLongerThan(value, charactersMax[attribute.type] ?? otherCharactersMax);
+  return isLong ? refuseValue(attribute.name) : value;
 }
 
 function parseComplex(attribute: Attribute, value: Json): JsonObject | undefined {
@@ -71,16 +82,16 @@ function parseComplex(attribute: Attribute, value: Json): JsonObject | undefined
   if (single === null || single === '') return undefined;
   const hasValue = attributeNamed(subAttributes, 'value') !== undefined;
   const whole = typeof single === 'string' && hasValue ? { value: single } : single;
-  if (!isObject(whole)) return fail('scim_invalid_value');
+  if (!isObject(whole)) return refuseValue(attribute.name);
   const read: JsonObject = {};
   parseInto(read, subAttributes, whole);
   return Object.keys(read).length === 0 ? undefined : read;
 }
 
-function parseBoolean(value: Json): boolean {
+function parseBoolean({ name }: Attribute, value: Json): boolean {
   if (typeof value === 'boolean') return value;
   const word = typeof value === 'string' ? value.toLowerCase() : '';
-  return word === 'true' || word === 'false' ? word === 'true' : fail('scim_invalid_value');
+  return word === 'true' || word === 'false' ? word === 'true' : refuseValue(name);
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {
@@ -92,12 +103,37 @@ export function isPrimary(element: Json): boolean {
 }
 
 /** @throws Refusal `scim_invalid_value` for an absent, empty or longer text */
-export function requiredText(value: Json | undefined, charactersMax: number): string {
-  return optionalText(value, charactersMax) ?? fail('scim_invalid_value');
+export function requiredText(document: JsonObject, name: string, max: number): string {
+  return optionalText(document, name, max) ?? refuseValue(name);
 }
 
 /** An empty text counts as an absent one. @throws Refusal `scim_invalid_value` for a longer text */
-export function optionalText(value: Json | undefined, charactersMax: number): string | null {
+export function optionalText(document: JsonObject, name: string, max: number): string | null {
+  const value = document[name];
   if (typeof value !== 'string' || value === '') return null;
-  return [...value].length > charactersMax ? fail('scim_invalid_value') : value;
+  return isLongerThan(value, max) ? refuseValue(name) : value;
+}
+
+function isLongerThan(text: string, max: number): boolean {
+  return text.length > max && [...text.slice(0, 2 * max + 2)].length > max;
+}
+
+/** Refuses the value of an attribute; `name` is one of the schemas', never a client's. */
+export function refuseValue(name: string): never {
+  return fail('scim_invalid_value', { attribute: name });
+}
+
+/**
+ * Refuses a document that has become too large. One that was larger before may shrink, or stay as it is: its user must
+ * still be disabled.
+ * @throws Refusal `scim_invalid_value`
+ */
+export function refuseLargeDocument(document: JsonObject, before?: JsonObject): void {
+  const bytes = bytesOf(document);
+  if (bytes > documentBytesMax && bytes > (before === undefined ? 0 : bytesOf(before)))
+    fail('scim_invalid_value', { bytesMax: documentBytesMax });
+}
+
+function bytesOf(document: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(document));
 }

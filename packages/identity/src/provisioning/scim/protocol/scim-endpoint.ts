@@ -20,6 +20,7 @@ export const patchErrors = [
   'scim_invalid_path',
   'scim_mutability',
   'scim_no_target',
+  'scim_too_many',
   'scim_uniqueness',
 ] as const satisfies ErrorCode[];
 

@@ -1,3 +1,4 @@
+import type { Details } from '@baton/kernel/refusal';
 import { type ErrorCode, errors } from '../../errors.ts';
 
 const errorUrn = 'urn:ietf:params:scim:api:messages:2.0:Error';
@@ -16,18 +17,30 @@ const scimTypes: Partial<Record<ErrorCode, string>> = {
   scim_uniqueness: 'uniqueness',
 };
 
-/** An error in the form of RFC 7644, section 3.12. It never repeats what was sent. */
-export function scimError(code: ErrorCode, headers: Readonly<Record<string, string>> = {}) {
+/**
+ * An error in the form of RFC 7644, section 3.12. It never repeats what was sent.
+ * @param details `attribute`: the name in the schema of what has a wrong value; `bytesMax` of a resource that is too large;
+ * `isUnreadable` of a body that is no JSON
+ */
+export function scimError(
+  code: ErrorCode,
+  headers: Readonly<Record<string, string>> = {},
+  { attribute, bytesMax, isUnreadable }: Details = {},
+) {
   const isForm = code === 'invalid_request' || code === 'validation_error';
   const status = isForm ? 400 : errors[code].status;
-  const scimType = scimTypes[code];
+  const scimType = isUnreadable === true ? 'invalidSyntax' : scimTypes[code];
   return {
     status,
     body: {
       schemas: [errorUrn],
       status: String(status),
       ...(scimType === undefined ? {} : { scimType }),
-      detail: isForm ? 'The request has another form than RFC 7644 gives it.' : errors[code].when,
+      detail: [
+        isForm ? 'The request has another form than RFC 7644 gives it.' : errors[code].when,
+        ...(attribute === undefined ? [] : [`It is the value of \`${attribute}\`.`]),
+        ...(bytesMax === undefined ? [] : [`A resource has at most ${bytesMax} bytes.`]),
+      ].join(' '),
     },
     headers: { ...headers, 'content-type': scimMediaType },
   };

@@ -176,7 +176,11 @@ function leafFilters({ words, instants }: Vocabulary, leaf: Leaf): fc.Arbitrary<
 function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   return fc.tuple(pathsOf(leaf), blanks, anyCase('pr')).map(([name, blank, pr]) => ({
     text: `${name}${blank}${pr}`,
-    matches: someValue(leaf, (value) => value !== undefined),
+    // An empty text is no value. A list is present with any element.
+    matches:
+      leaf.isList && !leaf.path.includes('.')
+        ? (user) => leaf.values(user).length > 0
+        : someValue(leaf, (value) => value !== undefined && value !== ''),
   }));
 }
 

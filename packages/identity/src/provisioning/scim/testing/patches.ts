@@ -112,12 +112,34 @@ const email = fc.record(
 );
 const emails = fc
   .uniqueArray(email, { minLength: 1, maxLength: 3, comparator: isDeepStrictEqual })
-  .filter((list) => list.filter(({ primary }) => primary === true).length <= 1);
+  .filter((list) => merged(list).filter(({ primary }) => primary === true).length <= 1);
 const emailsOf = (document: Resource): Resource[] => document['emails'] ?? [];
+
+/** Thrown by `apply`: the operation has to be refused with `noTarget`. */
+export class NoTarget extends Error {}
+
+/** A later email updates an earlier one of the same type and value, in any case. */
+function merged(list: readonly Resource[]): Resource[] {
+  const isSame = (one: Resource, other: Resource) =>
+    one['value'] === undefined
+      ? isDeepStrictEqual(one, other)
+      : other['value'] !== undefined &&
+        ['type', 'value'].every((part) => lower(one[part]) === lower(other[part]));
+  const result: Resource[] = [];
+  for (const element of list) {
+    const place = result.findIndex((one) => isSame(one, element));
+    if (place < 0) result.push(element);
+    else if (!isDeepStrictEqual({ ...result[place], ...element }, result[place]))
+      result[place] = { ...result[place], ...element };
+  }
+  return result;
+}
+
+const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
 /** Stores emails with at most one primary: the last one that this operation added or made primary, else the last one. */
 function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
-  const full = after.filter((element) => Object.keys(element).length > 0);
+  const full = merged(after.filter((element) => Object.keys(element).length > 0));
   const primaries = full.filter(({ primary }) => primary === true);
   const chosen = primaries.findLast((element) => !before.includes(element)) ?? primaries.at(-1);
   const kept = full.map((element) =>
@@ -135,8 +157,7 @@ const lists: fc.Arbitrary<PatchStep> = fc.oneof(
       isBare && list.length === 1 ? list[0] : list,
       (document) => {
         const before = emailsOf(document);
-        const fresh = list.filter((one) => !before.some((other) => isDeepStrictEqual(one, other)));
-        storeEmails(document, before, [...before, ...fresh]);
+        storeEmails(document, before, [...before, ...merged(list)]);
       },
     ),
   ),
@@ -182,7 +203,10 @@ const filteredLists: fc.Arbitrary<PatchStep> = wantedType.chain((type) => {
     ),
     email.chain((whole) => {
       const { type: _, ...one } = whole;
-      return stepsOf(path(''), setOps, one, change(one));
+      return stepsOf(path(''), setOps, one, (document) => {
+        if (!emailsOf(document).some(isOfType(type))) throw new NoTarget();
+        change(one)(document);
+      });
     }),
     stepsOf(path(''), removeOps, undefined, (document) => {
       const before = emailsOf(document);

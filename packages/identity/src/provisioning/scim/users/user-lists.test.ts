@@ -153,8 +153,10 @@ describe('lists of users', () => {
         const part = (name: string) => `${name}${n}-`.padEnd(60, 'x');
         return { value: part(path), display: part('display'), type: part('type') };
       });
-      const { status } = await theirs.patch(`/Users/${id}`, [{ op: 'replace', path, value }]);
-      assert.equal(status, 200);
+      // Into the database: no write of today makes a user that large, and earlier ones could.
+      await identity.pool.run(sql`
+        update scim_users set document = document || jsonb_build_object(${path}::text, ${JSON.stringify(value)}::jsonb)
+        where id = ${id}`);
     }
     for (const filter of ['title eq "much"', 'roles.value sw "ROLES999-"', 'emails[type sw "type0-"]'])
       assert.equal(

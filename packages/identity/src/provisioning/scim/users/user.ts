@@ -30,11 +30,11 @@ export interface UserContent {
 
 /** @throws Refusal `scim_invalid_value` for a user without a name, or for a text that is too long */
 export function contentOf(document: JsonObject): UserContent {
-  const { userName, externalId, displayName, active, ...rest } = document;
+  const { userName: _, externalId: _id, displayName: _name, active, ...rest } = document;
   return {
-    userName: requiredText(userName, 320),
-    externalId: optionalText(externalId, 500),
-    displayName: optionalText(displayName, 200),
+    userName: requiredText(document, 'userName', 320),
+    externalId: optionalText(document, 'externalId', 500),
+    displayName: optionalText(document, 'displayName', 200),
     active: active === true,
     document: rest,
   };

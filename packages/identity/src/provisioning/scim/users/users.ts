@@ -15,11 +15,18 @@ import { sourceOf } from '../access/scim-access.ts';
 import { type ListOrder, listPage } from '../filter/listing.ts';
 import { parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
-import { parseDocument } from '../protocol/documents.ts';
-import { isUnchanged, locationOf, parseId, scimBase, versionTag } from '../protocol/resource-meta.ts';
+import { parseDocument, refuseLargeDocument } from '../protocol/documents.ts';
+import {
+  isUnchanged,
+  locationOf,
+  parseId,
+  requireMatch,
+  scimBase,
+  versionTag,
+} from '../protocol/resource-meta.ts';
 import { userKind } from '../protocol/schemas.ts';
-import { scimListReply, scimReply } from '../protocol/scim-answer.ts';
-import type { Selection } from '../protocol/selection.ts';
+import { scimReply } from '../protocol/scim-answer.ts';
+import { isSelected, type Selection } from '../protocol/selection.ts';
 import { createPerson, disablePerson, enablePerson, updatePerson } from './people.ts';
 import { contentOf, documentOf, type UserContent, type UserRow } from './user.ts';
 import { viewUser, viewUsers } from './user-view.ts';
@@ -28,9 +35,11 @@ import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './u
 import {
   deleteMembershipsOf,
   deleteScimUser,
+  documentBytes,
   findScimUser,
   insertScimUser,
   updateScimUser,
+  userBytes,
   userColumns,
 } from './users.sql.ts';
 
@@ -39,9 +48,11 @@ import {
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
  */
 export async function listUsers(context: Context, order: ListOrder): Promise<Reply<JsonObject>> {
-  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: userColumns };
-  const { total, rows } = await listPage<UserRow>(context.db, userKind, order, where);
-  return scimListReply(total, order.startIndex, await viewUsers(context, rows, order.selection));
+  const bytes = isSelected(userKind, 'groups', order.selection) ? userBytes : documentBytes;
+  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: userColumns, bytes };
+  return listPage<UserRow>(context.db, userKind, order, where, (rows) =>
+    viewUsers(context, rows, order.selection),
+  );
 }
 
 /** @throws Refusal `scim_not_found` */
@@ -50,12 +61,16 @@ export async function getUser(
   id: string,
   selection: Selection,
 ): Promise<Reply<JsonObject | undefined>> {
-  const row =
-    (await context.db.row(findScimUser(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');
+  const row = await findUser(context, id);
   const headers = { etag: versionTag(row.version) };
   if (isUnchanged(context.headers, row.version))
     return scimReply<JsonObject | undefined>(304, undefined, headers);
   return scimReply(200, await viewUser(context, row, selection), headers);
+}
+
+/** @throws Refusal `scim_not_found` */
+async function findUser({ caller, db }: Context, id: string): Promise<UserRow> {
+  return (await db.row(findScimUser(sourceOf({ caller }).id, parseId(id)))) ?? fail('scim_not_found');
 }
 
 /**
@@ -68,6 +83,7 @@ export async function createUser(
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
   const content = contentOf({ active: true, ...parseDocument(userKind, body) });
+  refuseLargeDocument(content.document);
   return runUserCreation(context, content, (inside, linkAccount) =>
     storeNewUser(inside, content, linkAccount, selection),
   );
@@ -83,7 +99,8 @@ export async function replaceUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const contentAfter = (row: UserRow) => contentOf({ active: row.active, ...parseDocument(userKind, body) });
+  const contentAfter = (row: UserRow) =>
+    boundedContent(row, { active: row.active, ...parseDocument(userKind, body) });
   return runUserChange(context, id, 'scim.users.replace', contentAfter, (inside, row) =>
     storeChange(inside, row, contentAfter(row), 'scim.users.replace', selection),
   );
@@ -100,14 +117,24 @@ export async function updateUser(
   body: JsonObject,
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
-  const contentAfter = (row: UserRow) => {
-    const patched = patchDocument(documentOf(row), parseOperations(userKind, body));
-    // An operation that removes `active` disables the user.
-    return contentOf({ active: false, ...patched });
-  };
+  const read = await findUser(context, id);
+  requireMatch(context.headers, read.version);
+  const operations = parseOperations(userKind, body);
+  // An operation that removes `active` disables the user.
+  const patched = (row: UserRow) =>
+    boundedContent(row, { active: false, ...patchDocument(documentOf(row), operations) });
+  // Worked out before the user is locked, and again only if it was changed meanwhile.
+  const content = patched(read);
+  const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
   return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
     storeChange(inside, row, contentAfter(row), 'scim.users.patch', selection),
   );
+}
+
+function boundedContent(row: UserRow, document: JsonObject): UserContent {
+  const content = contentOf(document);
+  refuseLargeDocument(content.document, row.document);
+  return content;
 }
 
 /**

@@ -1,0 +1,47 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { type Attribute, attributeNamed } from './attributes.ts';
+
+/**
+ * A list in which a type and a value stand once together (RFC 7643, section 2.4): a later element updates an earlier one
+ * of the same type and value. Elements without a value are the same only if all their parts are.
+ */
+export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): JsonObject[] {
+  const places = new Map<string, number>();
+  const merged: JsonObject[] = [];
+  for (const element of elements) {
+    const key = keyOf(attribute, element);
+    const place = places.get(key);
+    if (place === undefined) {
+      places.set(key, merged.length);
+      merged.push(element);
+      continue;
+    }
+    const before = merged[place] as JsonObject;
+    const updated = { ...before, ...element };
+    // An element that stays the same stays the same object: PATCH sees by that what it changed.
+    if (!isDeepStrictEqual(before, updated)) merged[place] = updated;
+  }
+  return merged.length === elements.length ? elements : merged;
+}
+
+/** An element is never changed: a change makes another object. */
+const keys = new WeakMap<JsonObject, string>();
+
+function keyOf(attribute: Attribute, element: JsonObject): string {
+  const known = keys.get(element);
+  if (known !== undefined) return known;
+  const parts = attribute.subAttributes ?? [];
+  const { value, type } = element;
+  const key =
+    value === undefined
+      ? JSON.stringify(parts.map(({ name }) => element[name] ?? null))
+      : JSON.stringify([folded(parts, 'type', type), folded(parts, 'value', value)]);
+  keys.set(element, key);
+  return key;
+}
+
+function folded(parts: readonly Attribute[], name: string, value: Json | undefined): Json {
+  if (typeof value !== 'string') return value ?? null;
+  return attributeNamed(parts, name)?.caseExact === true ? value : value.toLowerCase();
+}
