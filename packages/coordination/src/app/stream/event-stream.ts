@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Db } from '@baton/kernel/db';
+import { refuseUpgrade } from '@baton/kernel/listener';
 import type { Logger } from '@baton/kernel/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
 import type { Caller } from '../../service/caller.ts';
@@ -145,10 +146,6 @@ export class EventStream {
     for (const { caller } of this.#subscribers) if (caller.principalId === principalId) open += 1;
     return open >= max;
   }
-}
-
-function refuseUpgrade(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
 function whenClosed(ws: WebSocket): Promise<void> {
