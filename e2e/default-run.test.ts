@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -19,7 +20,12 @@ before(async () => {
   secretsFile = join(folder, 'admin-secrets');
   writeFileSync(secretsFile, '');
   const home = join(folder, 'home');
-  running = baton(['start'], { BATON_HOME: home, PORT: '0', IAM_BOOTSTRAP_TOKENS_FILE: secretsFile });
+  running = baton(['start'], {
+    BATON_HOME: home,
+    PORT: '0',
+    IAM_BOOTSTRAP_TOKENS_FILE: secretsFile,
+    BATON_ALLOWED_HOSTS: '["baton.internal"]',
+  });
   await running.prints(/Baton is ready at http:\S+/);
   connection = JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Record<string, string>;
 });
@@ -51,4 +57,17 @@ test('SIGHUP reads the admin secrets again each time, and Baton keeps running', 
     while (!(await isAdmitted(secret)) && performance.now() < deadline) await sleep(20);
     assert.ok(await isAdmitted(secret), `the ${name} secret is in use:\n${running.output()}`);
   }
+});
+
+test('a name that a stranger lets point to this machine is not answered', async () => {
+  const { port, hostname } = new URL(connection['publicUrl'] as string);
+  const ask = (host: string) =>
+    new Promise<number | undefined>((done, failed) => {
+      const headers = { host: `${host}:${port}` };
+      get({ host: hostname, port, path: '/health/live', headers }, (answer) => {
+        answer.resume();
+        done(answer.statusCode);
+      }).on('error', failed);
+    });
+  assert.deepEqual([await ask('evil.example'), await ask('baton.internal')], [421, 200]);
 });

@@ -1,6 +1,6 @@
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
-import { type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
+import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
@@ -56,7 +56,7 @@ export async function startBaton(options: BatonOptions): Promise<Baton> {
 async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions): Promise<Connection> {
   const settings = readPlatformSettings(env);
   const home = (parts.home = openHome(settings.BATON_HOME));
-  const router = (parts.router = await openRouter(settings.HOST, settings.PORT));
+  const router = (parts.router = await openRouter(settings.HOST, settings.PORT, doorOf(settings)));
   if (home.isNew) say(`Created the folder ${home.directory} for Baton's data.`);
   const [made, databases] = await settleBoth(
     ensureSecrets(home),

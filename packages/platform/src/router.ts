@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
+import { type Door, type TurnedAway, turnAway } from './door.ts';
 import { failureCode, StartError } from './start-error.ts';
 
 /** The one port in front of both services: requests below /iam are identity's, all others coordination's. */
@@ -28,9 +29,10 @@ const drainPollMs = 20;
 
 /**
  * Listens on the port before anything slow happens, and answers 503 until the services run.
+ * @param door what is turned away before any service sees it: 421 for a wrong Host, 403 for a wrong Origin
  * @throws StartError when it can't listen on the port or the address
  */
-export async function openRouter(host: string, port: number): Promise<Router> {
+export async function openRouter(host: string, port: number, door: Door): Promise<Router> {
   let services: RoutedServices | undefined;
   let isReady = false;
   let isDraining = false;
@@ -43,13 +45,18 @@ export async function openRouter(host: string, port: number): Promise<Router> {
         requestsInProgress -= 1;
       });
       const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
-      if (isDraining) unavailable(res, 'stopping');
+      const away = turnAway(req.headers, door);
+      if (away !== undefined) sendAway(res, away);
+      else if (isDraining) unavailable(res, 'stopping');
       else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
       else chooseService(services, req).handler(req, res);
     },
     upgrade(req, socket, head) {
       upgraded.add(socket);
       socket.once('close', () => upgraded.delete(socket));
+      const away = turnAway(req.headers, door);
+      if (away !== undefined)
+        return refuseUpgrade(socket, `${away.status} ${STATUS_CODES[away.status] as string}`);
       const service = services && chooseService(services, req);
       if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
       else service.upgrade(req, socket, head);
@@ -90,6 +97,11 @@ function chooseService(services: RoutedServices, req: IncomingMessage): RunningS
   if (rest === undefined) return services.coordination;
   req.url = rest.startsWith('/') ? rest : `/${rest}`;
   return services.identity;
+}
+
+function sendAway(res: ServerResponse, { status, reason }: TurnedAway): void {
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  res.end(JSON.stringify({ status: 'refused', reason }));
 }
 
 function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void {
