@@ -95,7 +95,10 @@ export class EventStream {
       if (iamPrincipalId !== undefined && subscriber.caller.iamPrincipalId !== iamPrincipalId) continue;
       this.#options.authenticator
         .enter(subscriber.credential)
-        .then(requireEventsRead)
+        .then((caller) => {
+          requireSamePrincipal(caller, subscriber.caller);
+          requireEventsRead(caller);
+        })
         .catch((error: unknown) => subscriber.end(streamEndOf(error)));
     }
   }
@@ -153,6 +156,14 @@ function whenClosed(ws: WebSocket): Promise<void> {
     if (ws.readyState === ws.CLOSED) done();
     else ws.once('close', () => done());
   });
+}
+
+/**
+ * The stream shows the journal of the tenant that it was opened for, so its credential must still be that principal's.
+ * @throws Refusal `invalid_credentials`
+ */
+function requireSamePrincipal(now: Caller, before: Caller): void {
+  if (now.tenantId !== before.tenantId || now.principalId !== before.principalId) fail('invalid_credentials');
 }
 
 /** @throws Refusal `permission_denied` */
