@@ -29,7 +29,8 @@ function inForeground(program, args) {
   const seen = { SIGINT: 0, SIGTERM: 0, SIGHUP: 0 };
   const passOn = (signal) => {
     const now = performance.now();
-    const isEcho = now - lastAt[signal] < sameSignalMs;
+    // SIGHUP asks to read files again: one that follows soon may be about another change.
+    const isEcho = signal !== 'SIGHUP' && now - lastAt[signal] < sameSignalMs;
     if (isEcho) return;
     lastAt[signal] = now;
     seen[signal] += 1;

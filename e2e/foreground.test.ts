@@ -53,6 +53,17 @@ test('each signal reaches the program once, even when npm and the terminal both 
   assert.equal(await output, 'SIGINT,SIGTERM\n');
 });
 
+test('every SIGHUP reaches the program, because each may ask to read another change', async () => {
+  const { child, output, ended } = run(countSignals);
+  await once(child.stderr, 'data');
+  for (const signal of ['SIGHUP', 'SIGHUP'] as const) {
+    child.kill(signal);
+    await sleep(50);
+  }
+  assert.deepEqual(await ended, [2, null]);
+  assert.equal(await output, 'SIGHUP,SIGHUP\n');
+});
+
 test('when a signal kills the program, the wrapper dies of it too', async () => {
   const { ended } = run("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);");
   assert.deepEqual(await ended, [null, 'SIGKILL']);

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createListener, openPort } from './listener.ts';
 import type { Logger } from './log.ts';
 import type { RunningService } from './running-service.ts';
 
@@ -27,15 +27,9 @@ export async function listenUntilStopped(
   service: RunningService,
   { host, port, log }: { host: string; port: number; log: Logger },
 ): Promise<{ url: string; stopped: Promise<void> }> {
-  const server = createServer((req, res) => service.handler(req, res));
-  server.on('upgrade', (req, socket, head) => {
-    if (service.upgrade !== undefined) service.upgrade(req, socket, head);
-    else socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
-  });
-  if (service.unreadable !== undefined) server.on('clientError', service.unreadable);
-  await new Promise<void>((done, refuse) => {
-    server.once('error', (error: NodeJS.ErrnoException) => refuse(portError(error, host, port)));
-    server.listen(port, host, done);
+  const server = createListener(service);
+  await openPort(server, host, port).catch((error: NodeJS.ErrnoException) => {
+    throw portError(error, host, port);
   });
   const stopped = new Promise<void>((done, refuse) => {
     const stop = (signal: string) => {
@@ -50,8 +44,8 @@ export async function listenUntilStopped(
     };
     onStopSignal(stop);
   });
-  const { address, family, port: openPort } = server.address() as AddressInfo;
-  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${openPort}`, stopped };
+  const { address, family, port: boundPort } = server.address() as AddressInfo;
+  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${boundPort}`, stopped };
 }
 
 function portError(error: NodeJS.ErrnoException, host: string, port: number): Error {

@@ -1,12 +1,12 @@
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
-import { type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
+import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { type Databases, migrateDatabases, openDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
-import { type Services, serviceEnvironment, startServices } from './services.ts';
+import { ownHosts, type Services, serviceEnvironment, startServices } from './services.ts';
 import type { StartError } from './start-error.ts';
 
 export interface BatonOptions {
@@ -56,7 +56,7 @@ export async function startBaton(options: BatonOptions): Promise<Baton> {
 async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions): Promise<Connection> {
   const settings = readPlatformSettings(env);
   const home = (parts.home = openHome(settings.BATON_HOME));
-  const router = (parts.router = await openRouter(settings.HOST, settings.PORT));
+  const router = (parts.router = await openRouter(settings.HOST, settings.PORT, doorOf(settings)));
   if (home.isNew) say(`Created the folder ${home.directory} for Baton's data.`);
   const [made, databases] = await settleBoth(
     ensureSecrets(home),
@@ -109,8 +109,6 @@ function defaultSettings(
   urls: Urls,
   issuer: string,
 ): Record<string, string> {
-  // Coordination fetches identity's keys over loopback, which outgoing requests otherwise may not reach.
-  const allowedHosts = JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']);
   return {
     IAM_DATABASE_URL: databases.iamDatabaseUrl,
     IAM_BOOTSTRAP_TOKEN: secrets.iamBootstrapToken,
@@ -119,13 +117,13 @@ function defaultSettings(
     IAM_AUDIT_KEY_FILE: secrets.auditKeyFile,
     IAM_PUBLIC_URL: urls.publicUrl,
     IAM_ISSUER: issuer,
-    IAM_OUTBOUND_ALLOWED_HOSTS: allowedHosts,
+    IAM_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),
     IAM_LOG_LEVEL: 'warn',
     CP_DATABASE_URL: databases.cpDatabaseUrl,
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,
     CP_IAM_ISSUER: issuer,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
-    CP_OUTBOUND_ALLOWED_HOSTS: allowedHosts,
+    CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']),
     CP_LOG_LEVEL: 'warn',
   };
 }

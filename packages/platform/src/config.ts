@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import { integer, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import type { Door } from './door.ts';
 
 /** The root of the checkout. */
 export const projectRoot = dirname(dirname(dirname(import.meta.dirname)));
@@ -17,6 +18,14 @@ export const settingTable = {
     default: '127.0.0.1',
     doc: 'The address to listen on; the default serves this machine only.',
   }),
+  BATON_ALLOWED_HOSTS: list({
+    default: [],
+    doc: 'Further host names under which clients reach this Baton; without them only `localhost`, addresses, HOST and the host of IAM_PUBLIC_URL are answered.',
+  }),
+  CP_CORS_ORIGINS: list({
+    default: [],
+    doc: 'Origins of other web pages that may call; in the default run the port refuses all others.',
+  }),
   IAM_DATABASE_URL: secret("Identity's PostgreSQL, instead of the built-in one."),
   CP_DATABASE_URL: secret("Coordination's PostgreSQL, instead of the built-in one."),
   IAM_PUBLIC_URL: optional(
@@ -30,6 +39,20 @@ export const settingTable = {
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience that is registered for provisioning.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'Its scope.' }),
 };
+
+/** What the port of the default run takes. */
+export function doorOf(
+  settings: Pick<PlatformSettings, 'HOST' | 'BATON_ALLOWED_HOSTS' | 'IAM_PUBLIC_URL' | 'CP_CORS_ORIGINS'>,
+): Door {
+  const { HOST, BATON_ALLOWED_HOSTS, IAM_PUBLIC_URL, CP_CORS_ORIGINS } = settings;
+  const own = URL.canParse(IAM_PUBLIC_URL) ? new URL(IAM_PUBLIC_URL) : undefined;
+  const hosts = [HOST, ...(own ? [own.hostname] : []), ...BATON_ALLOWED_HOSTS];
+  return {
+    hosts: hosts.map((name) => name.toLowerCase()),
+    ownOrigins: own ? [own.host] : [],
+    origins: CP_CORS_ORIGINS,
+  };
+}
 
 export type PlatformSettings = SettingValues<typeof settingTable>;
 

@@ -37,6 +37,23 @@ test('a new home is private to its owner and records its version', () => {
   assert.equal(openHome(directory).isNew, false);
 });
 
+test('a folder that was open to others is closed to them, unless it holds things that are not ours', () => {
+  const modeOf = (directory: string) => statSync(directory).mode & 0o7777;
+  const volume = join(folder.path, 'volume');
+  mkdirSync(volume);
+  for (const mode of [0o777, 0o755]) {
+    chmodSync(volume, mode);
+    openHome(volume).release();
+    assert.equal(modeOf(volume), 0o700);
+  }
+  const shared = join(folder.path, 'shared');
+  mkdirSync(shared);
+  writeFileSync(join(shared, 'other'), '');
+  chmodSync(shared, 0o1777);
+  openHome(shared).release();
+  assert.equal(modeOf(shared), 0o1777);
+});
+
 test('a home that another Baton uses is refused with its process id', () => {
   const home = openHome(folder.path);
   assert.throws(() => openHome(folder.path), sentence(new RegExp(`process ${process.pid}`)));

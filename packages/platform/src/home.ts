@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { takeLock } from '../../../bin/lock.mjs';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
@@ -38,6 +38,7 @@ function ensureWritable(directory: string): boolean {
   try {
     const isNew = makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (!isNew) closeToOthers(directory);
     return isNew;
   } catch (error) {
     throw cannotWrite(directory, error);
@@ -60,6 +61,17 @@ function makeFolder(directory: string): boolean {
     if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
     throw error;
   }
+}
+
+/**
+ * Takes the folder from all but its owner, as a new one is; someone may have made it before, as a volume is made. A
+ * folder with other things in it is left as it is: BATON_HOME may name one like /tmp by mistake.
+ */
+function closeToOthers(directory: string): void {
+  const { mode, uid } = statSync(directory);
+  const isOurs = existsSync(join(directory, 'version.json')) || readdirSync(directory).length === 0;
+  if ((mode & 0o077) === 0 || uid !== process.geteuid?.() || !isOurs) return;
+  chmodSync(directory, 0o700);
 }
 
 function cannotWrite(directory: string, cause: unknown): StartError {

@@ -16,5 +16,5 @@ Type next, in another terminal:
   npx baton env      how to connect, as shell exports: eval "$(npx baton env)"
   npx baton --help   everything else
 
-Ctrl-C stops Baton and keeps its data.`);
+Ctrl-C stops Baton and keeps its data. \`kill -HUP ${process.pid}\` reads keys and admin secrets again.`);
 }

@@ -7,6 +7,8 @@ import type { RunningService } from '@baton/kernel/running-service';
 import { openRouter, type Router } from './router.ts';
 import { StartError } from './start-error.ts';
 
+const door = { hosts: ['baton.example'], ownOrigins: ['baton.example'], origins: ['https://app.example'] };
+
 let router: Router;
 let release: () => void;
 
@@ -31,7 +33,7 @@ function echo(name: string): RunningService {
 
 beforeEach(async () => {
   release = () => undefined;
-  router = await openRouter('127.0.0.1', 0);
+  router = await openRouter('127.0.0.1', 0, door);
 });
 
 afterEach(async () => {
@@ -81,11 +83,62 @@ test('upgrades are routed like requests', async () => {
     ['/iam/x', 'identity/x'],
   ]) {
     const socket = connect(router.port, '127.0.0.1');
-    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`);
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+    );
     const [head] = (await once(socket, 'data')) as [Buffer];
     assert.equal(head.toString().split('\r\n')[0], `HTTP/1.1 101 ${seen}`);
     socket.destroy();
   }
+});
+
+/** Sends lines of a head and returns the status of the answer. */
+async function statusOf(...lines: string[]): Promise<number> {
+  const socket = connect(router.port, '127.0.0.1');
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return Number(head.toString().split(' ', 2)[1]);
+}
+
+test('a Host that is neither an address nor a known name is turned away, also from /metrics and upgrades', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
+  router.markReady();
+  const upgrade = ['connection: upgrade', 'upgrade: websocket'];
+  for (const host of [
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    'localhost.evil',
+    '[::1',
+    '',
+  ]) {
+    for (const path of ['/metrics', '/api/v1/tasks', '/iam/api/v1/tenants', '/health/ready'])
+      assert.equal(await statusOf(`GET ${path} HTTP/1.1`, `host: ${host}`), 421, `${host} ${path}`);
+    assert.equal(await statusOf('GET /api/v1/events/ws HTTP/1.1', `host: ${host}`, ...upgrade), 421, host);
+  }
+  for (const host of [
+    'localhost',
+    'LOCALHOST:8080',
+    '127.0.0.1:1',
+    '[::1]:8080',
+    '10.1.2.3',
+    'Baton.example.:443',
+  ])
+    assert.equal(await statusOf('GET /metrics HTTP/1.1', `host: ${host}`), 200, host);
+  assert.equal(await statusOf('GET /metrics HTTP/1.0'), 200, 'HTTP/1.0 has no Host');
+});
+
+test('pages of other origins are turned away, except those that are named', async () => {
+  router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
+  router.markReady();
+  const ask = (origin: string, ...more: string[]) =>
+    statusOf('GET /metrics HTTP/1.1', 'host: localhost:8080', `origin: ${origin}`, ...more);
+  for (const origin of ['http://evil.example', 'null', 'http://localhost:3000', 'https://app.example.evil'])
+    assert.equal(await ask(origin), 403, origin);
+  assert.equal(await ask('http://evil.example', 'connection: upgrade', 'upgrade: websocket'), 403);
+  for (const origin of ['http://localhost:8080', 'https://baton.example', 'https://app.example'])
+    assert.equal(await ask(origin), 200, origin);
 });
 
 test('the port answers 503 from the start, and is ready only after markReady', async () => {
@@ -123,7 +176,7 @@ test('a drain stops waiting for a request that does not end', async () => {
 });
 
 test('a port in use is refused with one sentence', async () => {
-  await assert.rejects(openRouter('127.0.0.1', router.port), (error: Error) => {
+  await assert.rejects(openRouter('127.0.0.1', router.port, door), (error: Error) => {
     assert.ok(error instanceof StartError);
     assert.match(error.message, new RegExp(`^Port ${router.port} on 127\\.0\\.0\\.1 is used [^\n]+$`));
     return true;
@@ -131,5 +184,5 @@ test('a port in use is refused with one sentence', async () => {
 });
 
 test('an address of another machine is refused with one sentence', async () => {
-  await assert.rejects(openRouter('192.0.2.1', 0), /can't listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
+  await assert.rejects(openRouter('192.0.2.1', 0, door), /can't listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
 });

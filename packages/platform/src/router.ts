@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener';
 import type { RunningService } from '@baton/kernel/running-service';
+import { type Door, type TurnedAway, turnAway } from './door.ts';
 import { failureCode, StartError } from './start-error.ts';
 
 /** The one port in front of both services: requests below /iam are identity's, all others coordination's. */
@@ -27,38 +29,47 @@ const drainPollMs = 20;
 
 /**
  * Listens on the port before anything slow happens, and answers 503 until the services run.
+ * @param door what is turned away before any service sees it: 421 for a wrong Host, 403 for a wrong Origin
  * @throws StartError when it can't listen on the port or the address
  */
-export async function openRouter(host: string, port: number): Promise<Router> {
+export async function openRouter(host: string, port: number, door: Door): Promise<Router> {
   let services: RoutedServices | undefined;
   let isReady = false;
   let isDraining = false;
   let requestsInProgress = 0;
   const upgraded = new Set<Duplex>();
-  const server = createServer((req, res) => {
-    requestsInProgress += 1;
-    res.once('close', () => {
-      requestsInProgress -= 1;
-    });
-    const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
-    if (isDraining) unavailable(res, 'stopping');
-    else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
-    else chooseService(services, req).handler(req, res);
+  const server = createListener({
+    handler(req, res) {
+      requestsInProgress += 1;
+      res.once('close', () => {
+        requestsInProgress -= 1;
+      });
+      const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
+      const away = turnAway(req.headers, door);
+      if (away !== undefined) sendAway(res, away);
+      else if (isDraining) unavailable(res, 'stopping');
+      else if (services === undefined || (isReadiness && !isReady)) unavailable(res, 'starting');
+      else chooseService(services, req).handler(req, res);
+    },
+    upgrade(req, socket, head) {
+      upgraded.add(socket);
+      socket.once('close', () => upgraded.delete(socket));
+      const away = turnAway(req.headers, door);
+      if (away !== undefined)
+        return refuseUpgrade(socket, `${away.status} ${STATUS_CODES[away.status] as string}`);
+      const service = services && chooseService(services, req);
+      if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
+      else service.upgrade(req, socket, head);
+    },
+    // A request that can't be parsed has no path to route by, so coordination answers it.
+    unreadable(error, socket) {
+      if (services?.coordination.unreadable === undefined) socket.destroy();
+      else services.coordination.unreadable(error, socket);
+    },
   });
-  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    upgraded.add(socket);
-    socket.once('close', () => upgraded.delete(socket));
-    socket.on('error', () => socket.destroy());
-    const service = services && chooseService(services, req);
-    if (service?.upgrade === undefined) socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
-    else service.upgrade(req, socket, head);
+  await openPort(server, host, port).catch((cause: Error) => {
+    throw new StartError(listenFailure(host, port, cause), { cause });
   });
-  // A request that can't be parsed has no path to route by, so coordination answers it.
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (services?.coordination.unreadable === undefined) socket.destroy();
-    else services.coordination.unreadable(error, socket);
-  });
-  await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
     routeTo(running) {
@@ -88,6 +99,11 @@ function chooseService(services: RoutedServices, req: IncomingMessage): RunningS
   return services.identity;
 }
 
+function sendAway(res: ServerResponse, { status, reason }: TurnedAway): void {
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  res.end(JSON.stringify({ status: 'refused', reason }));
+}
+
 function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void {
   res.writeHead(503, {
     'content-type': 'application/json; charset=utf-8',
@@ -95,13 +111,6 @@ function unavailable(res: ServerResponse, reason: 'starting' | 'stopping'): void
     connection: 'close',
   });
   res.end(JSON.stringify({ status: 'unavailable', reason }));
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(new StartError(listenFailure(host, port, cause), { cause })));
-    server.listen({ host, port }, resolve);
-  });
 }
 
 function listenFailure(host: string, port: number, error: Error): string {

@@ -32,6 +32,15 @@ export async function startServices(env: Environment): Promise<Services> {
 }
 
 /**
+ * What identity may reach over loopback: Baton's own port only. Other programs of this machine may trust whoever comes
+ * over loopback, and the addresses of providers come through the API.
+ */
+export function ownHosts(localUrl: string): string[] {
+  const { hostname, port } = new URL(localUrl);
+  return [...new Set([hostname, 'localhost'])].map((name) => `${name}:${port || '80'}`);
+}
+
+/**
  * The services' environment: the user's, completed by the default run's settings.
  * @param defaults settings by name; those that the user set, in any case, are left out
  */

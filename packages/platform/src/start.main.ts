@@ -4,6 +4,7 @@ import { SettingError } from '@baton/kernel/config';
 import { startBaton } from './baton.ts';
 import { printReadyPage } from './ready-page.ts';
 import { StartError } from './start-error.ts';
+import { hasTerminal } from './terminal.ts';
 
 // Signing gets a thread per core, and slow DNS look-ups one more (decision 0103). The pool reads it at its first use.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
@@ -31,7 +32,19 @@ function onSignal(): void {
     process.exit(1);
   }
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+
+/** A terminal that closes sends SIGHUP some milliseconds before it is gone. */
+const terminalGoneMs = 250;
+const startedOnTerminal = hasTerminal();
+// Identity listens for the signal too, and reads its files. Of a closed terminal it means the end, as Ctrl-C does.
+process.on('SIGHUP', () => {
+  say('SIGHUP: reading the keys and admin secrets again; what can not be read is reported.');
+  if (!startedOnTerminal) return;
+  setTimeout(() => {
+    if (!hasTerminal() && !stopping.signal.aborted) onSignal();
+  }, terminalGoneMs);
+});
 
 try {
   const baton = await startBaton({

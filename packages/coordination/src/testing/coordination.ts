@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { createTestDatabase } from '@baton/kernel/testing/database';
@@ -202,9 +202,8 @@ export async function listen(
   log = createLog({ name: 'coordination', level: 'debug', destination: { write: printErrors } }),
 ) {
   const service = await createCoordination({ env, log });
-  const server = createServer((req, res) => service.handler(req, res));
-  server.on('upgrade', (req, socket, head) => service.upgrade?.(req, socket, head));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const server = createListener(service);
+  await openPort(server, '127.0.0.1', 0);
   let closed = false;
   const close = async () => {
     if (closed) return;

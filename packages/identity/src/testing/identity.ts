@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Pool } from '@baton/kernel/db';
+import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { createTestDatabase } from '@baton/kernel/testing/database';
 import { keepMessage, keepPrivateKey, keepSecret } from '@baton/kernel/testing/leaks';
@@ -101,8 +101,8 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
   });
   const service = await openIdentity(readIdentitySettings(env), log);
   const pool = poolOf(readIdentitySettings(env), log);
-  const server = createServer((req, res) => service.handler(req, res));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const server = createListener(service);
+  await openPort(server, '127.0.0.1', 0);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const others: TestIdentity[] = [];
   let isClosed = false;

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -7,6 +7,7 @@ import { isTemporary } from '../command.ts';
 import { createPool, type Pool } from '../db.ts';
 import { addDocs } from '../docs-page.ts';
 import { buildHttp } from '../http.ts';
+import { createListener, openPort } from '../listener.ts';
 import { createLog } from '../log.ts';
 import { requestMetrics } from '../metrics.ts';
 import { observer } from '../observer.ts';
@@ -81,8 +82,8 @@ export async function startDoors(
   const app = buildHttp(runtime, doorEndpoints);
   addDocs(app, 'Doors', describeDoors());
   await app.ready();
-  const server = createServer((req, res) => app.routing(req, res));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const server = createListener({ handler: app.routing });
+  await openPort(server, '127.0.0.1', 0);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client: Client = createClient(url);
   const call: DoorService['call'] = (method, path, body, headers) =>

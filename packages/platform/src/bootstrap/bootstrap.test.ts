@@ -29,7 +29,7 @@ before(async () => {
   folder = privateFolder();
   home = openHome(folder.path);
   secrets = await ensureSecrets(home);
-  router = await openRouter('127.0.0.1', 0);
+  router = await openRouter('127.0.0.1', 0, { hosts: [], ownOrigins: [], origins: [] });
   const migrations = (name: string) => join(projectRoot, 'packages', name, 'migrations');
   databases = [
     await createTestDatabase(migrations('identity')),

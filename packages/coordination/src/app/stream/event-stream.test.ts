@@ -210,6 +210,22 @@ test('a binding that is revoked closes its streams at once, in this process and 
   await there.close();
 });
 
+test('a credential that now belongs to another principal ends the stream within the poll interval: 4401', async () => {
+  const service = await baton.another({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '0' });
+  const [actor, other] = [
+    await baton.actor({ permissions: ['events.read'] }),
+    await baton.actor({ permissions: ['events.read'] }),
+  ];
+  const stream = openStream(service.url, { token: actor.token });
+  await stream.received(1);
+  await baton.pool.run(
+    sql`update iam_bindings set principal_id = ${other.principalId} where principal_id = ${actor.principalId}`,
+  );
+  const { code, reason } = await stream.ended;
+  assert.deepEqual([code, reason], [4401, 'invalid_credentials']);
+  await service.close();
+});
+
 test('a lost right that nobody announced ends the stream within the poll interval: 4403', async () => {
   const service = await baton.another({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '0' });
   const actor = await baton.actor({ permissions: ['events.read'] });

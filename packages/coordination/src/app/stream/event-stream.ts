@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Db } from '@baton/kernel/db';
+import { refuseUpgrade } from '@baton/kernel/listener';
 import type { Logger } from '@baton/kernel/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
 import type { Caller } from '../../service/caller.ts';
@@ -94,7 +95,10 @@ export class EventStream {
       if (iamPrincipalId !== undefined && subscriber.caller.iamPrincipalId !== iamPrincipalId) continue;
       this.#options.authenticator
         .enter(subscriber.credential)
-        .then(requireEventsRead)
+        .then((caller) => {
+          requireSamePrincipal(caller, subscriber.caller);
+          requireEventsRead(caller);
+        })
         .catch((error: unknown) => subscriber.end(streamEndOf(error)));
     }
   }
@@ -147,15 +151,19 @@ export class EventStream {
   }
 }
 
-function refuseUpgrade(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-}
-
 function whenClosed(ws: WebSocket): Promise<void> {
   return new Promise((done) => {
     if (ws.readyState === ws.CLOSED) done();
     else ws.once('close', () => done());
   });
+}
+
+/**
+ * The stream shows the journal of the tenant that it was opened for, so its credential must still be that principal's.
+ * @throws Refusal `invalid_credentials`
+ */
+function requireSamePrincipal(now: Caller, before: Caller): void {
+  if (now.tenantId !== before.tenantId || now.principalId !== before.principalId) fail('invalid_credentials');
 }
 
 /** @throws Refusal `permission_denied` */

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { createListener, openPort } from '@baton/kernel/listener';
 import type { Settings } from '../settings.ts';
 
 /**
@@ -11,21 +11,20 @@ export async function serveMetrics(registry: Registry, settings: Settings): Prom
   if (port === 0) return async () => undefined;
   // The process itself: its event loop's lag, memory, processor time, open files.
   collectDefaultMetrics({ register: registry });
-  const server = createServer((req, res) => {
-    if (req.url?.split('?', 1)[0] !== '/metrics') {
-      res.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => res.writeHead(500).end(),
-    );
+  const server = createListener({
+    handler(req, res) {
+      if (req.url?.split('?', 1)[0] !== '/metrics') {
+        res.writeHead(404).end();
+        return;
+      }
+      registry.metrics().then(
+        (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        () => res.writeHead(500).end(),
+      );
+    },
   });
-  await new Promise<void>((done, failed) => {
-    server.once('error', (error) =>
-      failed(new Error(`IAM_METRICS_PORT ${port} can not be used.`, { cause: error })),
-    );
-    server.listen(port, host, done);
+  await openPort(server, host, port).catch((cause: Error) => {
+    throw new Error(`IAM_METRICS_PORT ${port} can not be used.`, { cause });
   });
   return () => {
     server.closeAllConnections();

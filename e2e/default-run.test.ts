@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keepLog, keepSecret } from '@baton/kernel/testing/leaks';
+import { type BatonProcess, baton } from './testing/baton-process.ts';
+
+let folder: string;
+let secretsFile: string;
+let running: BatonProcess;
+let connection: Record<string, string>;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'baton-run-'));
+  secretsFile = join(folder, 'admin-secrets');
+  writeFileSync(secretsFile, '');
+  const home = join(folder, 'home');
+  running = baton(['start'], {
+    BATON_HOME: home,
+    PORT: '0',
+    IAM_BOOTSTRAP_TOKENS_FILE: secretsFile,
+    BATON_ALLOWED_HOSTS: '["baton.internal"]',
+  });
+  await running.prints(/Baton is ready at http:\S+/);
+  connection = JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as Record<string, string>;
+});
+
+after(async () => {
+  running.child.kill('SIGTERM');
+  await running.ended;
+  keepLog(running.output());
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** Whether identity takes the secret as an administrator's. */
+async function isAdmitted(secret: string): Promise<boolean> {
+  const { identityUrl, tenantId } = connection;
+  const headers = { 'x-iam-bootstrap-token': secret };
+  const response = await fetch(`${identityUrl}/api/v1/tenants/${tenantId}`, { headers });
+  await response.arrayBuffer();
+  return response.status === 200;
+}
+
+test('SIGHUP reads the admin secrets again each time, and Baton keeps running', async () => {
+  // The second signal follows within a second of the first, as when a file is put right at once.
+  for (const name of ['first', 'second']) {
+    const secret = `${name}-${randomBytes(16).toString('hex')}`;
+    keepSecret(`${name} admin secret`, secret);
+    writeFileSync(secretsFile, `${name}:${secret}\n`);
+    running.child.kill('SIGHUP');
+    const deadline = performance.now() + 5000;
+    while (!(await isAdmitted(secret)) && performance.now() < deadline) await sleep(20);
+    assert.ok(await isAdmitted(secret), `the ${name} secret is in use:\n${running.output()}`);
+  }
+});
+
+test('a name that a stranger lets point to this machine is not answered', async () => {
+  const { port, hostname } = new URL(connection['publicUrl'] as string);
+  const ask = (host: string) =>
+    new Promise<number | undefined>((done, failed) => {
+      const headers = { host: `${host}:${port}` };
+      get({ host: hostname, port, path: '/health/live', headers }, (answer) => {
+        answer.resume();
+        done(answer.statusCode);
+      }).on('error', failed);
+    });
+  assert.deepEqual([await ask('evil.example'), await ask('baton.internal')], [421, 200]);
+});

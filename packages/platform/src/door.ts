@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+
+/** Which requests the port of the default run takes. */
+export interface Door {
+  /** Host names under which Baton is reached, besides `localhost` and addresses; lower case, without a port. */
+  readonly hosts: readonly string[];
+  /** Hosts (with their port) of its own pages, besides the one that a request names. */
+  readonly ownOrigins: readonly string[];
+  /** Origins of other web pages that may call; `*` is all. */
+  readonly origins: readonly string[];
+}
+
+export interface TurnedAway {
+  readonly status: 403 | 421;
+  readonly reason: string;
+}
+
+/**
+ * Turns away what a stranger's web page sends through its visitor's browser. Such a page can let its own name point to
+ * 127.0.0.1 (DNS rebinding) and would then read the answers; but the browser names the page in Host, or in Origin. An
+ * address in place of a name can't be pointed elsewhere.
+ */
+export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): TurnedAway | undefined {
+  // Only HTTP/1.0 has no Host, and no browser speaks it.
+  if (host !== undefined && !isKnownHost(host, door))
+    return {
+      status: 421,
+      reason: 'Baton does not answer under this host name: name it in BATON_ALLOWED_HOSTS.',
+    };
+  if (origin !== undefined && !isKnownOrigin(origin, host, door))
+    return { status: 403, reason: 'Pages of this origin may not call: name it in CP_CORS_ORIGINS.' };
+  return undefined;
+}
+
+function isKnownHost(host: string, { hosts }: Door): boolean {
+  const [, inBrackets, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host) ?? [];
+  if (inBrackets !== undefined) return isIP(inBrackets) === 6;
+  // A name may be written with the dot of the root at its end.
+  const name = plain?.toLowerCase().replace(/\.$/, '') ?? '';
+  return name === 'localhost' || isIP(name) === 4 || hosts.includes(name);
+}
+
+function isKnownOrigin(origin: string, host: string | undefined, { ownOrigins, origins }: Door): boolean {
+  if (origins.includes('*') || origins.includes(origin)) return true;
+  const [, from] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
+  if (from === undefined) return false;
+  return [host, ...ownOrigins].some((own) => own?.toLowerCase() === from.toLowerCase());
+}
