@@ -560,6 +560,7 @@ CREATE OR REPLACE FUNCTION public.scim_search(source uuid, document jsonb)
  RETURNS tsvector
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
+ SET jit TO 'off'
 AS $function$
 declare
   tag constant text := left(source::text, 8) || ':';
