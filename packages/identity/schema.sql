@@ -26,6 +26,8 @@ create table audit_records (
   reason text default ''::text not null,
   request_id text not null,
   occurred_at timestamp(3) with time zone default now() not null,
+  written_at timestamp(3) with time zone,
+  mac bytea,
   constraint audit_records_pkey PRIMARY KEY (sequence),
   constraint audit_records_outcome_check CHECK ((outcome = ANY (ARRAY['allowed'::text, 'denied'::text])))
 );
@@ -71,6 +73,16 @@ create table audit_seals (
 CREATE UNIQUE INDEX audit_seals_by_last_sequence ON public.audit_seals USING btree (last_sequence);
 CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE ON public.audit_seals FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER audit_seals_never_truncated BEFORE TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table audit_starts (
+  through bigint not null,
+  hmac bytea not null,
+  key_id text not null,
+  started_at timestamp(3) with time zone default now() not null,
+  constraint audit_starts_pkey PRIMARY KEY (through)
+);
+CREATE TRIGGER audit_starts_append_only BEFORE DELETE OR UPDATE ON public.audit_starts FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_starts_never_truncated BEFORE TRUNCATE ON public.audit_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table authentication_contexts (
   id uuid not null,
@@ -560,6 +572,7 @@ CREATE OR REPLACE FUNCTION public.scim_search(source uuid, document jsonb)
  RETURNS tsvector
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
+ SET jit TO 'off'
 AS $function$
 declare
   tag constant text := left(source::text, 8) || ':';

@@ -12,7 +12,8 @@ import { errors } from '../provisioning/errors.ts';
 import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
 import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
 import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
-import { keepAuditRecord, openAuditKey } from '../records/audit-chain/keeping.ts';
+import type { AuditKey } from '../records/audit-chain/audit-key.ts';
+import { keepAuditRecord, openAuditKeeping } from '../records/audit-chain/keeping.ts';
 import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { startJournalRetention } from '../records/journal/retention.ts';
 import { createCounters } from '../service/counters.ts';
@@ -69,9 +70,9 @@ export async function createIdentity({ env, log: given }: IdentityOptions): Prom
 /** The same without touching the process: what tests use. */
 export async function openIdentity(settings: Settings, log: Logger): Promise<Identity> {
   const secrets = await readSecrets(settings);
-  const auditKey = await openAuditKey(settings, log);
+  const audit = await openAuditKeeping(settings, log);
   const registry = new Registry();
-  const tools = await openTools(settings, log, registry);
+  const tools = await openTools(settings, log, registry, audit.key);
   if (settings.IAM_BOOTSTRAP_TOKEN === '')
     log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
   const adminSecrets: AdminSecrets = { named: secrets.admin };
@@ -80,9 +81,9 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const { pool, signingKeys, journalWatch, ledger } = tools;
   const stopMetrics = await serveMetrics(registry, settings);
   const jobs = [
-    startStalenessSweep(pool, log),
+    startStalenessSweep(pool, audit.key, log),
     startKeyUseNotes(signingKeys, pool, log),
-    keepAuditRecord(pool, auditKey, settings, log),
+    keepAuditRecord(pool, audit, settings, log),
     startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
   ];
   let reloading = Promise.resolve();
@@ -111,7 +112,12 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
 }
 
 /** Opens the store, loads the signing keys and makes what the requests share. */
-async function openTools(settings: Settings, log: Logger, registry: Registry): Promise<Tools> {
+async function openTools(
+  settings: Settings,
+  log: Logger,
+  registry: Registry,
+  auditKey: AuditKey | undefined,
+): Promise<Tools> {
   const pool = poolOf(settings, log);
   const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
   try {
@@ -126,12 +132,13 @@ async function openTools(settings: Settings, log: Logger, registry: Registry): P
     settings,
     pool,
     log,
+    auditKey,
     counters: createCounters(registry),
     failureLimits: new FailureLimits(settings, errors),
     signingKeys,
     presentedTokens: createTokenLookup(pool, settings, signingKeys),
     clients: createClientLookup(pool, settings, signingKeys),
-    ledger: new ExchangeLedger(pool),
+    ledger: new ExchangeLedger(pool, auditKey),
     journalWatch: new JournalWatch(pool),
     providerKeys: new ProviderKeys(outbound, log),
     upstream: new UpstreamDirectory(outbound, log),

@@ -1,6 +1,7 @@
 import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../operations/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { AuditKey } from './audit-chain/audit-key.ts';
 import type { AuditDraft, EventDraft } from './drafts.ts';
 import type { ErrorCode } from './errors.ts';
 import type { JournalWatch } from './journal/journal-watch.ts';
@@ -10,6 +11,8 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly journalWatch: JournalWatch;
+  /** Authenticates audit rows; undefined where the settings name none. */
+  readonly auditKey: AuditKey | undefined;
   /** Written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];
   /** Written in the same statement; filled by `audit` only. */

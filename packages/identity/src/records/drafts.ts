@@ -58,7 +58,7 @@ export type AuditAction =
 /** An audit row before it is written. Public prefixes may stand in `reason`; secrets and hashes never do. */
 export type AuditDraft = Omit<
   RowOf<Tables['audit_records'], { action: AuditAction }>,
-  'sequence' | 'id' | 'occurred_at'
+  'sequence' | 'id' | 'occurred_at' | 'written_at' | 'mac'
 >;
 
 /** A journal row before it is written (contract, section 12). */

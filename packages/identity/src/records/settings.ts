@@ -7,6 +7,10 @@ export const settings = {
     default: undefined,
     doc: 'A file with 32 characters or more of random text, the key that seals the audit record; keep it away from the database. Without it nothing shows that the record was changed.',
   }),
+  IAM_AUDIT_HEAD_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file that identity can write, outside of the database, for the last seal that it made: nothing is sealed when the database lacks that seal. By default the file of IAM_AUDIT_KEY_FILE with .head added.',
+  }),
   IAM_AUDIT_RETENTION_DAYS: integer({
     default: 0,
     max: 36_500,

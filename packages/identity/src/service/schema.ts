@@ -6,6 +6,7 @@ export interface Tables {
   audit_records: AuditRecordsTable;
   audit_removals: AuditRemovalsTable;
   audit_seals: AuditSealsTable;
+  audit_starts: AuditStartsTable;
   authentication_contexts: AuthenticationContextsTable;
   events: EventsTable;
   external_identities: ExternalIdentitiesTable;
@@ -47,6 +48,8 @@ interface AuditRecordsTable {
   reason: Generated<string>;
   request_id: string;
   occurred_at: Generated<string>;
+  written_at: string | null;
+  mac: Buffer | null;
 }
 
 interface AuditRemovalsTable {
@@ -70,6 +73,13 @@ interface AuditSealsTable {
   hmac: Buffer;
   key_id: string;
   sealed_at: Generated<string>;
+}
+
+interface AuditStartsTable {
+  through: number;
+  hmac: Buffer;
+  key_id: string;
+  started_at: Generated<string>;
 }
 
 interface AuthenticationContextsTable {

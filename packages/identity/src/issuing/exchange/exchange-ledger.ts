@@ -1,4 +1,5 @@
 import type { Db } from '@baton/kernel/db';
+import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 import { SharedStatement } from './shared-statement.ts';
 
@@ -9,9 +10,10 @@ import { SharedStatement } from './shared-statement.ts';
 export class ExchangeLedger {
   readonly #inserts: SharedStatement<LedgerEntry, void>;
 
-  constructor(db: Db) {
+  /** @param key authenticates each row; undefined where the settings name none */
+  constructor(db: Db, key: AuditKey | undefined) {
     this.#inserts = new SharedStatement(async (entries) => {
-      await db.run(insertLedgerEntries(entries));
+      await db.run(insertLedgerEntries(entries, key));
       return [];
     });
   }

@@ -1,4 +1,6 @@
 import { sql } from '@baton/kernel/sql';
+import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
+import { writtenRecords } from '../../records/audit-chain/record-mac.ts';
 import type { AuditDraft } from '../../records/drafts.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 
@@ -75,11 +77,14 @@ export interface LedgerEntry {
  * being used, rotated or revoked, and waiting for it would delay every other exchange (two processes could even
  * deadlock). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
  */
-export function insertLedgerEntries(entries: readonly LedgerEntry[]) {
+export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditKey | undefined) {
   const idsUsed = (kind: string) => [
     ...new Set(entries.flatMap(({ used }) => (used?.[0] === kind ? [used[1]] : []))),
   ];
-  const drafts = JSON.stringify(entries.map(({ audit }, n) => ({ ...audit, n })));
+  const records = writtenRecords(
+    entries.map(({ audit }) => audit),
+    key,
+  );
   return sql`
     with token as materialized (
       select id from platform_access_tokens where id = any ((select ${idsUsed('platform_access_token')}::uuid[])::uuid[])
@@ -92,10 +97,12 @@ export function insertLedgerEntries(entries: readonly LedgerEntry[]) {
     ), used_accounts as (
       update service_accounts s set last_used_at = now() from account where s.id = account.id
     )
-    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
-    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
-    from jsonb_to_recordset(${drafts}::jsonb) as d (
-      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
-      reason text, request_id text)
+    insert into audit_records (
+      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
+    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
+      decode(mac, 'hex')
+    from jsonb_to_recordset(${records}::jsonb) as d (
+      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
+      outcome text, reason text, request_id text, written_at timestamptz, mac text)
     order by n`;
 }

@@ -1,6 +1,7 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { type Auditing, audit } from '../../records/audit.ts';
+import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import type { AuditDraft, EventDraft } from '../../records/drafts.ts';
 import { type Emitting, emit, flushRecords } from '../../records/journal/journal.ts';
 import { startJob } from '../../service/background-job.ts';
@@ -15,21 +16,26 @@ const intervalMs = 60_000;
  * episode is recorded once.
  * @returns what ends it, after the run in progress
  */
-export function startStalenessSweep(pool: Pool, log: Logger): () => Promise<void> {
+export function startStalenessSweep(
+  pool: Pool,
+  auditKey: AuditKey | undefined,
+  log: Logger,
+): () => Promise<void> {
   return startJob({
     firstMs: intervalMs,
     intervalMs,
     log,
     failure: 'stale provisioning sources could not be looked for',
-    work: () => sweepStaleSources(pool),
+    work: () => sweepStaleSources(pool, auditKey),
   });
 }
 
 /** One run over all tenants. */
-export async function sweepStaleSources(pool: Pool): Promise<void> {
+export async function sweepStaleSources(pool: Pool, auditKey?: AuditKey): Promise<void> {
   await pool.transaction(async (db) => {
     const work = {
       db,
+      auditKey,
       caller: { actor: 'monitor' },
       requestId: 'staleness-sweep',
       endpoint: 'staleness sweep',

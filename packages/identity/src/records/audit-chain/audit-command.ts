@@ -5,7 +5,8 @@ import { createLog } from '@baton/kernel/log';
 import { poolOf, prepareDatabase } from '../../service/database.ts';
 import type { Settings } from '../settings.ts';
 import { readAuditKey } from './audit-key.ts';
-import { findOverallHead } from './seals.sql.ts';
+import { headFileOf, readHead } from './head-file.ts';
+import { findOverallHead, findSealEnding } from './seals.sql.ts';
 import {
   type ChainProblem,
   type ChainReport,
@@ -81,7 +82,7 @@ export async function runAuditCommand(
     const pool = poolOf(patient, log);
     try {
       await prepareDatabase(patient, pool);
-      return (await verify(pool, keys, { ...wanted, saved }, output)) ? 0 : 1;
+      return (await verify(pool, keys, { ...wanted, saved, headFile: headFileOf(settings) }, output)) ? 0 : 1;
     } finally {
       await pool.close();
     }
@@ -129,7 +130,7 @@ function parse([verb, ...args]: readonly string[]): Wanted {
 async function verify(
   pool: Pool,
   keys: Keys,
-  wanted: Wanted & { saved: Heads },
+  wanted: Wanted & { saved: Heads; headFile: string | undefined },
   { say }: Output,
 ): Promise<boolean> {
   const sums = { tenants: 0, links: 0, records: 0, broken: 0 };
@@ -150,7 +151,10 @@ async function verify(
     lostAnchors += 1;
     say(`anchor ${through}: BROKEN, the chains up to here are not those that the log told of`);
   }
-  const isWhole = sums.broken === 0 && lostAnchors === 0;
+  const isHeadLost = wanted.headFile !== undefined && !(await isHeadThere(pool, wanted.headFile));
+  if (isHeadLost)
+    say(`the head in ${wanted.headFile}: BROKEN, the last link that identity made is gone or another one`);
+  const isWhole = sums.broken === 0 && lostAnchors === 0 && !isHeadLost;
   const extent = [
     counted(sums.tenants, 'tenant'),
     counted(sums.links, 'link'),
@@ -164,6 +168,12 @@ async function verify(
   if (isWhole && wanted.saveHeadsFile !== undefined)
     await writeFile(wanted.saveHeadsFile, `${JSON.stringify(heads, undefined, 1)}\n`);
   return isWhole;
+}
+
+/** Whether the last link that identity made is there; true where identity kept none. */
+async function isHeadThere(pool: Pool, file: string): Promise<boolean> {
+  const head = await readHead(file);
+  return head === undefined || (await pool.row(findSealEnding(head.lastSequence)))?.hmac === head.hmac;
 }
 
 /** `<tenant>: whole, 3 links, 700 records, 2 not sealed yet, head 3 5e1f…` */

@@ -48,6 +48,11 @@ export function removalHmac(key: AuditKey, tenantId: string, { position, hmac }:
   return hmacOf(key, ['baton audit removal 1', tenantId, position, hmac, key.id]);
 }
 
+/** The HMAC that states that records up to this number may have none of their own. */
+export function startHmac(key: AuditKey, through: number): string {
+  return hmacOf(key, ['baton audit start 1', through, key.id]);
+}
+
 /** Whether a removal mark was made with the key, for a link that exists. */
 export function isGenuineRemoval(
   key: AuditKey,

@@ -2,18 +2,28 @@ import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
+import { HeadKeeper, headFileOf, readHead } from './head-file.ts';
 import { startRetention } from './retention.ts';
 import { startSealing } from './sealer.ts';
 
+/** What seals the audit record, and what was sealed last. */
+export interface AuditKeeping {
+  readonly key: AuditKey | undefined;
+  readonly heads: HeadKeeper;
+}
+
 /**
- * Reads the key of the audit record; undefined, with a warning in the log, where the settings name none.
- * @throws AuditKeyError for a file that is no key
+ * Reads the key of the audit record and the last head; no key, with a warning in the log, where the settings name none.
+ * @throws AuditKeyError for a file that is no key or no head
  */
-export async function openAuditKey(settings: Settings, log: Logger): Promise<AuditKey | undefined> {
-  const file = settings.IAM_AUDIT_KEY_FILE;
-  if (file !== undefined) return readAuditKey(file);
+export async function openAuditKeeping(settings: Settings, log: Logger): Promise<AuditKeeping> {
+  const [keyFile, headFile] = [settings.IAM_AUDIT_KEY_FILE, headFileOf(settings)];
+  if (keyFile !== undefined) {
+    const head = headFile === undefined ? undefined : await readHead(headFile);
+    return { key: await readAuditKey(keyFile), heads: new HeadKeeper(headFile, head, log) };
+  }
   log.warn('IAM_AUDIT_KEY_FILE is not set: the audit record is not sealed, and nothing shows a change of it');
-  return undefined;
+  return { key: undefined, heads: new HeadKeeper(undefined, undefined, log) };
 }
 
 /**
@@ -22,12 +32,12 @@ export async function openAuditKey(settings: Settings, log: Logger): Promise<Aud
  */
 export function keepAuditRecord(
   pool: Pool,
-  key: AuditKey | undefined,
+  { key, heads }: AuditKeeping,
   settings: Settings,
   log: Logger,
 ): () => Promise<void> {
   const stopRetention = startRetention({ pool, key, log, days: settings.IAM_AUDIT_RETENTION_DAYS });
-  const stopSealing = key === undefined ? async () => undefined : startSealing(pool, key, log);
+  const stopSealing = key === undefined ? async () => undefined : startSealing(pool, key, heads, log);
   return async () => {
     await Promise.all([stopSealing(), stopRetention()]);
   };

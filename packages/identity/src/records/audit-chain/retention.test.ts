@@ -54,7 +54,7 @@ describe('retention', () => {
     await addRecords(identity.pool, tenantId, 1, 40);
     await addRecords(identity.pool, tenantId, 1, 1);
     await seal();
-    await addRecords(identity.pool, tenantId, 1, 40);
+    await addRecords(identity.pool, tenantId, 1);
     assert.equal(await remove(keys.key), 5000);
     assert.deepEqual([await recordsOf(tenantId), await recordsOf(younger)], [3, 10]);
     assert.equal(await remove(keys.key), 0);

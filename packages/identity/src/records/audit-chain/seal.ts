@@ -34,12 +34,19 @@ export interface ContentRow {
   occurred_to: string | null;
   /** One record a line, as a JSON array of texts and integers: no two records make the same line. */
   content: string;
+  /** A line for each of them: when it was written (milliseconds since 1970), a colon, its HMAC; empty without an HMAC. */
+  proofs: string;
 }
+
+/** Up to which record there may be some without an HMAC. */
+export type StartRow = Pick<RowOf<Tables['audit_starts'], { hmac: string }>, 'through' | 'hmac' | 'key_id'>;
 
 /** The records that no link covers. */
 export interface BehindRow {
   /** Not sealed yet. */
   unsealed: number;
+  /** Of these, the ones that should be. */
+  overdue: number;
   /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
   skipped: number;
   first_sequence: number | null;

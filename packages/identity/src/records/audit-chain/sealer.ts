@@ -2,16 +2,22 @@ import type { Db, Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
 import type { AuditKey } from './audit-key.ts';
-import { chainStart, type Head, makeLink, recordsPerLinkMax } from './chain.ts';
+import { chainStart, type Head, linkHmac, makeLink, recordsPerLinkMax, startHmac } from './chain.ts';
+import type { HeadKeeper } from './head-file.ts';
 import type { RunRow, SealRow } from './seal.ts';
 import {
   findContents,
   findHeads,
+  findLastDrawn,
+  findLastSeal,
   findOverallHead,
+  findSealEnding,
   findSealedThrough,
   findSettledAudits,
+  findStarts,
   findUnsealedRuns,
   insertSeals,
+  insertStart,
   lockSealing,
 } from './seals.sql.ts';
 
@@ -19,6 +25,7 @@ import {
 const recordsPerBatchMax = 4096;
 const intervalMs = 1000;
 const headLogIntervalMs = 3_600_000;
+const refusalLogIntervalMs = 60_000;
 
 /**
  * Adds settled records to the chain of their tenant, in the background: no request waits for it. Several processes may
@@ -27,16 +34,17 @@ const headLogIntervalMs = 3_600_000;
 export class Sealer {
   readonly #pool: Pool;
   readonly #key: AuditKey;
+  readonly #heads: HeadKeeper;
   readonly #log: Logger;
-  /** The settled number at the last time when nothing was left to seal. */
-  #done = 0;
-  /** The highest sealed number that this process has seen. */
-  #sealedThrough = 0;
+  /** The settled number at the last time when nothing was left to seal; below all numbers before the first time. */
+  #done = -1;
+  #refusalLoggedAt = Number.NEGATIVE_INFINITY;
   #loggedThrough = 0;
 
-  constructor(pool: Pool, key: AuditKey, log: Logger) {
+  constructor(pool: Pool, key: AuditKey, heads: HeadKeeper, log: Logger) {
     this.#pool = pool;
     this.#key = key;
+    this.#heads = heads;
     this.#log = log;
   }
 
@@ -47,7 +55,7 @@ export class Sealer {
       if (settled === this.#done) return;
       const sealed = await this.#pool.transaction((tx) => this.#sealBatch(tx, settled));
       if (sealed === undefined) return;
-      this.#sealedThrough = sealed.through;
+      if (sealed.last !== undefined) await this.#heads.keep(sealed.last);
       if (sealed.records < recordsPerBatchMax) this.#done = settled;
     }
   }
@@ -65,31 +73,58 @@ export class Sealer {
     );
   }
 
-  /** @returns how many records were sealed, and up to where; undefined when another process is sealing */
-  async #sealBatch(tx: Db, settled: number): Promise<{ records: number; through: number } | undefined> {
+  /** @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process does */
+  async #sealBatch(
+    tx: Db,
+    settled: number,
+  ): Promise<{ records: number; last: SealRow | undefined } | undefined> {
     if ((await tx.row(lockSealing()))?.held !== true) return undefined;
-    const after = await this.#readSealedThrough(tx);
-    const runs = await tx.rows(findUnsealedRuns(after, settled, recordsPerBatchMax, recordsPerLinkMax));
+    const before = await tx.row(findLastSeal());
+    const refusal = await this.#refusal(tx, before);
+    if (refusal !== undefined) return this.#refuse(refusal, before);
+    if (this.#heads.head === undefined) await this.#start(tx);
+    const runs = await tx.rows(
+      findUnsealedRuns(before?.last_sequence ?? 0, settled, recordsPerBatchMax, recordsPerLinkMax),
+    );
     const links = await this.#makeLinks(tx, runs);
     if (links.length > 0) await tx.run(insertSeals(links));
     return {
       records: runs.reduce((sum, { records }) => sum + records, 0),
-      through: Math.max(after, ...runs.map(({ last_sequence }) => last_sequence)),
+      last: links.reduce((a, b) => (a !== undefined && a.last_sequence > b.last_sequence ? a : b), before),
     };
   }
 
   /**
-   * Reads the last sealed number. A lower one than before means that the end of a chain was cut off, or that the database
-   * fell back to a standby that lagged behind. It shows only here and in anchors, because what follows is sealed again.
+   * What is wrong with the end of the record. Whatever follows would be sealed as if nothing had happened, with records
+   * that may be others by now.
    */
-  async #readSealedThrough(tx: Db): Promise<number> {
-    const last = (await tx.row(findSealedThrough()))?.last ?? 0;
-    if (last < this.#sealedThrough)
-      this.#log.error(
-        { sealedThrough: this.#sealedThrough, foundThrough: last },
-        'links of the audit record that were there are missing: it was cut, or the database was set back',
-      );
-    return last;
+  async #refusal(tx: Db, last: SealRow | undefined): Promise<string | undefined> {
+    const { head } = this.#heads;
+    if (head !== undefined) {
+      const found = last?.hmac === head.hmac ? last : await tx.row(findSealEnding(head.lastSequence));
+      if (found?.hmac !== head.hmac)
+        return 'the last link that identity made is gone: the audit record was cut, or the database was set back';
+    }
+    // A link made with an earlier key can't be checked here; the verification does, with that key.
+    const isForged = last?.key_id === this.#key.id && linkHmac(this.#key, last) !== last.hmac;
+    return isForged ? 'the last link of the audit record is not ours' : undefined;
+  }
+
+  #refuse(what: string, last: SealRow | undefined): undefined {
+    if (performance.now() - this.#refusalLoggedAt < refusalLogIntervalMs) return undefined;
+    this.#refusalLoggedAt = performance.now();
+    this.#log.error(
+      { kept: this.#heads.head, foundThrough: last?.last_sequence ?? 0, headFile: this.#heads.file },
+      `${what}; nothing more is sealed until somebody has checked it, removed the file of the head, and started identity again`,
+    );
+    return undefined;
+  }
+
+  /** Once in the life of a database: the records of before have no HMAC, and all that follow need one. */
+  async #start(tx: Db): Promise<void> {
+    if ((await tx.rows(findStarts())).length > 0) return;
+    const through = (await tx.row(findLastDrawn()))?.last ?? 0;
+    await tx.run(insertStart({ through, hmac: startHmac(this.#key, through), key_id: this.#key.id }));
   }
 
   async #makeLinks(tx: Db, runs: readonly RunRow[]): Promise<SealRow[]> {
@@ -124,10 +159,10 @@ export class Sealer {
  * Seals about every second, and logs the head at most once an hour.
  * @returns what ends it, after the batch under way
  */
-export function startSealing(pool: Pool, key: AuditKey, log: Logger): () => Promise<void> {
-  const sealer = new Sealer(pool, key, log);
+export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: Logger): () => Promise<void> {
+  const sealer = new Sealer(pool, key, heads, log);
   let headLoggedAt = 0;
-  return startJob({
+  const stop = startJob({
     firstMs: intervalMs,
     intervalMs,
     log,
@@ -139,4 +174,11 @@ export function startSealing(pool: Pool, key: AuditKey, log: Logger): () => Prom
       await sealer.logHead();
     },
   });
+  return async () => {
+    await stop();
+    // What was written last is not left without a link while identity is off.
+    await sealer
+      .seal()
+      .catch((err: unknown) => log.warn({ err }, 'the last audit records could not be sealed'));
+  };
 }

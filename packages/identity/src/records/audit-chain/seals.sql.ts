@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow } from './seal.ts';
+import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow, StartRow } from './seal.ts';
 
 /** Lets one process seal at a time. The statements after this one see what others sealed before. */
 export function lockSealing() {
@@ -9,6 +9,36 @@ export function lockSealing() {
 /** The number up to which no record can appear any more. Read it before the records, in a statement of its own: see audit_settled(). */
 export function findSettledAudits() {
   return sql<{ settled: number }>`select audit_settled() as settled`;
+}
+
+/** The link with the highest number. */
+export function findLastSeal() {
+  return sql<SealRow>`
+    select tenant_id, position, first_sequence, last_sequence, records, occurred_from, occurred_to,
+      encode(digest, 'hex') as digest, encode(previous_hmac, 'hex') as previous_hmac, encode(hmac, 'hex') as hmac, key_id
+    from audit_seals order by last_sequence desc limit 1`;
+}
+
+/** The link that ends with a number. */
+export function findSealEnding(lastSequence: number) {
+  return sql<{ hmac: string }>`
+    select encode(hmac, 'hex') as hmac from audit_seals where last_sequence = ${lastSequence}`;
+}
+
+/** A row for each key that made a start. */
+export function findStarts() {
+  return sql<StartRow>`select through, encode(hmac, 'hex') as hmac, key_id from audit_starts order by through`;
+}
+
+/** The last number that was drawn: what is written from now on is above it. */
+export function findLastDrawn() {
+  return sql<{ last: number }>`
+    select coalesce(pg_sequence_last_value('audit_records_sequence_seq'), 0) as last`;
+}
+
+export function insertStart({ through, hmac, key_id }: StartRow) {
+  return sql`
+    insert into audit_starts (through, hmac, key_id) values (${through}, decode(${hmac}, 'hex'), ${key_id})`;
 }
 
 export function findSealedThrough() {
@@ -48,7 +78,8 @@ export function findHeads(tenantIds: readonly string[]) {
 export function findContents(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
   return sql<ContentRow>`
-    select found.records, found.occurred_from, found.occurred_to, coalesce(found.content, '') as content
+    select found.records, found.occurred_from, found.occurred_to, coalesce(found.content, '') as content,
+      coalesce(found.proofs, '') as proofs
     from jsonb_to_recordset(${numbered}::jsonb) as r (
       n integer, tenant_id uuid, after bigint, through bigint, records integer)
     cross join lateral (
@@ -56,7 +87,10 @@ export function findContents(ranges: readonly Range[]) {
         string_agg(
           jsonb_build_array(a.sequence, a.id, a.tenant_id, a.action, a.actor_ref, a.resource_type, a.resource_id,
             a.outcome, a.reason, a.request_id, (extract(epoch from a.occurred_at) * 1000)::bigint)::text,
-          e'\n' order by a.sequence) as content
+          e'\n' order by a.sequence) as content,
+        string_agg(
+          coalesce((extract(epoch from a.written_at) * 1000)::bigint || ':' || encode(a.mac, 'hex'), ''),
+          e'\n' order by a.sequence) as proofs
       from (
         select * from audit_records where (tenant_id, sequence) > (r.tenant_id, r.after)
         order by tenant_id, sequence limit r.records + 1
@@ -126,9 +160,11 @@ export function findLastRemoval(tenantId: string) {
 }
 
 /** A tenant's records after the last link of its chain, and those below 1, a number that is never assigned. */
-export function findRecordsBehind(tenantId: string, sequence: number) {
+export function findRecordsBehind(tenantId: string, sequence: number, unsealedMinutesMax: number) {
   return sql<BehindRow>`
-    select count(*) filter (where not is_skipped) as unsealed, count(*) filter (where is_skipped) as skipped,
+    select count(*) filter (where not is_skipped) as unsealed,
+      count(*) filter (where not is_skipped and occurred_at < now() - make_interval(mins => ${unsealedMinutesMax}))
+        as overdue, count(*) filter (where is_skipped) as skipped,
       min(sequence) filter (where is_skipped) as first_sequence, max(sequence) filter (where is_skipped) as last_sequence,
       min(occurred_at) filter (where is_skipped) as occurred_from, max(occurred_at) filter (where is_skipped) as occurred_to
     from (

@@ -8,7 +8,9 @@ import {
   linkHmac,
   recordsPerLinkMax,
   recordsProblem,
+  startHmac,
 } from './chain.ts';
+import { RecordCheck } from './record-check.ts';
 import type { BehindRow, ContentRow, SealRow } from './seal.ts';
 import {
   findContents,
@@ -16,6 +18,7 @@ import {
   findRecordsBehind,
   findSeal,
   findSealsAfter,
+  findStarts,
   setReadOnlySnapshot,
 } from './seals.sql.ts';
 
@@ -54,6 +57,8 @@ export type Keys = ReadonlyMap<string, AuditKey>;
 /** Links read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
+/** Records are sealed within seconds; identity may be restarted meanwhile. */
+const unsealedMinutesMax = 15;
 
 /**
  * Walks the chain of every tenant that has one, or records, in the order of their ids, each as it is at one moment.
@@ -89,9 +94,9 @@ async function verifyReadable(
     // The data can't be converted by PostgreSQL (22…, and 0A000 for `infinity`) or by JavaScript.
     const isOfData = error instanceof RangeError || /^(22|0A000)/.test(sqlState(error) ?? '');
     if (!isOfData) throw error;
-    const walk = new ChainWalk(keys, 0);
+    const walk = new ChainWalk(keys, 0, 0);
     walk.missForm();
-    return walk.report(tenantId, { unsealed: 0, skipped: 0 });
+    return walk.report(tenantId, { unsealed: 0, skipped: 0, overdue: 0 });
   }
 }
 
@@ -105,7 +110,7 @@ async function verifyChain(
   return pool.transaction(async (tx) => {
     await tx.run(setReadOnlySnapshot());
     const removed = await findRemoved(tx, keys, tenantId);
-    const walk = new ChainWalk(keys, removed.isGenuine ? removed.position : 0);
+    const walk = new ChainWalk(keys, removed.isGenuine ? removed.position : 0, await findUnproven(tx, keys));
     for (;;) {
       const links = await tx.rows(findSealsAfter(tenantId, walk.last?.position ?? 0, linksPerPage));
       if (links.length === 0) break;
@@ -117,7 +122,9 @@ async function verifyChain(
       if (found?.hmac !== saved.hmac) walk.missSaved(saved, found !== undefined);
     }
     if (!removed.isGenuine) walk.missMark(removed.position);
-    const behind = await tx.row(findRecordsBehind(tenantId, walk.last?.last_sequence ?? 0));
+    await checkUnsealed(tx, tenantId, walk);
+    const after = walk.last?.last_sequence ?? 0;
+    const behind = await tx.row(findRecordsBehind(tenantId, after, unsealedMinutesMax));
     return walk.report(tenantId, behind as BehindRow);
   });
 }
@@ -136,6 +143,33 @@ async function findRemoved(
   return { position, isGenuine: key !== undefined && isGenuineRemoval(key, tenantId, removal, link) };
 }
 
+/** Up to which number records may have no HMAC: what the marks of the keys say. */
+async function findUnproven(tx: Db, keys: Keys): Promise<number> {
+  const starts = await tx.rows(findStarts());
+  const genuine = starts.filter(({ through, hmac, key_id: keyId }) => {
+    const key = keys.get(keyId);
+    return key !== undefined && startHmac(key, through) === hmac;
+  });
+  return Math.max(0, ...genuine.map(({ through }) => through));
+}
+
+/** Checks the records after the last link, a page at a time. */
+async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise<void> {
+  for (let after = walk.last?.last_sequence ?? 0; ; ) {
+    // One more than it asks for is read.
+    const range = {
+      tenant_id: tenantId,
+      after,
+      through: Number.MAX_SAFE_INTEGER,
+      records: recordsPerLinkMax - 1,
+    };
+    const [content] = await tx.rows(findContents([range]));
+    if (content === undefined || content.records === 0) return;
+    after = walk.takeUnsealed(content);
+    if (content.records < recordsPerLinkMax) return;
+  }
+}
+
 /** The state of a walk along a chain. */
 class ChainWalk {
   readonly #keys: Keys;
@@ -149,8 +183,11 @@ class ChainWalk {
   /** The link after a changed one can't be compared with it. */
   #isLastGenuine = true;
 
-  constructor(keys: Keys, removedThrough: number) {
+  readonly #recordCheck: RecordCheck;
+
+  constructor(keys: Keys, removedThrough: number, unprovenThrough: number) {
     this.#keys = keys;
+    this.#recordCheck = new RecordCheck([...keys.values()], unprovenThrough);
     this.#removedThrough = removedThrough;
   }
 
@@ -172,11 +209,20 @@ class ChainWalk {
     const isRemoved = link.position <= this.#removedThrough;
     const problem = linkProblem ?? (isRemoved ? remainsProblem(content) : recordsProblem(link, content));
     if (problem !== undefined) this.#find(link.position, link, problem);
+    else
+      for (const found of this.#recordCheck.check(content).problems) this.#find(link.position, link, found);
     this.#links += 1;
     if (isRemoved) this.#removed += link.records;
     else this.#records += content.records;
     this.#isLastGenuine = linkProblem === undefined;
     this.last = link;
+  }
+
+  /** @returns the number of the last one */
+  takeUnsealed(content: ContentRow): number {
+    const { problems, last } = this.#recordCheck.check(content);
+    for (const found of problems) this.#find((this.last?.position ?? 0) + 1, undefined, found);
+    return last;
   }
 
   missSaved(saved: SavedHead, isReplaced: boolean): void {
@@ -196,7 +242,12 @@ class ChainWalk {
     );
   }
 
-  report(tenantId: string, behind: Pick<BehindRow, 'unsealed' | 'skipped'>): ChainReport {
+  report(tenantId: string, behind: Pick<BehindRow, 'unsealed' | 'skipped' | 'overdue'>): ChainReport {
+    if (behind.overdue > 0) {
+      const many = `${behind.overdue} ${behind.overdue === 1 ? 'record is' : 'records are'}`;
+      const what = `${many} older than ${unsealedMinutesMax} minutes and in no link: identity doesn't seal, or the links are removed`;
+      this.#find((this.last?.position ?? 0) + 1, undefined, what);
+    }
     if (behind.skipped > 0) {
       const many = `${behind.skipped} ${behind.skipped === 1 ? 'record is' : 'records are'}`;
       const what = `${many} added behind the chain, or the links of them are removed`;

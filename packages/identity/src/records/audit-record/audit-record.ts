@@ -4,7 +4,8 @@ import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire'
 import { NextSequence, PageLimit, pageForm } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 
-export type AuditRow = RowOf<Tables['audit_records']>;
+/** A record as readers see it: without what only the verification needs. */
+export type AuditRow = Omit<RowOf<Tables['audit_records']>, 'written_at' | 'mac'>;
 
 export const AuditRecord = z
   .strictObject({

@@ -1,11 +1,17 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { compiled, sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
+import type { AuditKey } from '../audit-chain/audit-key.ts';
+import { writtenRecords } from '../audit-chain/record-mac.ts';
 import type { AuditDraft, EventDraft } from '../drafts.ts';
 import type { EventQuery, EventRow } from './event.ts';
 
 /** Journal rows and audit rows of one change in one statement, in the orders given. */
-export function insertEventsAndAudits(events: readonly EventDraft[], audits: readonly AuditDraft[]) {
+export function insertEventsAndAudits(
+  events: readonly EventDraft[],
+  audits: readonly AuditDraft[],
+  key: AuditKey | undefined,
+) {
   return sql`
     with said as (
       insert into events (id, tenant_id, type, aggregate_type, aggregate_id, payload)
@@ -14,21 +20,25 @@ export function insertEventsAndAudits(events: readonly EventDraft[], audits: rea
         n integer, id uuid, tenant_id uuid, type text, aggregate_type text, aggregate_id uuid, payload jsonb)
       order by n
     )
-    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
-    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
-    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
-      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
-      reason text, request_id text)
+    insert into audit_records (
+      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
+    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
+      decode(mac, 'hex')
+    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
+      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
+      outcome text, reason text, request_id text, written_at timestamptz, mac text)
     order by n`;
 }
 
-export function insertAudits(audits: readonly AuditDraft[]) {
+export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | undefined) {
   return sql`
-    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id)
-    select tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id
-    from jsonb_to_recordset(${numbered(audits)}::jsonb) as d (
-      n integer, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
-      reason text, request_id text)
+    insert into audit_records (
+      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
+    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
+      decode(mac, 'hex')
+    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
+      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
+      outcome text, reason text, request_id text, written_at timestamptz, mac text)
     order by n`;
 }
 

@@ -34,10 +34,11 @@ export async function flushRecords({
   db,
   events,
   audits,
-}: Pick<Context, 'db' | 'events' | 'audits'>): Promise<void> {
+  auditKey,
+}: Pick<Context, 'db' | 'events' | 'audits' | 'auditKey'>): Promise<void> {
   const [newEvents, newAudits] = [events.splice(0), audits.splice(0)];
-  if (newEvents.length > 0) await db.run(insertEventsAndAudits(newEvents, newAudits));
-  else if (newAudits.length > 0) await db.run(insertAudits(newAudits));
+  if (newEvents.length > 0) await db.run(insertEventsAndAudits(newEvents, newAudits, auditKey));
+  else if (newAudits.length > 0) await db.run(insertAudits(newAudits, auditKey));
 }
 
 function reportToTests({ endpoint }: Emitting, event: EventDeclaration, payload: unknown): void {

@@ -2,13 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Pool } from '@baton/kernel/db';
+import type { Db, Pool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { readIdentitySettings } from '../../../app/settings.ts';
+import type { AuditAction } from '../../drafts.ts';
 import { runAuditCommand } from '../audit-command.ts';
 import { type AuditKey, readAuditKey } from '../audit-key.ts';
+import { HeadKeeper } from '../head-file.ts';
+import { recordMac } from '../record-mac.ts';
 import { Sealer } from '../sealer.ts';
 
 /** For tests of the chain: keys in files, many records, and changes past the triggers of the database. */
@@ -22,26 +25,54 @@ export function makeFile(text = ''): string {
   return file;
 }
 
+/** The first key that a test file makes: that of the records it adds. */
+let writersKey: AuditKey | undefined;
+
 export async function makeKey(): Promise<{ file: string; key: AuditKey }> {
   const secret = randomBytes(32).toString('base64url');
   keepSecret('audit key', secret);
   const file = makeFile(`${secret}\n`);
-  return { file, key: await readAuditKey(file) };
+  const key = await readAuditKey(file);
+  writersKey ??= key;
+  return { file, key };
 }
 
 /** A sealer that runs only when the test calls it; its log is in `logged`. */
 export function sealerOf(pool: Pool, key: AuditKey, logged: string[] = []): Sealer {
   const destination = { write: (line: string) => logged.push(line) };
-  return new Sealer(pool, key, createLog({ name: 'identity', level: 'info', destination }));
+  const log = createLog({ name: 'identity', level: 'info', destination });
+  return new Sealer(pool, key, new HeadKeeper(undefined, undefined, log), log);
 }
 
-/** Adds records of a tenant, with texts that are hard to escape. */
-export async function addRecords(pool: Pool, tenantId: string, records: number, daysAgo = 0): Promise<void> {
-  await pool.run(sql`
-    insert into audit_records (tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, occurred_at)
-    select ${tenantId}, 'act.' || n % 7, 'actor', 'thing', gen_random_uuid(), 'allowed',
-      e'n:' || n || e' "quoted" \\ \t\n é 漢 😀 ' || chr(1) || chr(127), 'req', now() - ${daysAgo} * interval '1 day'
-    from generate_series(1, ${records}::integer) n order by n`);
+/** Adds records of a tenant as a process with the key writes them, with texts that are hard to escape. */
+export async function addRecords(db: Db, tenantId: string, records: number, daysAgo = 0): Promise<void> {
+  const ms = Date.now() - daysAgo * 86_400_000;
+  const time = new Date(ms).toISOString();
+  const rows = Array.from({ length: records }, (_, index) => {
+    const n = index + 1;
+    const record = {
+      id: randomUUID(),
+      tenant_id: tenantId,
+      action: `act.${n % 7}` as AuditAction,
+      actor_ref: 'actor',
+      resource_type: 'thing',
+      resource_id: randomUUID(),
+      outcome: 'allowed' as const,
+      reason: `n:${n} "quoted" \\ \t\n é 漢 😀 \u0001\u007f`,
+      request_id: 'req',
+    };
+    return { ...record, n, mac: writersKey === undefined ? null : recordMac(writersKey, record, ms) };
+  });
+  await db.run(sql`
+    insert into audit_records (
+      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac,
+      occurred_at)
+    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, ${time},
+      decode(mac, 'hex'), ${time}
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as d (
+      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
+      outcome text, reason text, request_id text, mac text)
+    order by n`);
 }
 
 /** Runs a statement past every trigger, as the owner of the database can. */

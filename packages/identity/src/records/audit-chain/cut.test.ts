@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { makeTenant } from '../../testing/objects.ts';
+import { until } from '../../testing/waiting.ts';
+import { auditCommand, makeKey, tamper } from './testing/records.ts';
+
+/** What happens when seals that were there are gone: the head of the chains lies beside the key, in a file. */
+
+let identity: TestIdentity;
+let env: Record<string, string> & { IAM_AUDIT_KEY_FILE: string };
+let headFile: string;
+beforeEach(async () => {
+  const { file } = await makeKey();
+  headFile = `${file}.head`;
+  identity = await startIdentity({ IAM_AUDIT_KEY_FILE: file });
+  env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: file };
+});
+afterEach(() => identity.close());
+
+const verify = (...args: string[]) => auditCommand(['verify', ...args], env);
+
+const unsealed = async () =>
+  (
+    await identity.pool.row<{ unsealed: number }>(sql`
+      select count(*) as unsealed from audit_records
+      where sequence > (select coalesce(max(last_sequence), 0) from audit_seals)`)
+  )?.unsealed ?? 0;
+
+const untilSealed = () => until(async () => (await unsealed()) === 0, 'the records are sealed');
+
+/** Waits until the head's file names the last link. */
+async function untilKept(): Promise<void> {
+  await untilSealed();
+  const last = await identity.pool.row<{ last: number }>(
+    sql`select max(last_sequence) as last from audit_seals`,
+  );
+  await until(
+    async () =>
+      existsSync(headFile) && JSON.parse(readFileSync(headFile, 'utf8')).lastSequence === last?.last,
+    'the head is kept',
+  );
+}
+
+const dropSeals = () => tamper(identity.pool, sql`delete from audit_seals`);
+const refused = (process: TestIdentity) =>
+  until(async () => process.logged.join('').includes('nothing more is sealed'), 'sealing is refused');
+
+describe('without its seals the audit record', () => {
+  test('with a changed record is not sealed anew, and is found broken', async () => {
+    const tenantId = await makeTenant(identity);
+    await untilKept();
+    await tamper(
+      identity.pool,
+      sql`update audit_records set actor_ref = 'nobody' where tenant_id = ${tenantId}`,
+    );
+    await dropSeals();
+    await makeTenant(identity);
+    await refused(identity);
+    const { code, out } = await verify();
+    assert.equal(code, 1, out);
+    assert.match(out, /record \d+ \(.*Z\) is not as a process with one of these keys wrote it/);
+    assert.match(out, /^the head in .*: BROKEN, the last link that identity made is gone/m);
+    assert.ok((await unsealed()) > 0);
+  });
+
+  test('is not sealed anew by a process that starts later, until an operator removes the file of the head', async () => {
+    await makeTenant(identity);
+    await untilKept();
+    await dropSeals();
+    const later = await identity.another();
+    await makeTenant(later);
+    await refused(later);
+    assert.ok((await unsealed()) > 0);
+    rmSync(headFile);
+    await identity.another();
+    await untilSealed();
+    assert.equal((await verify()).code, 0);
+  });
+
+  test('is found broken when a record is in no link for a quarter of an hour', async () => {
+    const tenantId = await makeTenant(identity);
+    await untilKept();
+    await dropSeals();
+    await tamper(
+      identity.pool,
+      sql`update audit_records set occurred_at = now() - interval '16 minutes' where tenant_id = ${tenantId}`,
+    );
+    const { code, out } = await verify('--tenant', tenantId);
+    assert.equal(code, 1, out);
+    assert.match(out, /1 record is older than 15 minutes and in no link/);
+  });
+
+  test('a link that is forged above the last one is not continued', async () => {
+    await makeTenant(identity);
+    await untilKept();
+    await tamper(
+      identity.pool,
+      sql`insert into audit_seals select gen_random_uuid(), 1, first_sequence, 1000000, records, occurred_from, occurred_to,
+          digest, ''::bytea, hmac, key_id from audit_seals limit 1`,
+    );
+    await makeTenant(identity);
+    await refused(identity);
+    assert.equal((await verify()).code, 1);
+  });
+});

@@ -1,0 +1,74 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Logger } from '@baton/kernel/log';
+import type { Settings } from '../settings.ts';
+import { AuditKeyError } from './audit-key.ts';
+import type { SealRow } from './seal.ts';
+
+/** The last link of all, kept outside of the database. */
+export interface KeptHead {
+  readonly lastSequence: number;
+  readonly hmac: string;
+}
+
+/** Where the settings keep it: by default beside the key. */
+export function headFileOf(settings: Settings): string | undefined {
+  const { IAM_AUDIT_HEAD_FILE: file, IAM_AUDIT_KEY_FILE: keyFile } = settings;
+  return file ?? (keyFile === undefined ? undefined : `${keyFile}.head`);
+}
+
+/**
+ * The head in a file; undefined when there is no file.
+ * @throws AuditKeyError for a file that can't be read or is none of ours
+ */
+export async function readHead(file: string): Promise<KeptHead | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new AuditKeyError(`The head of the audit record (${file}) can not be read.`, { cause });
+  }
+  try {
+    const { lastSequence, hmac } = JSON.parse(text);
+    if (Number.isSafeInteger(lastSequence) && typeof hmac === 'string') return { lastSequence, hmac };
+  } catch {
+    // Not JSON: see below.
+  }
+  throw new AuditKeyError(
+    `The head of the audit record (${file}) is not one that identity wrote: restore it, or check the audit record and remove the file.`,
+  );
+}
+
+/** The last link that this process has made or seen, in memory and in a file that outlives it. */
+export class HeadKeeper {
+  readonly file: string | undefined;
+  readonly #log: Logger;
+  #head: KeptHead | undefined;
+
+  constructor(file: string | undefined, head: KeptHead | undefined, log: Logger) {
+    this.file = file;
+    this.#head = head;
+    this.#log = log;
+  }
+
+  get head(): KeptHead | undefined {
+    return this.#head;
+  }
+
+  /** Replaces the file in one step, so that a crash leaves the earlier head or this one. */
+  async keep({ last_sequence: lastSequence, hmac }: SealRow): Promise<void> {
+    if (hmac === this.#head?.hmac) return;
+    this.#head = { lastSequence, hmac };
+    if (this.file === undefined) return;
+    const draft = `${this.file}.${process.pid}`;
+    try {
+      await writeFile(draft, `${JSON.stringify(this.#head)}\n`, { mode: 0o600, flush: true });
+      await rename(draft, this.file);
+    } catch (err) {
+      this.#log.error(
+        { err },
+        'the head of the audit record could not be kept (IAM_AUDIT_HEAD_FILE): after a restart a cut is not noticed',
+      );
+    }
+  }
+}
