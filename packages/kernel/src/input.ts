@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { parseIfMatch } from './etag.ts';
-import { nodesOf } from './json.ts';
+import { nodesOf, noteRoundedIntegers } from './json.ts';
 import { InvalidRequest, type Problem, UnstorableText } from './refusal.ts';
 import type { Operation, Shape } from './service.ts';
 import type { Json } from './wire.ts';
@@ -119,6 +119,7 @@ function readJson(
   }
   if (mayOverflow.test(text) && holdsInfinity(sent as Json))
     return refuse('json_invalid', 'The body holds a number that is too large');
+  noteRoundedIntegers(text, sent as Json);
   if (!expected) {
     const empty = typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0;
     return empty ? { text: '', sent: undefined } : refuse('extra_forbidden', 'This call takes no body');

@@ -25,3 +25,120 @@ export function* nodesOf(root: Json): Generator<JsonNode> {
       pending.push({ value: item, path: `${path}/${key}`, key: isNamed ? key : undefined });
   }
 }
+
+/** By object or list of a body: the path inside it of the first integer that `JSON.parse` rounded. */
+const roundedIn = new WeakMap<object, string>();
+
+/** Where an object or list of a request body holds an integer that a double can't hold exactly: `/steps/0`. */
+export function roundedIntegerIn(document: object): string | undefined {
+  return roundedIn.get(document);
+}
+
+/** Digits that may be more than a double holds, or an exponent; without either nothing is looked at further. */
+const mayBeRounded = /[\d.]{16}|\d[eE]\+?\d/;
+
+/** An object or list that the scan is inside of. */
+interface OpenNode {
+  /** As it was parsed; of an object under a key that stands twice it may be the other one. */
+  readonly value: unknown;
+  readonly isList: boolean;
+  key: string | number;
+  awaitsKey: boolean;
+}
+
+/**
+ * Finds the integers of a JSON text that `JSON.parse` rounded, for `roundedIntegerIn`. One pass without recursion; 1 MiB
+ * of the worst numbers takes about 0.2 s.
+ * @param root the same text, parsed
+ */
+export function noteRoundedIntegers(text: string, root: Json): void {
+  if (!mayBeRounded.test(text)) return;
+  const open: OpenNode[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at] as string;
+    const node = open[open.length - 1];
+    if (mark === '"') {
+      const start = at;
+      at = stringEnd(text, at);
+      if (node?.awaitsKey) takeKey(node, text.slice(start, at + 1));
+    } else if (mark === '{' || mark === '[') {
+      const isList = mark === '[';
+      const value = node === undefined ? root : memberOf(node);
+      open.push({ value, isList, key: isList ? 0 : '', awaitsKey: !isList });
+    } else if (mark === '}' || mark === ']') open.pop();
+    else if (mark === ',') nextMember(node);
+    else if (mark === '-' || (mark >= '0' && mark <= '9')) {
+      const start = at;
+      while (isNumberMark(text.charCodeAt(at + 1))) at += 1;
+      const source = text.slice(start, at + 1);
+      if (node !== undefined && isUnsure(node, source) && isRounded(source)) noteRounded(open);
+    }
+  }
+}
+
+/** One of `+-.eE` and the digits; a comma (44) and a slash (47) lie between them. */
+function isNumberMark(code: number): boolean {
+  return (code >= 43 && code <= 57 && code !== 44 && code !== 47) || code === 69 || code === 101;
+}
+
+/** The place of the quote that ends the string which begins at `at`. */
+function stringEnd(text: string, at: number): number {
+  for (let end = at + 1; ; end += text[end] === '\\' ? 2 : 1) if (text[end] === '"') return end;
+}
+
+function takeKey(node: OpenNode, quoted: string): void {
+  node.key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+  node.awaitsKey = false;
+}
+
+function nextMember(node: OpenNode | undefined): void {
+  if (node === undefined) return;
+  if (node.isList) node.key = (node.key as number) + 1;
+  else node.awaitsKey = true;
+}
+
+function memberOf({ value, key }: OpenNode): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Record<string | number, unknown>)[key];
+}
+
+/** Whether a number may be rounded, and nothing of its object or list was found to be. */
+function isUnsure(node: OpenNode, source: string): boolean {
+  if (source.length < 4) return false;
+  const value = memberOf(node);
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value);
+  // Under a key that stands twice only the last value was kept.
+  return isLarge && value === Number(source) && !roundedIn.has(node.value as object);
+}
+
+/** Notes the member that the scan is at for all that it lies in, up to one that has an earlier such integer. */
+function noteRounded(open: readonly OpenNode[]): void {
+  let path = '';
+  // Backwards by index: a copy of a deep stack for every such number would take quadratic time.
+  for (let at = open.length - 1; at >= 0; at -= 1) {
+    const { value, key } = open[at] as OpenNode;
+    path = `/${key}${path}`;
+    if (typeof value !== 'object' || value === null || roundedIn.has(value)) return;
+    roundedIn.set(value, path);
+  }
+}
+
+/** Whether a number is an integer that a double can't hold exactly, however it is written: `9007199254740993`, `1e23`. */
+function isRounded(source: string): boolean {
+  if (isPlain.test(source)) return BigInt(source) !== BigInt(Number(source));
+  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = whole + fraction;
+  let kept = digits.length;
+  while (kept > 0 && digits[kept - 1] === '0') kept -= 1;
+  const zeros = Number(exponent) - fraction.length + digits.length - kept;
+  if (zeros < 0) return false;
+  // A double holds what is below 2^53 times a power of two. Of ten to the power of `zeros`, five to it is left.
+  let rest = Number(digits.slice(0, kept));
+  if (rest > Number.MAX_SAFE_INTEGER)
+    return BigInt(digits.slice(0, kept)) * 10n ** BigInt(zeros) !== BigInt(Math.abs(Number(source)));
+  while (rest > 0 && rest % 2 === 0) rest /= 2;
+  return rest * 5 ** zeros > Number.MAX_SAFE_INTEGER;
+}
+
+const isPlain = /^-?\d+$/;

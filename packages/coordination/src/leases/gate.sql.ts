@@ -9,7 +9,10 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
     | { id: null }
   );
 
-/** Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. */
+/**
+ * Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. Its lease
+ * is judged by the clock of now, not by that of the transaction's start: the lock may have been waited for.
+ */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`
     select c.*, t.claim_epoch
@@ -17,11 +20,11 @@ export function findGate(tenantId: string, taskId: string) {
     left join lateral (
       select c.*, s.delegation_id is not null and not exists (
           select from delegations d
-          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
         ) as delegation_over
       from claims c join sessions s on s.id = c.session_id
-      where c.id = t.active_claim_id and c.status = 'active' and c.expires_at > now()
-        and s.status = 'active' and s.expires_at > now()
+      where c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()
+        and s.status = 'active' and s.expires_at > clock_timestamp()
     ) c on true
     where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
 }

@@ -12,8 +12,8 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
 /** Locks the session and notes that its lease is over; no row when it isn't, or when it was recorded before. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
-    update sessions set status = 'stale', ended_at = now()
-    where id = ${sessionId} and tenant_id = ${tenantId} and status = 'active' and expires_at <= now()
+    update sessions set status = 'stale', ended_at = clock_timestamp()
+    where id = ${sessionId} and tenant_id = ${tenantId} and status = 'active' and expires_at <= clock_timestamp()
     returning *`;
 }
 

@@ -1,4 +1,4 @@
-import { nodesOf } from '@baton/kernel/json';
+import { nodesOf, roundedIntegerIn } from '@baton/kernel/json';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { fail } from './errors.ts';
 import { isSecretName, kindOfSecret, redactSecrets } from './secret-material.ts';
@@ -26,7 +26,8 @@ export interface DocumentBounds {
 }
 
 /**
- * Refuses what is not an object, and an object that is too large, nested too deeply, or has too many nodes.
+ * Refuses what is not an object, an object with an integer that was rounded when it was parsed, and one that is too
+ * large, nested too deeply, or has too many nodes.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`
  */
 export function checkDocument(
@@ -34,6 +35,8 @@ export function checkDocument(
   { field, bytesMax = documentBytesMax }: DocumentBounds,
 ): asserts value is JsonObject {
   if (!isObject(value)) fail('invalid_document', { field });
+  const path = roundedIntegerIn(value);
+  if (path !== undefined) fail('invalid_document', { field, path: shownPath(path) });
   const size = measureDocument(value);
   for (const guard of sizeGuards) guard(size, field, bytesMax);
 }

@@ -22,7 +22,9 @@ export const errors = {
   invalid_cursor: invalid('The cursor is malformed or belongs to another list.'),
   invalid_status: invalid('The status is unknown or not allowed here.'),
   invalid_field: invalid('The field cannot be null.'),
-  invalid_document: invalid('The document is not a JSON object.'),
+  invalid_document: invalid(
+    'The document is not a JSON object, or holds an integer that a double cannot hold exactly.',
+  ),
   payload_too_large: invalid('The document is too large.'),
   payload_too_deep: invalid('The document is nested too deeply.'),
   secret_material_rejected: invalid('A value looks like a secret; pass an opaque reference instead.'),

@@ -23,12 +23,11 @@ export interface SigningKey {
 /** The published keys of identity, by key id. */
 export interface Jwks {
   /**
-   * The key with that id, or undefined when identity doesn't publish it.
+   * The key with that id, or undefined when identity doesn't publish it. It is the same object until the keys are fetched
+   * again.
    * @throws KeysUnavailableError
    */
   find(keyId: string): Promise<SigningKey | undefined>;
-  /** Whether this key is still the one published under that id. */
-  holds(keyId: string, key: SigningKey): boolean;
 }
 
 export const tokenAlgorithms: readonly string[] = ['RS256', 'RS384', 'RS512'];
@@ -67,10 +66,6 @@ class CachedJwks implements Jwks {
     if (sinceMs(this.#fetchedAt) > this.#options.staleAfterMs) throw new KeysUnavailableError();
     if (!this.#keys.has(keyId)) await this.#refreshForUnknown(keyId);
     return this.#keys.get(keyId);
-  }
-
-  holds(keyId: string, key: SigningKey): boolean {
-    return this.#keys.get(keyId) === key;
   }
 
   async #refreshWhenDue(): Promise<void> {

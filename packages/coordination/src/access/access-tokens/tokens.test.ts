@@ -394,6 +394,38 @@ test('a token that was admitted before is refused once its key is withdrawn', as
   await refused(`Bearer ${token}`, 'token_signature');
 });
 
+test('a token that was admitted before is refused once the keys are too old to serve', async () => {
+  let isUp = true;
+  const keys = createServer((_req, res) => {
+    if (isUp) res.end(JSON.stringify({ keys: [jwkOf(genuine.publicKey)] }));
+    else res.writeHead(500).end();
+  });
+  await new Promise<void>((done) => keys.listen(0, '127.0.0.1', done));
+  const env = {
+    ...baton.env,
+    CP_IAM_JWKS_URL: `http://127.0.0.1:${(keys.address() as AddressInfo).port}/keys`,
+    CP_IAM_JWKS_REFRESH_AFTER_SECONDS: '1',
+    CP_IAM_JWKS_STALE_AFTER_SECONDS: '1',
+    CP_IAM_JWKS_MIN_REFRESH_INTERVAL_SECONDS: '0',
+  };
+  const other = await listen(env, closers);
+  const headers = { authorization: `Bearer ${genuinely()}` };
+  const answer = async () => {
+    const response = await fetch(`${other.url}/api/v1/principals`, { headers });
+    return [response.status, ((await response.json()) as { error?: { code: string } }).error?.code];
+  };
+  try {
+    assert.deepEqual(await answer(), [200, undefined]);
+    isUp = false;
+    await new Promise((done) => setTimeout(done, 1100));
+    assert.deepEqual(await answer(), [503, 'verification_unavailable']);
+    isUp = true;
+    assert.deepEqual(await answer(), [200, undefined]);
+  } finally {
+    keys.close();
+  }
+});
+
 test('no token, nor any part of one, is in the log', () => {
   const lines = logged.join('');
   assert.ok(lines.length > 0);

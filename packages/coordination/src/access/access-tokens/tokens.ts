@@ -48,9 +48,9 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // A token whose key was withdrawn is verified again, and refused.
-      if (known !== undefined && known.untilMs > Date.now() && jwks.holds(known.keyId, known.key))
-        return known.claims;
+      // Asked like a fresh token: one whose key was withdrawn is verified again, one whose keys are too old is refused.
+      const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
+      if (isKnown && known.untilMs > Date.now()) return known.claims;
       const { keyId, algorithm } = headerOf(token);
       const key = await jwks.find(keyId);
       if (key === undefined) throw new TokenRefused('unknown_key');

@@ -33,9 +33,13 @@ export type InsertedClaimRow = ClaimRow & {
  * claimed.
  *
  * There is one winner, because all that rivals compete for is on the task's row: after a wait for its lock, PostgreSQL
- * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen as of the
- * statement's start, which is enough: a dead session stays dead. The caller and the own session are locked against a
- * disable or a close under way. The unique index `claims_one_active` is the second guard.
+ * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen and judged
+ * as of the statement's start, which is enough: a dead session stays dead. By a later clock, one that was renewed during
+ * the wait would look dead. The caller and the own session are locked against a disable or a close under way. The unique
+ * index `claims_one_active` is the second guard.
+ *
+ * The own lease begins, and the own session is judged, at `free.at`, read once the task is locked: whoever only locks
+ * the task and changes nothing lets PostgreSQL go on with what it computed before the wait.
  */
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`
@@ -43,42 +47,48 @@ export function insertClaim(request: NewClaim) {
       select ${request.principalId}::uuid as id
       where enter_principal(${request.principalId}, ${request.tenantId}) = 'active'
     ), holder as materialized (
-      select s.id from sessions s join caller on s.principal_id = caller.id
-      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active' and s.expires_at > now()
-        and (s.delegation_id is null or exists (
-          select from delegations d
-          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
+      select s.id, least(s.expires_at, d.expires_at) as live_until
+      from sessions s join caller on s.principal_id = caller.id
+      left join delegations d on d.id = s.delegation_id and d.revoked_at is null
+      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active'
+        and (s.delegation_id is null or d.id is not null)
       for share of s
+    ), locked as materialized (
+      select t.id, holder.live_until from holder, tasks t
+      where holder.live_until > clock_timestamp()
+        and t.id = coalesce(${request.ref.id}::uuid, (
+          select id from tasks where tenant_id = ${request.tenantId} and public_number = ${request.ref.number}::bigint))
+        and t.tenant_id = ${request.tenantId} and t.category not in ('terminal_success', 'terminal_cancelled')
+        and (t.active_claim_id is null or t.lease_expires_at <= clock_timestamp() or exists (
+          select from claims c join sessions s on s.id = c.session_id
+          where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= statement_timestamp())))
+        and t.open_prerequisites = 0
+      for no key update of t
+    ), free as materialized (
+      select id, live_until, clock_timestamp() as at from locked
     ), taken as (
       update tasks t
       set claim_epoch = t.claim_epoch + 1, active_claim_id = ${request.claimId},
-        lease_expires_at = now() + make_interval(secs => ${request.ttlSeconds}),
+        lease_expires_at = free.at + make_interval(secs => ${request.ttlSeconds}),
         status = case when t.status = any (tt.claim_from) then tt.claim_status else t.status end,
         category = case when t.status = any (tt.claim_from) then tt.claim_category else t.category end,
         version = t.version + 1, updated_at = now()
-      from task_types tt, holder
-      where t.id = coalesce(${request.ref.id}::uuid, (
-          select id from tasks where tenant_id = ${request.tenantId} and public_number = ${request.ref.number}::bigint))
-        and t.tenant_id = ${request.tenantId} and tt.id = t.type_id
-        and t.category not in ('terminal_success', 'terminal_cancelled')
-        and (t.active_claim_id is null or t.lease_expires_at <= now() or exists (
-          select from claims c join sessions s on s.id = c.session_id
-          where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= now())))
-        and t.open_prerequisites = 0
-      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version
+      from free, task_types tt
+      where t.id = free.id and free.live_until > free.at and tt.id = t.type_id
+      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version, free.at
     ), reaped as (
-      update claims c set status = 'stale', released_at = now(), release_reason = dead.reason
+      update claims c set status = 'stale', released_at = dead.at, release_reason = dead.reason
       from (
-        select c.id, case when c.expires_at <= now() then 'expired' else 'session_inactive' end as reason
+        select c.id, taken.at, case when c.expires_at <= taken.at then 'expired' else 'session_inactive' end as reason
         from claims c join taken on c.task_id = taken.id where c.status = 'active'
       ) dead
       where c.id = dead.id and c.status = 'active'
       returning c.id, c.task_id, c.session_id, dead.reason
     ), made as (
       insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
-        expires_at)
+        acquired_at, heartbeat_at, expires_at)
       select ${request.claimId}, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
-        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.lease_expires_at
+        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at
       -- joined, so that the dead claim is off the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
       returning *

@@ -6,7 +6,9 @@ import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
  *
  * Whoever ends the claim (a release, a take-over, the sweeper, a completion) writes the task's row: a heartbeat that
  * waited for one of them has `active_claim_id` and the lease evaluated again on the new row. A session that closes in the
- * same instant either got the task first, or comes after and releases the claim.
+ * same instant either got the task first, or comes after and releases the claim. Leases are judged, and the new one
+ * begins, at `held.at`, once the task is locked: whoever only locks it and changes nothing lets PostgreSQL go on with
+ * what it computed before the wait.
  */
 export function updateClaimLease(beat: {
   tenantId: string;
@@ -17,20 +19,24 @@ export function updateClaimLease(beat: {
   ttlSeconds: number | null;
 }) {
   return sql<ClaimRow>`
-    with beaten as (
-      update tasks t set lease_expires_at = now() + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, c.lease_seconds))
-      from claims c join sessions s on s.id = c.session_id, principals caller
-      where c.id = ${beat.claimId} and c.tenant_id = ${beat.tenantId} and t.id = c.task_id
-        and t.active_claim_id = c.id and t.lease_expires_at > now()
+    with locked as materialized (
+      select t.id, least(t.lease_expires_at, s.expires_at, d.expires_at) as live_until,
+        make_interval(secs => coalesce(${beat.ttlSeconds}::integer, c.lease_seconds)) as lease
+      from claims c join tasks t on t.id = c.task_id join sessions s on s.id = c.session_id
+      left join delegations d on d.id = s.delegation_id and d.revoked_at is null, principals caller
+      where c.id = ${beat.claimId} and c.tenant_id = ${beat.tenantId} and t.active_claim_id = c.id
         and (c.holder_id = ${beat.callerId} or ${beat.mayManage})
-        and s.status = 'active' and s.expires_at > now()
-        and (s.delegation_id is null or exists (
-          select from delegations d
-          where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
+        and s.status = 'active' and (s.delegation_id is null or d.id is not null)
         and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
-      returning t.id, t.lease_expires_at
+      for no key update of t
+    ), held as materialized (
+      select id, live_until, lease, clock_timestamp() as at from locked
+    ), beaten as (
+      update tasks t set lease_expires_at = held.at + held.lease
+      from held where t.id = held.id and held.live_until > held.at
+      returning t.id, t.lease_expires_at, held.at
     )
-    update claims c set expires_at = beaten.lease_expires_at, heartbeat_at = now()
+    update claims c set expires_at = beaten.lease_expires_at, heartbeat_at = beaten.at
     from beaten where c.id = ${beat.claimId} and c.task_id = beaten.id
     returning c.*`;
 }
@@ -54,11 +60,11 @@ export function lockTaskOfClaim(tenantId: string, claimId: string) {
 export function findLeaseState(tenantId: string, claimId: string) {
   return sql<LeaseStateRow>`
     select c.holder_id, c.status, c.expires_at, c.session_id, s.status as session_status,
-      c.expires_at <= now() as lease_over,
-      s.status <> 'active' or s.expires_at <= now() as session_over,
+      c.expires_at <= clock_timestamp() as lease_over,
+      s.status <> 'active' or s.expires_at <= clock_timestamp() as session_over,
       s.delegation_id is not null and not exists (
         select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
       ) as delegation_over
     from claims c join sessions s on s.id = c.session_id
     where c.id = ${claimId} and c.tenant_id = ${tenantId}`;

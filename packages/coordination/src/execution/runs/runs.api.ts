@@ -25,6 +25,7 @@ export const runsApi = [
     returns: { 201: Run },
     errors: [
       'invalid_budget',
+      'invalid_document',
       'payload_too_large',
       'payload_too_deep',
       'agent_revision_mismatch',
@@ -82,6 +83,7 @@ export const runsApi = [
     bodyOptional: true,
     returns: { 200: SucceededRun },
     errors: [
+      'invalid_document',
       'payload_too_large',
       'payload_too_deep',
       'not_found',
@@ -113,7 +115,14 @@ export const runsApi = [
       .meta({ id: 'RunFailure' }),
     bodyOptional: true,
     returns: { 200: Run },
-    errors: ['payload_too_large', 'payload_too_deep', 'not_found', 'run_holder_mismatch', 'run_not_active'],
+    errors: [
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'not_found',
+      'run_holder_mismatch',
+      'run_not_active',
+    ],
     emits: [runFailed],
     example: { failureReason: 'restart_recovery' },
     handle: (input, context) => failRun(context, input.params.id, input.body),

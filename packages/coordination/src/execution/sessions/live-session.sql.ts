@@ -6,28 +6,39 @@ export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'>
   delegation_over: boolean;
 };
 
-/** The state of a session, locked (shared) so that it can't close during the command. */
+/**
+ * The state of a session, locked (shared) so that it can't close during the command. The clock is read outside of the
+ * select that locks: inside, PostgreSQL reads it before the wait.
+ */
 export function lockSessionShared(tenantId: string, sessionId: string) {
   return sql<SessionStateRow>`
-    select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
+    with s as materialized (
+      select id, principal_id, status, expires_at, delegation_id from sessions
+      where id = ${sessionId} and tenant_id = ${tenantId}
+      for share
+    )
+    select s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
       s.delegation_id is not null and not exists (
         select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
       ) as delegation_over
-    from sessions s where s.id = ${sessionId} and s.tenant_id = ${tenantId}
-    for share of s`;
+    from s`;
 }
 
 /** The same with the lock of a change. Two who share a session can't both go on to change it: they would deadlock. */
 export function lockSession(tenantId: string, sessionId: string) {
   return sql<SessionStateRow>`
-    select s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
+    with s as materialized (
+      select id, principal_id, status, expires_at, delegation_id from sessions
+      where id = ${sessionId} and tenant_id = ${tenantId}
+      for no key update
+    )
+    select s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
       s.delegation_id is not null and not exists (
         select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
       ) as delegation_over
-    from sessions s where s.id = ${sessionId} and s.tenant_id = ${tenantId}
-    for no key update of s`;
+    from s`;
 }
 
 /**
@@ -36,10 +47,10 @@ export function lockSession(tenantId: string, sessionId: string) {
  */
 export function findSessionState(tenantId: string, sessionId: string, callerId: string) {
   return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`
-    select caller.status = 'active' as caller_active, s.id, s.principal_id, s.status, s.expires_at <= now() as lease_over,
+    select caller.status = 'active' as caller_active, s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
       s.delegation_id is not null and not exists (
         select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())
+        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
       ) as delegation_over
     from principals caller left join sessions s on s.id = ${sessionId} and s.tenant_id = ${tenantId}
     where caller.id = ${callerId} and caller.tenant_id = ${tenantId}`;

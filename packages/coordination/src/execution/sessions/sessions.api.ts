@@ -21,6 +21,7 @@ export const sessionsApi = [
       'unsupported_protocol_version',
       'invalid_harness',
       'invalid_ttl',
+      'invalid_document',
       'payload_too_large',
       'payload_too_deep',
       'not_found',

@@ -29,14 +29,16 @@ export interface NewSession {
 export function insertSession({ harness, ...session }: NewSession) {
   const environment = harness === null ? null : JSON.stringify(harness.environment);
   return sql<SessionRow>`
+    with granted as materialized (select clock_timestamp() as at)
     insert into sessions (id, tenant_id, principal_id, on_behalf_of_id, delegation_id, client_name, client_version,
       control_level, harness_type, harness_version, protocol_version, hostname, harness_capabilities, environment,
-      metadata, lease_seconds, expires_at)
+      metadata, lease_seconds, started_at, heartbeat_at, expires_at)
     values (${session.id}, ${session.tenantId}, ${session.principalId}, ${session.onBehalfOfId}, ${session.delegationId},
       ${session.clientName}, ${session.clientVersion}, ${session.controlLevel}, ${harness?.type ?? null},
       ${harness?.version ?? null}, ${harness?.protocolVersion ?? null}, ${harness?.hostname ?? null},
       ${harness?.capabilities ?? null}, ${environment}, ${JSON.stringify(session.metadata)},
-      ${session.ttlSeconds}::integer, now() + make_interval(secs => ${session.ttlSeconds}))
+      ${session.ttlSeconds}::integer, (select at from granted), (select at from granted),
+      (select at from granted) + make_interval(secs => ${session.ttlSeconds}))
     returning *`;
 }
 
@@ -45,7 +47,7 @@ export function findLiveDelegation(tenantId: string, humanPrincipalId: string, a
   return sql<{ id: string }>`
     select id from delegations
     where tenant_id = ${tenantId} and human_principal_id = ${humanPrincipalId} and agent_principal_id = ${agentPrincipalId}
-      and revoked_at is null and starts_at <= now() and (expires_at is null or expires_at > now())
+      and revoked_at is null and starts_at <= clock_timestamp() and (expires_at is null or expires_at > clock_timestamp())
     order by expires_at desc nulls first, created_at
     limit 1`;
 }
@@ -69,7 +71,9 @@ export function findSessions(tenantId: string, filter: { status: string | undefi
 
 /**
  * Moves a live session's lease; no row when anything stands in the way. A close under way either has the session locked,
- * so that this waits and then finds it closed, or comes after.
+ * so that this waits and then finds it closed, or comes after. The lease is judged, and the new one begins, at `live.at`,
+ * once the session is locked: claims under way only lock it, and after those PostgreSQL goes on with what it computed
+ * before the wait.
  */
 export function updateSessionLease(beat: {
   tenantId: string;
@@ -80,14 +84,19 @@ export function updateSessionLease(beat: {
   ttlSeconds: number | null;
 }) {
   return sql<SessionRow>`
+    with locked as materialized (
+      select s.id, least(s.expires_at, d.expires_at) as live_until
+      from sessions s left join delegations d on d.id = s.delegation_id and d.revoked_at is null, principals caller
+      where s.id = ${beat.sessionId} and s.tenant_id = ${beat.tenantId} and s.status = 'active'
+        and (s.principal_id = ${beat.callerId} or ${beat.mayManage})
+        and (s.delegation_id is null or d.id is not null)
+        and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
+      for no key update of s
+    ), live as materialized (
+      select id, live_until, clock_timestamp() as at from locked
+    )
     update sessions s
-    set heartbeat_at = now(), expires_at = now() + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))
-    from principals caller
-    where s.id = ${beat.sessionId} and s.tenant_id = ${beat.tenantId} and s.status = 'active' and s.expires_at > now()
-      and (s.principal_id = ${beat.callerId} or ${beat.mayManage})
-      and (s.delegation_id is null or exists (
-        select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > now())))
-      and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
+    set heartbeat_at = live.at, expires_at = live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))
+    from live where s.id = live.id and live.live_until > live.at
     returning s.*`;
 }

@@ -39,10 +39,10 @@ export function updateClaimsToStale(tenantId: string, claimIds: readonly string[
       select t.id, c.id as claim_id
       from claims c join tasks t on t.id = c.task_id
       where c.id = any (${claimIds}::uuid[]) and c.tenant_id = ${tenantId}
-        and t.active_claim_id = c.id and t.lease_expires_at <= now()
+        and t.active_claim_id = c.id and t.lease_expires_at <= clock_timestamp()
       for no key update of t skip locked
     ), expired as (
-      update claims c set status = 'stale', released_at = now(), release_reason = 'expired'
+      update claims c set status = 'stale', released_at = clock_timestamp(), release_reason = 'expired'
       from due where c.id = due.claim_id and c.status = 'active'
       returning c.id, c.task_id, c.session_id
     ), freed as (

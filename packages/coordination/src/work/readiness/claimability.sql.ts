@@ -24,8 +24,8 @@ export function findClaimability(tenantId: string, ref: TaskRef) {
         from task_relations r join tasks p on p.id = r.prerequisite_task_id
         where r.waiting_task_id = t.id and p.category <> 'terminal_success'), '[]') as unmet
     from tasks t
-    left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > now())
-      on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > now()
+    left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp())
+      on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()
     where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
       and t.tenant_id = ${tenantId}`;
 }
