@@ -42,6 +42,9 @@ create table claims (
   constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint claims_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX claims_by_session ON public.claims USING btree (session_id, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_task ON public.claims USING btree (task_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
 CREATE INDEX claims_newest ON public.claims USING btree (tenant_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
@@ -171,6 +174,7 @@ create table principals (
   constraint principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
 
 create table runs (
   id uuid not null,
@@ -208,6 +212,9 @@ create table runs (
   constraint runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX runs_by_principal ON public.runs USING btree (principal_id, started_at DESC, id DESC);
+CREATE INDEX runs_by_status ON public.runs USING btree (tenant_id, status, started_at DESC, id DESC);
+CREATE INDEX runs_by_task ON public.runs USING btree (task_id, started_at DESC, id DESC);
 CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id);
 CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status);
@@ -242,6 +249,7 @@ create table sessions (
   constraint sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX sessions_by_status ON public.sessions USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX sessions_due ON public.sessions USING btree (expires_at) WHERE (status = 'active'::text);
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
@@ -282,6 +290,15 @@ CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waitin
 CREATE TRIGGER task_relations_count_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 CREATE TRIGGER task_relations_count_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 
+create table task_search (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  words text not null,
+  constraint task_search_pkey PRIMARY KEY (task_id),
+  constraint task_search_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
+);
+CREATE INDEX task_search_grams ON public.task_search USING gin (task_grams(tenant_id, words) COLLATE "C") WITH (gin_pending_list_limit='1024');
+
 create table task_types (
   id uuid not null,
   tenant_id uuid not null,
@@ -314,6 +331,7 @@ create table task_types (
   constraint task_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX task_types_newest ON public.task_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX task_types_of_status ON public.task_types USING btree (tenant_id, status, created_at DESC, id DESC);
 
 create table tasks (
   id uuid not null,
@@ -363,7 +381,12 @@ CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_d
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_id, created_at DESC, id DESC) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category, created_at DESC, id DESC);
 CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
+CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority, created_at DESC, id DESC);
+CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);
+CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
+CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN (((old.category = 'terminal_success'::text) <> (new.category = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 
 create table tenants (
@@ -399,6 +422,17 @@ begin
   execute format('create sequence %I', task_numbers(tenant));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.index_task_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into task_search (task_id, tenant_id, words)
+  values (new.id, new.tenant_id, concat_ws(e'\n', new.title, new.description, new.public_id))
+  on conflict (task_id) do update set words = excluded.words;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.journal_horizon()
  RETURNS bigint
  LANGUAGE sql
@@ -427,6 +461,20 @@ begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.search_grams(tenant uuid, terms text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+begin
+  return (
+    select array_agg(distinct right(tenant::text, 8) || substr(term, at, least(3, length(term))))
+    from (select lower(given) as term from unnest(terms) as t(given)) as lowered,
+      lateral generate_series(1, greatest(1, length(term) - 2),
+        greatest(1, ceil(length(term) / greatest(1, floor(16.0 / cardinality(terms))))::integer)) as at
+  );
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.settle_prerequisite()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -446,6 +494,26 @@ begin
     + case when new.category = 'terminal_success' then -waiting.relations else waiting.relations end
   from waiting where w.id = waiting.id;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.task_grams(tenant uuid, words text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  prefix constant text := right(tenant::text, 8);
+  letters constant text[] := string_to_array(translate(lower(words), e'\t\r\n', '   '), null);
+begin
+  if cardinality(letters) > 8192 then return array[prefix || 'long']; end if;
+  return array(
+    select prefix || gram from (
+      select letters[n] from generate_subscripts(letters, 1) as n
+      union select letters[n] || letters[n + 1] from generate_subscripts(letters, 1) as n
+      union select letters[n] || letters[n + 1] || letters[n + 2] from generate_subscripts(letters, 1) as n
+    ) as g(gram)
+    where gram is not null and position(' ' in gram) = 0
+  );
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
