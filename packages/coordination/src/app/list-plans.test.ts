@@ -91,7 +91,7 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
     // The journal's lists have positions of their own; journal.test.ts looks at them.
     ({ paging, params, path }) => paging && Object.keys(params).length === 0 && path !== '/events',
   );
-  for (const endpoint of lists as Endpoint<Context>[])
+  for (const endpoint of lists)
     for (const filter of ['', ...Object.keys(endpoint.query)].filter((name) => !inert.has(name)))
       test(`${endpoint.method} ${endpoint.path}${filter && `?${filter}=`}`, async () => {
         const value = samples[`${endpoint.id} ${filter}`] ?? newId();
