@@ -42,6 +42,9 @@ create table claims (
   constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint claims_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX claims_by_session ON public.claims USING btree (session_id, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_task ON public.claims USING btree (task_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
 CREATE INDEX claims_newest ON public.claims USING btree (tenant_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
@@ -66,21 +69,6 @@ create table delegations (
 CREATE INDEX delegations_live ON public.delegations USING btree (agent_principal_id, human_principal_id) WHERE (revoked_at IS NULL);
 CREATE INDEX delegations_newest ON public.delegations USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX delegations_of_human ON public.delegations USING btree (human_principal_id) WHERE (revoked_at IS NULL);
-
-create table endings (
-  id uuid not null,
-  tenant_id uuid not null,
-  principal_id uuid,
-  session_id uuid,
-  reason text not null,
-  acknowledged_at timestamp(3) with time zone default clock_timestamp() not null,
-  constraint endings_pkey PRIMARY KEY (id),
-  constraint endings_check CHECK ((num_nonnulls(principal_id, session_id) = 1)),
-  constraint endings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
-  constraint endings_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
-  constraint endings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-);
-CREATE INDEX endings_in_order ON public.endings USING btree (acknowledged_at);
 
 create table events (
   sequence bigint generated always as identity not null,
@@ -186,6 +174,7 @@ create table principals (
   constraint principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
 
 create table runs (
   id uuid not null,
@@ -223,6 +212,9 @@ create table runs (
   constraint runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX runs_by_principal ON public.runs USING btree (principal_id, started_at DESC, id DESC);
+CREATE INDEX runs_by_status ON public.runs USING btree (tenant_id, status, started_at DESC, id DESC);
+CREATE INDEX runs_by_task ON public.runs USING btree (task_id, started_at DESC, id DESC);
 CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id);
 CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status);
@@ -257,6 +249,7 @@ create table sessions (
   constraint sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX sessions_by_status ON public.sessions USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX sessions_due ON public.sessions USING btree (expires_at) WHERE (status = 'active'::text);
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
@@ -297,6 +290,15 @@ CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waitin
 CREATE TRIGGER task_relations_count_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 CREATE TRIGGER task_relations_count_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 
+create table task_search (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  words text not null,
+  constraint task_search_pkey PRIMARY KEY (task_id),
+  constraint task_search_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
+);
+CREATE INDEX task_search_grams ON public.task_search USING gin (task_grams(tenant_id, words) COLLATE "C") WITH (gin_pending_list_limit='1024');
+
 create table task_types (
   id uuid not null,
   tenant_id uuid not null,
@@ -329,6 +331,7 @@ create table task_types (
   constraint task_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX task_types_newest ON public.task_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX task_types_of_status ON public.task_types USING btree (tenant_id, status, created_at DESC, id DESC);
 
 create table tasks (
   id uuid not null,
@@ -378,7 +381,12 @@ CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_d
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_id, created_at DESC, id DESC) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category, created_at DESC, id DESC);
 CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
+CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority, created_at DESC, id DESC);
+CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);
+CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
+CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN (((old.category = 'terminal_success'::text) <> (new.category = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 
 create table tenants (
@@ -414,13 +422,15 @@ begin
   execute format('create sequence %I', task_numbers(tenant));
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid, tenant uuid)
- RETURNS text
+CREATE OR REPLACE FUNCTION public.index_task_words()
+ RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform pg_advisory_xact_lock_shared(principal_lock(principal));
-  return (select status from principals where id = principal and tenant_id = tenant);
+  insert into task_search (task_id, tenant_id, words)
+  values (new.id, new.tenant_id, concat_ws(e'\n', new.title, new.description, new.public_id))
+  on conflict (task_id) do update set words = excluded.words;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.journal_horizon()
@@ -443,18 +453,26 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
 
-CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
- RETURNS bigint
- LANGUAGE sql
- IMMUTABLE
-AS $function$ select hashtextextended('principal/' || principal, 0) $function$;
-
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.search_grams(tenant uuid, terms text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+begin
+  return (
+    select array_agg(distinct right(tenant::text, 8) || substr(term, at, least(3, length(term))))
+    from (select lower(given) as term from unnest(terms) as t(given)) as lowered,
+      lateral generate_series(1, greatest(1, length(term) - 2),
+        greatest(1, ceil(length(term) / greatest(1, floor(16.0 / cardinality(terms))))::integer)) as at
+  );
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.settle_prerequisite()
@@ -478,35 +496,24 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.take_principal_lock(principal uuid)
- RETURNS void
+CREATE OR REPLACE FUNCTION public.task_grams(tenant uuid, words text)
+ RETURNS text[]
  LANGUAGE plpgsql
- SET lock_timeout TO '600ms'
+ IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 declare
-  key bigint := principal_lock(principal);
-  holder integer;
+  prefix constant text := right(tenant::text, 8);
+  letters constant text[] := string_to_array(translate(lower(words), e'\t\r\n', '   '), null);
 begin
-  for attempt in 1..3 loop
-    begin
-      perform pg_advisory_xact_lock(key);
-      return;
-    exception when lock_not_available then
-      for holder in
-        select pid from pg_locks
-        where locktype = 'advisory' and granted and pid <> pg_backend_pid() and objsubid = 1
-          and database = (select oid from pg_database where datname = current_database())
-          and classid = ((key >> 32) & 4294967295)::oid and objid = (key & 4294967295)::oid
-      loop
-        if not pg_backend_pid() = any (pg_blocking_pids(holder)) then
-          perform pg_terminate_backend(holder);
-        elsif holder < pg_backend_pid() then
-          raise exception 'two principals disable each other' using errcode = 'deadlock_detected';
-        end if;
-      end loop;
-    end;
-  end loop;
-  perform pg_advisory_xact_lock(key);
+  if cardinality(letters) > 8192 then return array[prefix || 'long']; end if;
+  return array(
+    select prefix || gram from (
+      select letters[n] from generate_subscripts(letters, 1) as n
+      union select letters[n] || letters[n + 1] from generate_subscripts(letters, 1) as n
+      union select letters[n] || letters[n + 1] || letters[n + 2] from generate_subscripts(letters, 1) as n
+    ) as g(gram)
+    where gram is not null and position(' ' in gram) = 0
+  );
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)

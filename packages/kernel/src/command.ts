@@ -17,6 +17,7 @@ import { checkLimit } from './paging.ts';
 import { Refusal } from './refusal.ts';
 import type { Call, ServiceRuntime } from './runtime.ts';
 import { type Endpoint, type Input, type Operation, Reply } from './service.ts';
+import { sql } from './sql.ts';
 
 export interface Answer {
   readonly status: number;
@@ -50,6 +51,26 @@ export async function execute<Caller, Context extends object>(
     never
   >);
   const keyed = keyOf(runtime, endpoint, call, input);
+  const turns = runtime.turnsOf?.(call.caller, endpoint);
+  if (turns === undefined) return run(runtime, endpoint, call, input, keyed);
+  const waiting = turns.enter();
+  if (waiting !== undefined) await waiting;
+  try {
+    return await run(runtime, endpoint, call, input, keyed);
+  } finally {
+    turns.leave();
+  }
+}
+
+async function run<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+  keyed: KeyedCall | undefined,
+): Promise<Answer> {
+  if (endpoint.paging && endpoint.method === 'GET' && runtime.listTimeoutMs !== undefined)
+    return inTime(runtime, runtime.listTimeoutMs, endpoint, call, input);
   if (endpoint.transaction === 'none') return onPool(runtime, endpoint, call, input);
   if (endpoint.transaction === 'statement' && keyed === undefined) {
     try {
@@ -89,6 +110,24 @@ async function onPool<Caller, Context extends object>(
   const answer = await handle(runtime, endpoint, input, context);
   runtime.committed?.(context);
   return answer;
+}
+
+/** Runs a list in a transaction that bounds its statements; the bound is sent along with the first of them. */
+async function inTime<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  timeoutMs: number,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+): Promise<Answer> {
+  runtime.authorize(call.caller, endpoint);
+  return runtime.pool.transaction(async (tx, awaitWithCommit) => {
+    const bound = tx.run(sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`);
+    // If the list fails first, nobody awaits this: its own rejection must not end the process as unhandled.
+    bound.catch(() => undefined);
+    awaitWithCommit(bound);
+    return handle(runtime, endpoint, input, runtime.context(call, tx, false));
+  });
 }
 
 async function inTransaction<Caller, Context extends object>(

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Turns } from './concurrency-limit.ts';
 import type { Db, Pool } from './db.ts';
 import type { RequestHead } from './http-message.ts';
 import type { IdempotencyOptions } from './idempotency.ts';
@@ -33,6 +34,10 @@ export interface ServiceRuntime<Caller, Context extends object> {
   authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;
+  /** Limits what runs at once for a caller; whoever waits for a turn holds no connection. Undefined: no limit. */
+  turnsOf?(caller: Caller, endpoint: Operation): Turns | undefined;
+  /** The longest that one statement of a list may run; absent, as long as any other. */
+  readonly listTimeoutMs?: number;
   /** Whose keys and fingerprints they are; needed where idempotency is. */
   keyOwner?(caller: Caller): { tenantId: string; principalId: string };
   /** Locks the caller's row for the command and refuses one that is no longer active. */

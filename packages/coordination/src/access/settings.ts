@@ -85,6 +85,16 @@ export const settings = {
     unit: 'requests',
     doc: 'Requests of one principal at once; 0 is the rate.',
   }),
+  CP_RATE_LIMIT_PER_TENANT_RPS: integer({
+    default: 0,
+    unit: 'requests per second',
+    doc: 'Requests of all principals of one tenant together; 0 is no bound.',
+  }),
+  CP_RATE_LIMIT_PER_TENANT_BURST: integer({
+    default: 0,
+    unit: 'requests',
+    doc: 'Requests of one tenant at once; 0 is the rate.',
+  }),
   ...lowerSettings,
 };
 

@@ -1,4 +1,5 @@
 import { isTemporary } from '@baton/kernel/command';
+import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
 import type { Pool } from '@baton/kernel/db';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import { InvalidRequest, Refusal, type RenderedError, UnstorableText } from '@baton/kernel/refusal';
@@ -73,6 +74,33 @@ export interface RuntimeParts {
   wake(tenantId: string): void;
 }
 
+/** A list with an index takes milliseconds; one that doesn't must not hold a connection for long. */
+const listTimeoutMsMax = 3000;
+/** What waits for a turn: as many and as long as would otherwise wait for a connection. */
+const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
+/** Of the connections, what one tenant and one of its principals may hold at once: others always find one free. */
+const shares = { reads: { tenant: 0.25, principal: 0.2 }, writes: { tenant: 0.6, principal: 0.5 } };
+
+/** Reads and writes take turns of their own, so that a tenant's searches don't stop its own claims. */
+function turnsFor(connectionsMax: number) {
+  const limitOf = (kind: 'reads' | 'writes', of: 'tenant' | 'principal') =>
+    new ConcurrencyLimit(`${kind} of the ${of}`, {
+      ...turnBounds,
+      runningMax: Math.max(1, Math.floor(connectionsMax * shares[kind][of])),
+    });
+  const limitsOf = (kind: 'reads' | 'writes') => ({
+    principal: limitOf(kind, 'principal'),
+    tenant: limitOf(kind, 'tenant'),
+  });
+  const [reads, writes] = [limitsOf('reads'), limitsOf('writes')];
+  return (caller: Caller, { method }: Operation): Turns | undefined => {
+    if (caller === nobody) return undefined;
+    const { principal, tenant } = method === 'GET' ? reads : writes;
+    // The principal's turn first: who waits for it must not hold one of the tenant's.
+    return new Turns([principal, caller.principalId], [tenant, caller.tenantId]);
+  };
+}
+
 /** Coordination's side of the request pipeline (coordination-core, section 1.2). */
 export function coordinationRuntime(
   tools: Tools,
@@ -94,6 +122,8 @@ export function coordinationRuntime(
     sizeBeforeCredential: () => true,
     authenticate: (head, endpoint) => authenticator.authenticate(head, endpoint),
     authorize: refuseMissingPermission,
+    turnsOf: turnsFor(settings.CP_DATABASE_CONNECTIONS_MAX),
+    listTimeoutMs: Math.min(listTimeoutMsMax, settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000),
     keyOwner: ({ tenantId, principalId }) => ({ tenantId, principalId }),
     async lockCaller(tx, caller) {
       if (caller === nobody) return;

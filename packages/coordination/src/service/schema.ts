@@ -16,6 +16,7 @@ export interface Tables {
   runs: RunsTable;
   sessions: SessionsTable;
   task_relations: TaskRelationsTable;
+  task_search: TaskSearchTable;
   task_types: TaskTypesTable;
   tasks: TasksTable;
   tenants: TenantsTable;
@@ -213,6 +214,12 @@ interface TaskRelationsTable {
   prerequisite_task_id: GeneratedAlways<string | null>;
   created_by: string;
   created_at: Generated<string>;
+}
+
+interface TaskSearchTable {
+  task_id: string;
+  tenant_id: string;
+  words: string;
 }
 
 interface TaskTypesTable {

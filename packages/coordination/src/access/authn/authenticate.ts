@@ -54,7 +54,7 @@ export function createAuthenticator(db: Db, settings: Settings, log: Logger): Au
       if (endpoint.auth === 'bootstrap') return enterWithBootstrapSecret(settings, credential);
       if (credential === undefined) return refuse('credential_missing');
       const caller = await enter(credential);
-      rateLimit.take(caller.principalId);
+      rateLimit.take(caller);
       return caller;
     },
     forget: bindings.forget,

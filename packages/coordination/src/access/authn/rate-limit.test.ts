@@ -34,3 +34,23 @@ test('the rate limit is checked before the content of a request', async () => {
   const statuses = new Set(answers.map(({ status }) => status));
   assert.deepEqual(statuses, new Set([400, 429]));
 });
+
+test('beyond the burst all principals of a tenant together are answered 429, and another tenant is not', async () => {
+  const limited = await startCoordination({
+    CP_RATE_LIMIT_PER_TENANT_RPS: '1',
+    CP_RATE_LIMIT_PER_TENANT_BURST: '5',
+  });
+  try {
+    const actors = await Promise.all(Array.from({ length: 12 }, () => limited.actor()));
+    const answers = await Promise.all(actors.map((actor) => actor.get('/principals')));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(refused.length >= 5 && refused.length <= 7, `${refused.length}`);
+    for (const { body, headers } of refused) {
+      assert.equal(body.error.code, 'rate_limited');
+      assert.equal(headers.get('retry-after'), '1');
+    }
+    assert.equal((await limited.otherAdmin.get('/principals')).status, 200);
+  } finally {
+    await limited.close();
+  }
+});

@@ -1,6 +1,15 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, type PageQuery, pageQuery } from '@baton/kernel/list';
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  matching,
+  type PageQuery,
+  pageQuery,
+  reference,
+} from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
 import type { TaskTypeRow } from '../task-types/task-type.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
@@ -12,8 +21,10 @@ const build = queryBuilder<{ tasks: Columns; task_types: TypeColumns }>();
 /** What a list of tasks is narrowed to; an absent member narrows nothing. */
 export interface TaskFilter {
   status?: string | undefined;
-  category?: string | undefined;
-  typeKey?: string | undefined;
+  /** Never empty. */
+  categories?: readonly TaskRow['category'][] | undefined;
+  /** Never empty. */
+  typeIds?: readonly string[] | undefined;
   priority?: number | undefined;
   ownerId?: string | undefined;
   assigneeId?: string | undefined;
@@ -57,13 +68,13 @@ export function findTasks(
   page: Page,
 ): PageQuery<TaskRow> {
   return pageQuery<Joined, 't' | 'tt', TaskRow>(
-    filtered(filter).where('t.tenant_id', '=', tenantId),
+    filtered(tenantId, filter).where('t.tenant_id', '=', tenantId),
     orders[order],
     page,
   );
 }
 
-function filtered(filter: TaskFilter) {
+function filtered(tenantId: string, filter: TaskFilter) {
   let query = build
     .selectFrom('tasks as t')
     .innerJoin('task_types as tt', 'tt.id', 't.type_id')
@@ -71,26 +82,48 @@ function filtered(filter: TaskFilter) {
     .select(['tt.key as type_key', 'tt.version as type_version']);
   query = matching(query, {
     't.status': filter.status,
-    't.category': filter.category,
-    'tt.key': filter.typeKey,
     't.priority': filter.priority,
     't.owner_id': filter.ownerId,
     't.assignee_id': filter.assigneeId,
   });
-  if (filter.startFrom !== undefined) query = query.where('t.start_date', '>=', filter.startFrom);
-  if (filter.startTo !== undefined) query = query.where('t.start_date', '<=', filter.startTo);
-  if (filter.dueFrom !== undefined) query = query.where('t.due_date', '>=', filter.dueFrom);
-  if (filter.dueTo !== undefined) query = query.where('t.due_date', '<=', filter.dueTo);
-  for (const term of filter.terms) {
-    // The term is text, not a pattern: what LIKE would take for a wildcard is escaped.
-    const pattern = `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    query = query.where(({ or, eb }) =>
-      or([
-        eb('t.title', 'ilike', pattern),
-        eb('t.description', 'ilike', pattern),
-        eb('t.public_id', 'ilike', pattern),
-      ]),
-    );
-  }
-  return query;
+  if (filter.categories !== undefined) query = query.where('t.category', 'in', filter.categories);
+  if (filter.startFrom !== undefined) query = query.where(dated('start_date', '>=', filter.startFrom));
+  if (filter.startTo !== undefined) query = query.where(dated('start_date', '<=', filter.startTo));
+  if (filter.dueFrom !== undefined) query = query.where(dated('due_date', '>=', filter.dueFrom));
+  if (filter.dueTo !== undefined) query = query.where(dated('due_date', '<=', filter.dueTo));
+  if (filter.typeIds !== undefined) query = query.where('t.type_id', 'in', filter.typeIds);
+  return filter.terms.length === 0 ? query : query.where(holding(tenantId, filter.terms));
+}
+
+/** A date in the form of the indexes `tasks_by_start` and `tasks_by_due`, in which the undated lie at the end of time. */
+function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value: string) {
+  const date = fragment`coalesce(${reference(`t.${column}`)}, 'infinity')`;
+  return comparison === '>='
+    ? condition`(${date} >= ${value}::timestamptz and ${date} < 'infinity')`
+    : condition`(${date} <= ${value}::timestamptz and ${date} < 'infinity')`;
+}
+
+/** The index finds tasks that hold the terms' sequences of letters; each of them is then compared with the terms. */
+function holding(tenantId: string, terms: readonly string[]) {
+  // The term is text, not a pattern: what LIKE would take for a wildcard is escaped.
+  const patterns = terms.map((term) => `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`);
+  const grams = fragment`(task_grams(s.tenant_id, s.words) collate "C")`;
+  return condition`t.id in (
+    select s.task_id from task_search s
+    where (${grams} @> search_grams(${tenantId}::uuid, ${terms}::text[])
+        or ${grams} @> array[right(${tenantId}::text, 8) || 'long'])
+      and s.tenant_id = ${tenantId}::uuid and s.words ilike all (${patterns}::text[]))`;
+}
+
+/** The types with this key, in all their versions. */
+export function findTypeIds(tenantId: string, key: string) {
+  return sql<{ id: string }>`select id from task_types where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+/** The categories that a status has in the tenant's types. */
+export function findCategoriesOf(tenantId: string, status: string) {
+  return sql<{ category: string }>`
+    select distinct declared ->> 'category' as category
+    from task_types, jsonb_array_elements(lifecycle_schema -> 'statuses') as declared
+    where tenant_id = ${tenantId} and declared ->> 'key' = ${status}`;
 }

@@ -102,6 +102,58 @@ describe('GET /tasks', () => {
     assert.ok((await titlesOf('q=')).length > 0);
   });
 
+  test('q finds what the comparison alone would find, in any alphabet and length', async () => {
+    const texts = [
+      'ΟΔΟΣ Straße',
+      'İstanbul ŁÓDŹ',
+      '漢字 かな',
+      'a\tb',
+      `${'long '.repeat(4000)}needle`,
+      '😀😀 emoji',
+      '\\%_',
+    ];
+    for (const title of texts.filter(({ length }) => length < 500)) await makeTask(baton, { title });
+    await makeTask(baton, { title: 'long text', description: texts[4] });
+    const changed = await makeTask(baton, { title: 'before' });
+    await done(baton.admin.patch(`/tasks/${changed.id}`, { title: 'afterwards' }, { 'if-match': 'task-1' }));
+    const stored = await baton.pool.rows<{ title: string; all: string }>({
+      text: `select title, title || e'\n' || description || e'\n' || public_id as all from tasks where tenant_id = $1`,
+      values: [baton.tenantId],
+    });
+    const searches = [
+      'οδος',
+      'ΔΟΣ',
+      'STRASSE',
+      'straße',
+      'istanbul',
+      'łódź',
+      '漢',
+      '字 か',
+      'ab',
+      'b',
+      'needle',
+      '😀',
+      '😀😀',
+      'wards',
+      'before',
+      '\\%',
+      '_',
+    ];
+    for (const q of searches) {
+      const expected = new Set<string>();
+      for (const { title, all } of stored) {
+        const patterns = q.split(/\s+/).map((term) => `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`);
+        const row = await baton.pool.row<{ is: boolean }>({
+          text: 'select $1::text ilike all ($2::text[]) as is',
+          values: [all, patterns],
+        });
+        if (row?.is) expected.add(title);
+      }
+      const found = await titlesOf(`q=${encodeURIComponent(q)}&limit=200`);
+      assert.deepEqual(new Set(found), expected, q);
+    }
+  });
+
   test('sorts by startDate or dueDate: nearest first, undated last, tie by id', async () => {
     const owner = await baton.actor();
     const make = (title: string, more: object) =>

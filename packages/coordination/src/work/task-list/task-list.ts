@@ -5,7 +5,13 @@ import { fail } from '../errors.ts';
 import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
-import { findTasks, type TaskOrder } from './task-list.sql.ts';
+import {
+  findCategoriesOf,
+  findTasks,
+  findTypeIds,
+  type TaskFilter,
+  type TaskOrder,
+} from './task-list.sql.ts';
 
 const statusLengthMax = 64;
 const searchLengthMax = 200;
@@ -45,8 +51,24 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   requireNoGoal(query.goalId);
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
-  const filter = { status, category, typeKey, priority, ownerId, assigneeId, ...dates, terms };
-  return listPage(context.db, findTasks(context.tenantId, filter, order, page), taskOf);
+  const categories = category === undefined ? await categoriesOf(context, status) : [category];
+  const typeIds = await typeIdsOf(context, typeKey);
+  const filter = { status, categories, typeIds, priority, ownerId, assigneeId, ...dates, terms };
+  const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
+  // Made before: a cursor of another list is refused even where nothing can be found.
+  if (categories?.length === 0 || typeIds?.length === 0) return { items: [], nextCursor: null };
+  return listPage(context.db, found, taskOf);
+}
+
+/** No index holds the status, which every claim changes: its categories are the next narrower thing that one holds. */
+async function categoriesOf({ db, tenantId }: Context, status: string | undefined) {
+  if (status === undefined) return undefined;
+  return (await db.rows(findCategoriesOf(tenantId, status))).map(({ category }) => category);
+}
+
+async function typeIdsOf({ db, tenantId }: Context, key: string | undefined) {
+  if (key === undefined) return undefined;
+  return (await db.rows(findTypeIds(tenantId, key))).map(({ id }) => id);
 }
 
 function termsOf(search: string): string[] {

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+
+const parallel = 40;
+
+let baton: TestCoordination;
+let holder: Pool;
+before(async () => {
+  baton = await startCoordination({ CP_DATABASE_CONNECTIONS_MAX: '20' });
+  holder = createPool({
+    url: baton.databaseUrl,
+    connectionsMax: 1,
+    applicationName: 'holder',
+    statementTimeoutMs: 30_000,
+    lockTimeoutMs: 30_000,
+    idleInTransactionTimeoutMs: 30_000,
+    onError: () => undefined,
+  });
+});
+after(async () => {
+  await holder.close();
+  await baton.close();
+});
+
+/** While `tasks` is locked every search of it takes as long as it may: the worst search there can be. */
+test('40 searches that take as long as they may leave connections to another tenant, and end soon', async () => {
+  assert.equal((await baton.otherAdmin.get('/principals')).status, 200);
+  await holder.transaction(async (tx) => {
+    await tx.run(sql`lock table tasks in access exclusive mode`);
+    const startedAt = performance.now();
+    const searches = Array.from({ length: parallel }, () => baton.admin.get('/tasks?q=a+b+c+d+e+f+g+h+i+j'));
+    const all = Promise.all(searches);
+    await untilWaiting();
+    const bystander = await baton.otherAdmin.get('/principals');
+    const bystanderMs = performance.now() - startedAt;
+    assert.equal(bystander.status, 200);
+    assert.ok(bystanderMs < 2500, `the bystander waited ${bystanderMs} ms`);
+    assert.equal(
+      (await baton.admin.post('/sessions', { clientName: 'own', controlLevel: 'observed' })).status < 500,
+      true,
+    );
+    for (const { status, headers } of await all) {
+      assert.equal(status, 503);
+      assert.equal(headers.get('retry-after'), '1');
+    }
+    assert.ok(performance.now() - startedAt < 9000);
+  });
+  assert.equal((await baton.admin.get('/tasks?q=a')).status, 200);
+});
+
+/** Waits until at least 4 searches wait for the lock, which is all that one principal may run. */
+async function untilWaiting(): Promise<void> {
+  for (;;) {
+    const row = await baton.pool.row(
+      sql<{
+        n: number;
+      }>`select count(*)::integer as n from pg_locks where not granted and relation = 'tasks'::regclass`,
+    );
+    if ((row?.n ?? 0) >= 4) return;
+  }
+}

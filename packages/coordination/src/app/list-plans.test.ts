@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Db, Pool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import type { Call } from '@baton/kernel/runtime';
+import type { Endpoint, Input } from '@baton/kernel/service';
+import { type Statement, sql } from '@baton/kernel/sql';
+import type { Caller } from '../service/caller.ts';
+import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { insertTestType } from '../testing/task-type.ts';
+import { type Context, contextOf, type Tools } from './context.ts';
+import { endpoints } from './endpoints.ts';
+
+const rows = 20_000;
+/** A page holds 50 rows; twenty times as many may be read for it. */
+const rowsReadMax = 1000;
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+  await insertTestType(baton, { key: 'rare' });
+  await fill(baton);
+});
+after(() => baton.close());
+
+/** A large tenant, in which what the filters below look for is rare or absent. */
+async function fill({ pool, tenantId, admin: { principalId } }: TestCoordination): Promise<void> {
+  await pool.run(sql`
+    insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by,
+      created_at)
+    select gen_random_uuid(), ${tenantId}::uuid, 1000 + n, (select id from task_types where tenant_id = ${tenantId} and key <> 'rare' limit 1),
+      'work ' || n, 'todo', 'active', 2, '{}', ${principalId}::uuid, now() - n * interval '1 second'
+    from generate_series(1, ${rows}::integer) n`);
+  await pool.transaction((tx) => fillExecution(tx, tenantId, principalId));
+  await pool.run(sql`analyze`);
+}
+
+async function fillExecution(tx: Db, tenantId: string, principalId: string): Promise<void> {
+  // Without foreign keys: checking them takes most of the time.
+  await tx.run(sql`set local session_replication_role = replica`);
+  await tx.run(sql`
+    insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
+    select gen_random_uuid(), ${tenantId}::uuid, ${principalId}::uuid, 'test', 'observed', now() + interval '1 hour'
+    from generate_series(1, ${rows}::integer)`);
+  await tx.run(sql`
+    insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, expires_at, status)
+    select gen_random_uuid(), ${tenantId}::uuid, id, (select id from sessions limit 1), ${principalId}::uuid, 1, now(), 'released'
+    from tasks where tenant_id = ${tenantId}`);
+  await tx.run(sql`
+    insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, status)
+    select gen_random_uuid(), tenant_id, task_id, id, holder_id, session_id, 1, 1, 'succeeded' from claims`);
+  await tx.run(sql`
+    insert into principals (id, tenant_id, kind, display_name)
+    select gen_random_uuid(), ${tenantId}::uuid, 'agent', 'agent' from generate_series(1, 19000)`);
+}
+
+/** For each filter of each list a value that nothing or little has. */
+const samples: Record<string, string | boolean> = {
+  'listTasks status': 'done',
+  'listTasks systemStatusCategory': 'blocked',
+  'listTasks typeKey': 'rare',
+  'listTasks priority': 'critical',
+  'listTasks startFrom': '2026-01-01T00:00:00.000Z',
+  'listTasks startTo': '2026-01-01T00:00:00.000Z',
+  'listTasks dueFrom': '2026-01-01T00:00:00.000Z',
+  'listTasks dueTo': '2026-01-01T00:00:00.000Z',
+  'listTasks sort': 'startDate',
+  'listTasks q': 'absent',
+  'listAvailableWork assignedToMe': true,
+  'listPrincipals kind': 'service',
+  'listTaskTypes key': 'absent',
+  'listTaskTypes status': 'deprecated',
+  'listSessions status': 'stale',
+  'listClaims status': 'stale',
+  'listRuns status': 'failed',
+  'listRuns agentKey': 'absent',
+};
+/** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
+const inert = new Set([
+  'workspaceId',
+  'includeDescendants',
+  'projectId',
+  'includeSubprojects',
+  'goalId',
+  'limit',
+  'cursor',
+]);
+
+describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
+  const lists = endpoints.filter(
+    // The journal's lists have positions of their own; journal.test.ts looks at them.
+    ({ paging, params, path }) => paging && Object.keys(params).length === 0 && path !== '/events',
+  );
+  for (const endpoint of lists)
+    for (const filter of ['', ...Object.keys(endpoint.query)].filter((name) => !inert.has(name)))
+      test(`${endpoint.method} ${endpoint.path}${filter && `?${filter}=`}`, async () => {
+        const value = samples[`${endpoint.id} ${filter}`] ?? newId();
+        assert.ok((await rowsReadBy(endpoint, filter === '' ? {} : { [filter]: value })) <= rowsReadMax);
+      });
+});
+
+describe('a search over 20,000 rows reads fewer than 1,000 of them', () => {
+  const searchTasks = endpoints.find(({ id }) => id === 'listTasks') as Endpoint<Context>;
+  for (const q of [
+    'x',
+    'zq',
+    'absent',
+    'work 19999',
+    '19999',
+    'task-020999',
+    'w o r k',
+    'work',
+    '%',
+    '1 2 3 4 5 6 7 8 9 zq',
+  ])
+    test(`q=${q}`, async () => {
+      assert.ok((await rowsReadBy(searchTasks, { q })) <= rowsReadMax);
+    });
+});
+
+/** Runs an endpoint's handler on the store and counts the rows that its statements touched. */
+async function rowsReadBy(endpoint: Endpoint<Context>, query: Record<string, unknown>): Promise<number> {
+  const counted = explaining(baton.pool);
+  const { tenantId, admin } = baton;
+  const caller: Caller = {
+    ...{ tenantId, principalId: admin.principalId, kind: 'human', iamPrincipalId: null },
+    permissions: new Set(['sessions.manage', 'tasks.read', 'principals.read']),
+  };
+  const context = contextOf(
+    {} as Tools,
+    { caller, endpoint: endpoint.id } as Call<Caller>,
+    counted.db,
+    false,
+  );
+  const input = { params: {}, query, body: undefined, ifMatch: 0, page: { limit: 50, cursor: undefined } };
+  await endpoint.handle(input as unknown as Input<never, never, never>, context);
+  return counted.rowsRead();
+}
+
+interface PlanNode {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: PlanNode[];
+}
+
+function explaining(pool: Pool): { db: Db; rowsRead(): number } {
+  let read = 0;
+  const explain = async ({ text, values }: Statement<unknown>) => {
+    const [plan] = await pool.rows<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({
+      text: `explain (analyze, format json) ${text}`,
+      values,
+    });
+    read += rowsOf((plan as { 'QUERY PLAN': { Plan: PlanNode }[] })['QUERY PLAN'][0]?.Plan as PlanNode);
+  };
+  const db: Db = {
+    rows: async (statement) => (await explain(statement), pool.rows(statement)),
+    row: async (statement) => (await explain(statement), pool.row(statement)),
+    run: (statement) => pool.run(statement),
+  };
+  return { db, rowsRead: () => read };
+}
+
+function rowsOf(node: PlanNode): number {
+  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const own = (node['Actual Rows'] + removed) * node['Actual Loops'];
+  return Math.max(own, 0) + (node.Plans ?? []).reduce((sum, child) => sum + rowsOf(child), 0);
+}

@@ -1,0 +1,130 @@
+import { Refusal } from './refusal.ts';
+
+export interface ConcurrencyBounds {
+  /** What of one key runs at once. */
+  readonly runningMax: number;
+  /** What of one key waits for that. */
+  readonly queuedMax: number;
+  readonly waitMsMax: number;
+}
+
+interface Line {
+  running: number;
+  /** Wakes the waiting, oldest first. */
+  readonly queue: Set<() => void>;
+}
+
+/** Limits what of one key (a tenant, a principal, a source) runs at once in this process; the rest waits its turn. */
+export class ConcurrencyLimit {
+  readonly #bounds: ConcurrencyBounds;
+  readonly #subject: string;
+  /** An entry exists only while work of its key is running. */
+  readonly #lines = new Map<string, Line>();
+
+  /** @param subject what is refused when too much waits, for the log: `reads of the tenant` */
+  constructor(subject: string, bounds: ConcurrencyBounds) {
+    this.#subject = subject;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Takes a turn; whoever has one gives it back by `leave`.
+   * @returns undefined where there is room, so that the usual case waits for nothing; otherwise a promise of the turn
+   * @throws Refusal `unavailable` with Retry-After, at once when the queue is full, or after `waitMsMax`
+   */
+  enter(key: string): Promise<void> | undefined {
+    const line = this.#lines.get(key);
+    if (line === undefined) {
+      this.#lines.set(key, { running: 1, queue: new Set() });
+      return undefined;
+    }
+    if (line.running < this.#bounds.runningMax) {
+      line.running += 1;
+      return undefined;
+    }
+    if (line.queue.size >= this.#bounds.queuedMax) throw this.#refusal();
+    return this.#wait(line);
+  }
+
+  leave(key: string): void {
+    const line = this.#lines.get(key);
+    if (line === undefined) return;
+    const [wakeNext] = line.queue;
+    // The turn is passed on, so `running` stays as it is.
+    if (wakeNext !== undefined) return wakeNext();
+    line.running -= 1;
+    if (line.running === 0) this.#lines.delete(key);
+  }
+
+  /** Runs work in a turn of its own. @throws as `enter`, and whatever `work` throws */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    await this.enter(key);
+    try {
+      return await work();
+    } finally {
+      this.leave(key);
+    }
+  }
+
+  #wait({ queue }: Line): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        clearTimeout(timer);
+        queue.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        queue.delete(wake);
+        reject(this.#refusal());
+      }, this.#bounds.waitMsMax);
+      queue.add(wake);
+    });
+  }
+
+  #refusal(): Refusal {
+    const reason = `too many ${this.#subject}`;
+    return new Refusal('unavailable', {}, { headers: { 'retry-after': '1' }, reason });
+  }
+}
+
+/** A turn in several limits, taken one after another in their order. */
+export class Turns {
+  readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
+
+  constructor(...limits: (readonly [ConcurrencyLimit, string])[]) {
+    this.#limits = limits;
+  }
+
+  /** @returns undefined where each has room at once. @throws as `ConcurrencyLimit.enter`; then nothing is held */
+  enter(from = 0): Promise<void> | undefined {
+    for (let at = from; at < this.#limits.length; at += 1) {
+      const [limit, key] = this.#limits[at] as readonly [ConcurrencyLimit, string];
+      try {
+        const turn = limit.enter(key);
+        if (turn !== undefined) return this.#enterRest(turn, at);
+      } catch (error) {
+        this.#leave(at);
+        throw error;
+      }
+    }
+    return undefined;
+  }
+
+  leave(): void {
+    this.#leave(this.#limits.length);
+  }
+
+  async #enterRest(turn: Promise<void>, at: number): Promise<void> {
+    try {
+      await turn;
+    } catch (error) {
+      this.#leave(at);
+      throw error;
+    }
+    await this.enter(at + 1);
+  }
+
+  #leave(count: number): void {
+    for (const [limit, key] of this.#limits.slice(0, count)) limit.leave(key);
+  }
+}
