@@ -70,6 +70,21 @@ CREATE INDEX delegations_live ON public.delegations USING btree (agent_principal
 CREATE INDEX delegations_newest ON public.delegations USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX delegations_of_human ON public.delegations USING btree (human_principal_id) WHERE (revoked_at IS NULL);
 
+create table endings (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid,
+  session_id uuid,
+  reason text not null,
+  acknowledged_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint endings_pkey PRIMARY KEY (id),
+  constraint endings_check CHECK ((num_nonnulls(principal_id, session_id) = 1)),
+  constraint endings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint endings_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
+  constraint endings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX endings_in_order ON public.endings USING btree (acknowledged_at);
+
 create table events (
   sequence bigint generated always as identity not null,
   id uuid not null,
@@ -422,6 +437,15 @@ begin
   execute format('create sequence %I', task_numbers(tenant));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid, tenant uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(principal_lock(principal));
+  return (select status from principals where id = principal and tenant_id = tenant);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.index_task_words()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -452,6 +476,12 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select hashtextextended('principal/' || principal, 0) $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
@@ -494,6 +524,37 @@ begin
     + case when new.category = 'terminal_success' then -waiting.relations else waiting.relations end
   from waiting where w.id = waiting.id;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.take_principal_lock(principal uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET lock_timeout TO '600ms'
+AS $function$
+declare
+  key bigint := principal_lock(principal);
+  holder integer;
+begin
+  for attempt in 1..3 loop
+    begin
+      perform pg_advisory_xact_lock(key);
+      return;
+    exception when lock_not_available then
+      for holder in
+        select pid from pg_locks
+        where locktype = 'advisory' and granted and pid <> pg_backend_pid() and objsubid = 1
+          and database = (select oid from pg_database where datname = current_database())
+          and classid = ((key >> 32) & 4294967295)::oid and objid = (key & 4294967295)::oid
+      loop
+        if not pg_backend_pid() = any (pg_blocking_pids(holder)) then
+          perform pg_terminate_backend(holder);
+        elsif holder < pg_backend_pid() then
+          raise exception 'two principals disable each other' using errcode = 'deadlock_detected';
+        end if;
+      end loop;
+    end;
+  end loop;
+  perform pg_advisory_xact_lock(key);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.task_grams(tenant uuid, words text)
