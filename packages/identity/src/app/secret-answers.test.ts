@@ -63,7 +63,7 @@ test('two Authorization headers, or two admin headers, are 401, whichever comes 
       [['Authorization', other], right],
     ] as [string, string][][])
       assert.equal(await send('GET', '/scim/v2/Users', both), 401);
-  const admin = Object.entries(adminHeader) as [string, string][];
+  const admin = Object.entries(adminHeader);
   assert.equal(await send('GET', '/api/v1/tenants', admin), 200);
   assert.equal(await send('GET', '/api/v1/tenants', [...admin, ...admin]), 401);
   const form = 'grant_type=client_credentials&audience=a&client_id=b&client_secret=c';

@@ -115,7 +115,7 @@ export function optionalText(document: JsonObject, name: string, max: number): s
 }
 
 function isLongerThan(text: string, max: number): boolean {
-  return text.length > max && [...text.slice(0, 2 * max + 2)].length > max;
+  return text.length > max && Array.from(text.slice(0, 2 * max + 2)).length > max;
 }
 
 /** Refuses the value of an attribute; `name` is one of the schemas', never a client's. */
