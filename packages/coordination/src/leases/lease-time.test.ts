@@ -34,7 +34,7 @@ after(() => baton.close());
 const lockOf = {
   task: (id: string) => sql<object>`select from tasks where id = ${id} for update`,
   session: (id: string) => sql<object>`select from sessions where id = ${id} for update`,
-  principal: (id: string) => sql<object>`select from principals where id = ${id} for update`,
+  principal: (id: string) => sql<object>`select pg_advisory_xact_lock(principal_lock(${id}))`,
 };
 
 /** Sends while another connection holds a row, and lets the row go when `isTime`. */

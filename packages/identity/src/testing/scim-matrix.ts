@@ -4,6 +4,7 @@ import type { MatrixRules } from '@baton/kernel/testing/matrix-service';
 export const scimRules: MatrixRules = {
   unauthenticated: { status: 401, code: '401' },
   invalid: { status: 400, code: '400 invalidValue' },
+  notJson: { status: 400, code: '400 invalidSyntax' },
   unstorable: { status: 400, code: '400 invalidValue' },
   tooLarge: { status: 413, code: '413' },
   wrongMethod: { status: 405, code: '405' },

@@ -48,7 +48,8 @@ export const formCases: readonly MatrixCase[] = [
         const received = await sendAs(matrix, endpoint, 'allowed', sampleRequest(endpoint, matrix.adapter), {
           text,
         });
-        assertRefused(matrix, received, matrix.adapter.rulesOf(endpoint).invalid);
+        const { invalid, notJson = invalid } = matrix.adapter.rulesOf(endpoint);
+        assertRefused(matrix, received, isJson(text) ? invalid : notJson);
         assert.ok(!received.text.includes(canary), received.text);
       }
     },
@@ -115,4 +116,13 @@ function stringsIn(value: unknown, path: readonly string[] = []): (readonly stri
   if (typeof value === 'string') return path.length === 0 ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => stringsIn(item, [...path, name]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -27,6 +27,8 @@ export interface Expected {
 export interface MatrixRules {
   readonly unauthenticated: Expected;
   readonly invalid: Expected;
+  /** For a text that is not JSON, where that differs from `invalid`. */
+  readonly notJson?: Expected;
   readonly unstorable: Expected;
   readonly tooLarge: Expected;
   readonly wrongMethod: Expected;
