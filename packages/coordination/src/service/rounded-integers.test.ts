@@ -108,6 +108,13 @@ test('every free document is guarded', async () => {
     `{"kind":"agent","displayName":"${newId()}","metadata":${rounded}}`,
   );
   assert.equal(principal.body.error?.code, 'invalid_document', JSON.stringify(principal.body));
+
+  const { principalId } = await baton.actor();
+  const { headers } = await baton.admin.get(`/principals/${principalId}`);
+  const change = await send('PATCH', `/principals/${principalId}`, `{"metadata":${rounded}}`, undefined, {
+    'if-match': headers.get('etag') ?? '',
+  });
+  assert.equal(change.body.error?.code, 'invalid_document', JSON.stringify(change.body));
 });
 
 test('1 MiB of numbers is looked through in less than 2 s, also beside other work', async () => {
