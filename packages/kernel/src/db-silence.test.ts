@@ -108,6 +108,21 @@ test('connections whose traffic is dropped while new ones pass are thrown out to
   });
 });
 
+test('connections that fall silent one after the other are each thrown out at their time', async () => {
+  await withPool({ silentMsMax: 2000 }, async (pool) => {
+    await warm(pool);
+    proxy.silence();
+    proxy.speak();
+    const lost = () => assert.rejects(pool.rows(sql`select 1`), isUnreachable);
+    const first = lost();
+    // Longer than the watch takes between two looks: the first is thrown out before this one is due.
+    await new Promise((done) => setTimeout(done, 500));
+    const second = lost();
+    await within(4000, first);
+    await within(1600, second);
+  });
+});
+
 test('a statement that runs or waits for a lock is left alone, however long it is silent', async () => {
   await withPool({ silentMsMax: 200 }, async (pool) => {
     const locked = pool.transaction(async (tx) => {

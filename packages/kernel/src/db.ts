@@ -22,7 +22,7 @@ export interface PoolOptions {
   queryTimeoutMs?: number;
   /** The program's own bound of a transaction, from BEGIN to the answer to COMMIT; 30 s by default. */
   transactionTimeoutMs?: number;
-  /** A statement that is silent for this long has its connection checked; see `SilenceWatch`. 2.5 s by default. */
+  /** A statement that is silent for this long has its connection checked; see `SilenceWatch`. 2 s by default. */
   silentMsMax?: number;
   /** Runs on every new connection before its first use; if it throws, the waiting request fails with that error. */
   onConnect?(db: Db): Promise<void>;
@@ -113,7 +113,7 @@ export function createPool(options: PoolOptions): Pool {
   const pool = openPool(options);
   const watch = new SilenceWatch(pool, {
     probe: { connectionString: options.url, application_name: `${options.applicationName} (probing)` },
-    silentMsMax: options.silentMsMax ?? 2500,
+    silentMsMax: options.silentMsMax ?? 2000,
     onError: options.onError,
   });
   const db = dbOver((statement) => pool.query(statement));

@@ -60,8 +60,9 @@ export class SilenceWatch {
     const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
     // An answer may have come that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
-    if (working !== undefined) this.#throwOut(since, working);
-    this.#nextProbeAtMs = performance.now() + this.#options.silentMsMax;
+    const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
+    // After a loss others fall silent one by one and are looked at without delay. What only waits for a lock is not.
+    if (thrownOut === 0) this.#nextProbeAtMs = performance.now() + this.#options.silentMsMax;
     this.#isProbing = false;
   }
 
@@ -86,17 +87,21 @@ export class SilenceWatch {
     }
   }
 
-  /** With a dead connection go the idle ones that were last heard before it fell silent: each would cost one more wait. */
-  #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): void {
+  /**
+   * With a dead connection go the idle ones that were last heard before it fell silent: each would cost one more wait.
+   * @returns how many were dead
+   */
+  #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): number {
     const dead = [...since].filter(
       ([client, sinceMs]) => client.silentSinceMs === sinceMs && !working.has(client.pid),
     );
-    if (dead.length === 0) return;
+    if (dead.length === 0) return 0;
     const fellSilentAtMs = Math.max(...dead.map(([, sinceMs]) => sinceMs));
     const stale = [...this.#idle].filter(({ heardAtMs }) => heardAtMs <= fellSilentAtMs);
     const connections = dead.length + stale.length;
     this.#options.onError(new Error(`${connections} connections are given up: the database does not answer`));
     for (const [client] of dead) client.discard();
     for (const client of stale) client.discard();
+    return dead.length;
   }
 }

@@ -18,11 +18,19 @@ before(async () => {
 });
 after(() => baton.close());
 
-async function withProxy(work: (proxy: DatabaseProxy) => Promise<void>): Promise<void> {
+/** What is left open when an assertion fails would keep the file alive until its time limit. */
+async function withProxy(
+  work: (proxy: DatabaseProxy, closing: <T extends { close(): Promise<void> }>(opened: T) => T) => Promise<void>,
+): Promise<void> {
+  const opened: { close(): Promise<void> }[] = [];
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   try {
-    await work(proxy);
+    await work(proxy, (item) => {
+      opened.push(item);
+      return item;
+    });
   } finally {
+    for (const item of opened) await item.close();
     await proxy.cut();
   }
 }
@@ -39,8 +47,8 @@ async function until(holds: () => boolean | Promise<boolean>, msMax: number): Pr
 }
 
 test('40 requests on silent connections get 503 in 9 s, and 40 new ones succeed in 5 s of the return', async () => {
-  await withProxy(async (proxy) => {
-    const service = await baton.another({ CP_DATABASE_URL: proxy.url });
+  await withProxy(async (proxy, closing) => {
+    const service = closing(await baton.another({ CP_DATABASE_URL: proxy.url }));
     const forty = (msMax: number) =>
       Promise.all(
         Array.from({ length: 40 }, async () => {
@@ -59,13 +67,12 @@ test('40 requests on silent connections get 503 in 9 s, and 40 new ones succeed 
     const returnedAt = performance.now();
     await until(async () => (await forty(5000)).every((status) => status === 200), 5000);
     assert.ok(performance.now() - returnedAt < 5000);
-    await service.close();
   });
 });
 
 test('a stream is told of new events within 5 s of the return of the database', async () => {
-  await withProxy(async (proxy) => {
-    const service = await baton.another({ CP_DATABASE_URL: proxy.url });
+  await withProxy(async (proxy, closing) => {
+    const service = closing(await baton.another({ CP_DATABASE_URL: proxy.url }));
     await journalIsStable(baton.pool);
     const start = (await baton.admin.get('/events?tail=1')).body.nextCursor;
     const stream = openStream(service.url, { token: baton.admin.token, query: `?after=${start}` });
@@ -80,14 +87,13 @@ test('a stream is told of new events within 5 s of the return of the database', 
     proxy.speak();
     await told('after');
     stream.ws.terminate();
-    await service.close();
   });
 });
 
 test('the worker works again within 5 s of the return of the database', async () => {
-  await withProxy(async (proxy) => {
+  await withProxy(async (proxy, closing) => {
     const log = createLog({ name: 'worker', level: 'silent' });
-    const worker = await startWorker({ env: { ...baton.env, CP_DATABASE_URL: proxy.url }, log });
+    closing(await startWorker({ env: { ...baton.env, CP_DATABASE_URL: proxy.url }, log }));
     const swept = async (key: string, msMax: number) => {
       await baton.pool.run(sql`
         insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
@@ -100,6 +106,5 @@ test('the worker works again within 5 s of the return of the database', async ()
     await sleep(3000);
     proxy.speak();
     await swept('after', 5000);
-    await worker.close();
   });
 });
