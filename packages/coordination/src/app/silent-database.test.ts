@@ -20,7 +20,10 @@ after(() => baton.close());
 
 /** What is left open when an assertion fails would keep the file alive until its time limit. */
 async function withProxy(
-  work: (proxy: DatabaseProxy, closing: <T extends { close(): Promise<void> }>(opened: T) => T) => Promise<void>,
+  work: (
+    proxy: DatabaseProxy,
+    closing: <T extends { close(): Promise<void> }>(opened: T) => T,
+  ) => Promise<void>,
 ): Promise<void> {
   const opened: { close(): Promise<void> }[] = [];
   const proxy = await startDatabaseProxy(baton.databaseUrl);
