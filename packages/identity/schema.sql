@@ -200,6 +200,7 @@ create table identity_providers (
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
   display_name_claim text default ''::text not null,
+  authorized_parties text[] default '{}'::text[] not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),

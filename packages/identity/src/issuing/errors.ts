@@ -5,7 +5,7 @@ import { code, credential, forbidden } from '../service/error-rows.ts';
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
   invalid_token: credential(
-    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; an upstream token is malformed or no ID token.',
+    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; an upstream token is malformed, or neither an ID nor an access token.',
   ),
   invalid_client: credential(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',

@@ -161,6 +161,7 @@ interface IdentityProvidersTable {
   status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
+  authorized_parties: Generated<string[]>;
 }
 
 interface JournalFloorTable {

@@ -46,7 +46,7 @@ export const authenticate = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/federation:authenticate',
   auth: 'presented',
-  summary: "Sign in with an ID token of the tenant's identity provider.",
+  summary: "Sign in with an ID or access token of the tenant's identity provider.",
   description:
     'The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens.',
   params: tenantParam,
@@ -66,7 +66,7 @@ export const exchange = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/federation:exchange',
   auth: 'presented',
-  summary: 'Sign in with an ID token and get a short-lived access token of one audience.',
+  summary: 'Sign in with an upstream ID or access token and get a short-lived access token of one audience.',
   params: tenantParam,
   body: FederatedTokenRequest,
   bodyBytesMax,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/row';
 import { Timestamp, textsByName, Uuid } from '@baton/kernel/wire';
-import { characters, Issuer, Key, NameSet, Status } from '../../service/fields.ts';
+import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
@@ -23,6 +23,7 @@ export const IdentityProvider = z
     group_mappings: z.record(z.string(), z.string()),
     required_acr_values: z.array(z.string()),
     required_amr_values: z.array(z.string()),
+    authorized_parties: z.array(z.string()),
     lifecycle_profile: LifecycleProfile,
     jwks_cache_ttl_seconds: CacheSeconds,
     jwks_stale_grace_seconds: CacheSeconds,
@@ -40,9 +41,12 @@ const JwksUri = characters(0, 500).refine(
 /** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
 const GroupMappings = textsByName(z.string().regex(/[^\s/]/, 'must name a group'), Key);
 
+/** Clients of the provider, read without repeats and sorted. */
+const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
+
 /** What is chosen at the registration and can be changed later. */
 const choices = {
-  audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens.'),
+  audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or beside others.'),
   jwksUri: JwksUri.describe('The key document; empty: found by discovery.'),
   subjectClaim: characters(1, 80),
   externalIdClaim: characters(0, 80),
@@ -53,6 +57,9 @@ const choices = {
   groupMappings: GroupMappings.describe('Upstream group to key of a group here; others do not count.'),
   requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
   requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
+  authorizedParties: AuthorizedParties.describe(
+    'Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody.',
+  ),
   lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
   jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are used without asking.'),
   jwksStaleGraceSeconds: CacheSeconds.describe('How much longer while the provider does not answer.'),
@@ -71,6 +78,7 @@ export const NewIdentityProvider = z
     groupMappings: choices.groupMappings.default({}),
     requiredAcrValues: choices.requiredAcrValues.default([]),
     requiredAmrValues: choices.requiredAmrValues.default([]),
+    authorizedParties: choices.authorizedParties.default([]),
     lifecycleProfile: choices.lifecycleProfile.default('read_only'),
     jwksCacheTtlSeconds: choices.jwksCacheTtlSeconds.default(300),
     jwksStaleGraceSeconds: choices.jwksStaleGraceSeconds.default(900),
@@ -109,6 +117,7 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
     group_mappings: change.groupMappings,
     required_acr_values: change.requiredAcrValues,
     required_amr_values: change.requiredAmrValues,
+    authorized_parties: change.authorizedParties,
     lifecycle_profile: change.lifecycleProfile,
     jwks_cache_ttl_seconds: change.jwksCacheTtlSeconds,
     jwks_stale_grace_seconds: change.jwksStaleGraceSeconds,

@@ -46,6 +46,7 @@ describe('POST …/identity-providers', () => {
       group_mappings: {},
       required_acr_values: [],
       required_amr_values: [],
+      authorized_parties: [],
       lifecycle_profile: 'read_only',
       jwks_cache_ttl_seconds: 300,
       jwks_stale_grace_seconds: 900,
@@ -80,6 +81,7 @@ describe('POST …/identity-providers', () => {
       groupMappings: { '/Engineering ': 'engineers', Ops: 'operators' },
       requiredAcrValues: ['b', 'a', 'b'],
       requiredAmrValues: ['otp', 'mfa'],
+      authorizedParties: ['web', 'mobile', 'web'],
       lifecycleProfile: 'managed',
       jwksCacheTtlSeconds: 0,
       jwksStaleGraceSeconds: 86_400,
@@ -91,10 +93,11 @@ describe('POST …/identity-providers', () => {
     );
     assert.deepEqual(body.group_mappings, { '/Engineering ': 'engineers', Ops: 'operators' });
     assert.deepEqual(
-      [body.required_acr_values, body.required_amr_values],
+      [body.required_acr_values, body.required_amr_values, body.authorized_parties],
       [
         ['a', 'b'],
         ['mfa', 'otp'],
+        ['mobile', 'web'],
       ],
     );
     assert.deepEqual(
@@ -123,6 +126,12 @@ describe('POST …/identity-providers', () => {
       { groupMappings: ['engineers'] },
       { groupMappings: JSON.parse('{"__proto__": "engineers"}') },
       { requiredAcrValues: 'urn:mfa' },
+      { authorizedParties: 'web' },
+      { authorizedParties: [''] },
+      { authorizedParties: ['x'.repeat(201)] },
+      { authorizedParties: Array.from({ length: 51 }, (_, index) => `client-${index}`) },
+      { authorizedParties: null },
+      { authorized_parties: ['web'] },
       { lifecycleProfile: 'other' },
       { jwksCacheTtlSeconds: -1 },
       { jwksCacheTtlSeconds: 86_401 },
@@ -261,6 +270,7 @@ describe('the management of identity providers', () => {
       groupMappings: { x: 'xx-group' },
       requiredAcrValues: ['urn:mfa'],
       requiredAmrValues: ['otp'],
+      authorizedParties: ['x'.repeat(200), ...Array.from({ length: 49 }, (_, index) => `client-${index}`)],
       lifecycleProfile: 'managed',
       jwksCacheTtlSeconds: 1,
       jwksStaleGraceSeconds: 2,

@@ -252,12 +252,11 @@ test('a duplicate name has its last value everywhere', async () => {
   });
 });
 
-test('only an ID token proves a sign-in: other kinds of the same issuer are invalid', async () => {
+test('only ID tokens and access tokens prove a sign-in: other kinds of the same issuer are invalid', async () => {
   const types = [
-    'at+jwt',
-    'AT+JWT',
-    'application/at+jwt',
     'logout+jwt',
+    'at+jwt+x',
+    'rt+jwt',
     'secevent+jwt',
     'dpop+jwt',
     'JWE',
@@ -276,7 +275,7 @@ test('only an ID token proves a sign-in: other kinds of the same issuer are inva
     tokens[`typ ${JSON.stringify(typ)}`] = withHeader({ typ });
   for (const events of [{}, null, [], 'x'])
     tokens[`events ${JSON.stringify(events)}`] = withClaims({ events });
-  for (const kind of ['Bearer', 'Refresh', 'Offline', 'Logout', 'id', '', null, 1])
+  for (const kind of ['bearer', 'Refresh', 'Offline', 'Logout', 'id', '', null, 1])
     tokens[`claim typ ${JSON.stringify(kind)}`] = withClaims({ typ: kind });
   for (const use of ['access', 'refresh', 'ID', '', null])
     tokens[`token_use ${JSON.stringify(use)}`] = withClaims({ token_use: use });
@@ -312,7 +311,7 @@ test('a time is a finite number of seconds; nbf and iat have 5 seconds, exp none
   await accepted({ 'exp in a moment': withClaims({ exp: Date.now() / 1000 + 3.5 }) });
 });
 
-test('aud is exactly ours; of several audiences, azp must be ours', async () => {
+test('aud is exactly ours, or a list that contains it', async () => {
   const us = upstreamAudience;
   const bad: [string, object][] = [
     ['a number', { aud: 1 }],
@@ -325,11 +324,6 @@ test('aud is exactly ours; of several audiences, azp must be ours', async () => 
     ['a list of objects', { aud: [{ value: us }] }],
     ['a list in a list', { aud: [[us]] }],
     ['an object with a length', { aud: { 0: us, length: 1 } }],
-    ['several, azp empty', { aud: [us, 'other'], azp: '' }],
-    ['several, azp null', { aud: [us, 'other'], azp: null }],
-    ['several, azp in other letters', { aud: [us, 'other'], azp: us.toUpperCase() }],
-    ['several, azp a list', { aud: [us, 'other'], azp: [us] }],
-    ['twice, without azp', { aud: [us, us] }],
     ['others, azp us', { aud: ['other', 'another'], azp: us }],
   ];
   await refused(

@@ -4,7 +4,7 @@ import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import type { UpstreamKey } from '../identity-providers/key-set.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
-/** Who an ID token says has signed in, and how. */
+/** Who an upstream token says has signed in, and how. */
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
@@ -29,7 +29,7 @@ const leewaySeconds = 5;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the provider
+ * Verifies an upstream ID or access token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the provider
  * only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
  * @throws Refusal with the code of the first step that fails
  */
@@ -105,12 +105,18 @@ function parsePayload(bytes: Uint8Array): Json {
   return parseObject(bytes) ?? fail('invalid_token', {}, { reason: 'upstream payload malformed' });
 }
 
-/** Access, logout and event tokens are signed by the same keys, but do not prove that anybody signed in. */
+/**
+ * Logout, refresh and event tokens are signed by the same keys, but do not prove that anybody signed in. A token with
+ * `cnf` (RFC 7800) is valid only beside a proof of possession, which nobody could show here.
+ */
 function refuseOtherTokens({ typ }: Json, payload: Json): void {
-  const isJwt = typ === undefined || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
-  const { events, typ: kind = 'ID', token_use: use = 'id' } = payload;
-  if (isJwt && events === undefined && kind === 'ID' && use === 'id') return;
-  fail('invalid_token', {}, { reason: 'upstream token is no ID token' });
+  const isKnownType =
+    typ === undefined || (typeof typ === 'string' && /^(application\/)?(at\+)?jwt$/i.test(typ));
+  const { events, cnf, typ: kind = 'ID', token_use: use = 'id' } = payload;
+  // Keycloak says `Bearer` in its access tokens.
+  const isKnownKind = (kind === 'ID' || kind === 'Bearer') && use === 'id';
+  if (isKnownType && isKnownKind && events === undefined && cnf === undefined) return;
+  fail('invalid_token', {}, { reason: 'upstream token is neither an ID nor an access token' });
 }
 
 /** Steps 7 to 10. */
@@ -124,17 +130,24 @@ function checkClaims(payload: Json, provider: OpenProvider): void {
   if (exp <= nowSeconds) fail('token_expired');
   if (iss !== provider.issuer && iss !== provider.registered_issuer)
     fail('invalid_issuer', {}, { status: 401 });
-  if (!isMeantFor(provider.audience, payload)) fail('invalid_audience');
+  if (!listOf(aud).includes(provider.audience) || !isAskedForBy(provider.authorized_parties, payload))
+    fail('invalid_audience');
 }
 
 function isInstant(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** If a token has several audiences, `azp` says which of them requested it: that must be ours. */
-function isMeantFor(audience: string, { aud, azp }: Json): boolean {
-  if (!Array.isArray(aud)) return aud === audience;
-  return aud.includes(audience) && (aud.length === 1 || azp === audience);
+function listOf(aud: unknown): readonly unknown[] {
+  return Array.isArray(aud) ? aud : [aud];
+}
+
+/** Whether one of the parties asked for the token; without parties, anybody may have. Without `azp` its only audience did. */
+function isAskedForBy(parties: readonly unknown[], { aud, azp }: Json): boolean {
+  if (parties.length === 0) return true;
+  if (azp !== undefined) return parties.includes(azp);
+  const audiences = listOf(aud);
+  return audiences.length === 1 && parties.includes(audiences[0]);
 }
 
 function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {

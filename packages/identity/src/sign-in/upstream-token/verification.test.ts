@@ -347,14 +347,11 @@ describe('step by step', () => {
       'a list': withPayload('[]'),
       'a text': withPayload('"claims"'),
       nothing: withPayload(''),
-      'an access token': await claimed({}, { typ: 'at+jwt' }),
-      'an access token, in full': await claimed({}, { typ: 'application/at+jwt' }),
       'a logout token': await claimed({}, { typ: 'logout+jwt' }),
       'a security event': await claimed({}, { typ: 'secevent+jwt' }),
       'a proof of possession': await claimed({}, { typ: 'dpop+jwt' }),
       'a typ that is no text': await claimed({}, { typ: 1 }),
       events: await claimed({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }),
-      'a bearer token of Keycloak': await claimed({ typ: 'Bearer' }),
       'a refresh token of Keycloak': await claimed({ typ: 'Refresh' }),
       'an access token of Cognito': await claimed({ token_use: 'access' }),
       'a subject with NUL': await claimed({ sub: 'a\0b' }),
@@ -397,7 +394,7 @@ describe('step by step', () => {
     );
   });
 
-  test('10: aud is ours; of several audiences, azp must be ours', async () => {
+  test('10: aud is ours, or contains it', async () => {
     await assertRefused('invalid_audience', 401, {
       'somebody else': await claimed({ aud: 'other' }),
       'a part of our name': await claimed({ aud: upstreamAudience.slice(0, -1) }),
@@ -405,12 +402,6 @@ describe('step by step', () => {
       nobody: await claimed({ aud: [] }),
       'an object': await claimed({ aud: { [upstreamAudience]: true } }),
       'a list in a list': await claimed({ aud: [[upstreamAudience]] }),
-      'several, without azp': await claimed({ aud: [upstreamAudience, 'other'] }),
-      'several, with the azp of another': await claimed({ aud: [upstreamAudience, 'other'], azp: 'other' }),
-      'several, with a list as azp': await claimed({
-        aud: [upstreamAudience, 'other'],
-        azp: [upstreamAudience],
-      }),
     });
   });
 
