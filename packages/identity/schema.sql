@@ -273,6 +273,7 @@ create table principals (
   display_name text not null,
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
+  disabled_by_admin boolean default false not null,
   constraint principals_pkey PRIMARY KEY (id),
   constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service_account'::text, 'workload'::text]))),
   constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
@@ -364,6 +365,7 @@ create table scim_users (
   modified_at timestamp(3) with time zone default now() not null,
   search tsvector generated always as (scim_search(provisioning_source_id, document)) stored,
   upstream_id text,
+  suspended boolean default false not null,
   constraint scim_users_pkey PRIMARY KEY (id),
   constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
   constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),

@@ -208,6 +208,7 @@ interface PrincipalsTable {
   display_name: string;
   status: Generated<'active' | 'paused' | 'disabled'>;
   created_at: Generated<string>;
+  disabled_by_admin: Generated<boolean>;
 }
 
 interface ProvisioningSourcesTable {
@@ -271,6 +272,7 @@ interface ScimUsersTable {
   modified_at: Generated<string>;
   search: GeneratedAlways<string | null>;
   upstream_id: string | null;
+  suspended: Generated<boolean>;
 }
 
 interface ServiceAccountsTable {

@@ -48,14 +48,19 @@ export function lockPrincipal(tenantId: string, principalId: string) {
     for no key update of p`;
 }
 
-export function updateDisabled(principalId: string) {
-  return sql`update principals set status = 'disabled' where id = ${principalId}`;
+export function updateDisabled(principalId: string, byAdmin: boolean) {
+  return sql`
+    update principals set status = 'disabled', disabled_by_admin = disabled_by_admin or ${byAdmin}
+    where id = ${principalId}`;
 }
+
+export type LockedPerson = Pick<PrincipalRow, 'status'> &
+  Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
 /** Whatever its memberships: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
-  return sql<Pick<PrincipalRow, 'status'>>`
-    select status from principals where id = ${principalId} for no key update`;
+  return sql<LockedPerson>`
+    select status, disabled_by_admin from principals where id = ${principalId} for no key update`;
 }
 
 /**
@@ -64,7 +69,8 @@ export function lockPrincipalAnywhere(principalId: string) {
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
-    update principals set status = 'active' where id = ${principalId} and status <> 'active'
+    update principals set status = 'active', disabled_by_admin = false
+    where id = ${principalId} and status <> 'active'
     returning clock_timestamp()::timestamptz(3) as at`;
 }
 
@@ -74,10 +80,26 @@ export function updateDisplayName(principalId: string, displayName: string) {
 
 /** The principal's users of active directory sources, in all tenants: a principal has one status for all of them. */
 export function findDirectoryUsers(principalId: string) {
-  return sql<Pick<RowOf<Tables['scim_users']>, 'active'>>`
-    select u.active
+  return sql<{ is_wanted_active: boolean }>`
+    select u.active or u.suspended as is_wanted_active
     from scim_users u join provisioning_sources s on s.id = u.provisioning_source_id
     where u.principal_id = ${principalId} and s.status = 'active'`;
+}
+
+/**
+ * Shows the users behind a principal as inactive. To be called with the principal locked, which whoever writes a user
+ * locks before it: nobody else holds these rows.
+ */
+export function updateUsersSuspended(principalId: string) {
+  return sql`
+    update scim_users set active = false, suspended = true, version = version + 1, modified_at = now()
+    where principal_id = ${principalId} and active`;
+}
+
+export function updateUsersResumed(principalId: string) {
+  return sql`
+    update scim_users set active = true, suspended = false, version = version + 1, modified_at = now()
+    where principal_id = ${principalId} and suspended`;
 }
 
 export interface PrincipalFilter extends CreatedPage {

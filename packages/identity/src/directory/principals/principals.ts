@@ -24,12 +24,15 @@ import {
   findPrincipal,
   findPrincipals,
   insertPrincipal,
+  type LockedPerson,
   lockPrincipal,
   lockPrincipalAnywhere,
   lockPrincipalShared,
   updateDisabled,
   updateDisplayName,
   updateEnabled,
+  updateUsersResumed,
+  updateUsersSuspended,
 } from './principals.sql.ts';
 
 /**
@@ -89,14 +92,16 @@ export function getLockedMember(
   return db.row(lockPrincipalShared(tenantId, principalId));
 }
 
+export type { LockedPerson };
+
 /** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
-export function lockPerson(db: Db, principalId: string) {
+export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   return db.row(lockPrincipalAnywhere(principalId));
 }
 
 /** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
-  await db.run(updateDisabled(principalId));
+  await db.run(updateDisabled(principalId, false));
 }
 
 /** Enables a paused or disabled principal, for `:enable` and for directories. */
@@ -150,11 +155,12 @@ export async function enablePrincipal(
   const principal = await lockForChange(context, 'principals.enable', { tenantId, principalId });
   if (principal.status !== 'active') {
     const users = await context.db.rows(findDirectoryUsers(principalId));
-    if (users.some(({ active }) => !active)) {
+    if (users.some(({ is_wanted_active }) => !is_wanted_active)) {
       audit(context, { ...action, outcome: 'denied', reason: 'principal_provisioned' });
       fail('principal_provisioned', {}, { commits: true });
     }
     await makeActive(context, { tenantId, principalId });
+    await context.db.run(updateUsersResumed(principalId));
   }
   audit(context, action);
 }
@@ -204,8 +210,10 @@ export async function disableLocked(
   { tenantId, principalId, reason, provisioningSource }: DisableOrder,
 ): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
+  const byAdmin = provisioningSource === undefined;
+  if (byAdmin || principal.status !== 'disabled') await context.db.run(updateDisabled(principalId, byAdmin));
+  if (byAdmin) await context.db.run(updateUsersSuspended(principalId));
   if (principal.status !== 'disabled') {
-    await context.db.run(updateDisabled(principalId));
     const by = provisioningSource === undefined ? {} : { provisioningSource };
     const about = { tenantId, aggregateId: principalId };
     emit(context, principalDisabled, about, { principalId, revokedCredentials, ...by });

@@ -223,3 +223,44 @@ test('a person is disabled while tokens are issued and exchanged: afterwards no 
     assert.equal(row?.live, 0);
   }
 });
+
+test('a person is disabled by an administrator while the directory writes them: all show it afterwards', async () => {
+  const [identity] = processes;
+  for (let round = 0; round < rounds; round += 1) {
+    const id = await makeUser();
+    const { principal_id: principalId } = (await identity.pool.row<{ principal_id: string }>(
+      sql`select principal_id from scim_users where id = ${id}`,
+    )) as { principal_id: string };
+    const path = `/tenants/${fixture.tenantId}/principals/${principalId}`;
+    const act = (verb: string) => identity.post(`${path}:${verb}`);
+    const [answer, ...writes] = await Promise.all([
+      act('disable'),
+      ...Array.from({ length: 6 }, (_, n) => {
+        const client = clients[n % 2] as ScimClient;
+        const op =
+          n % 3 === 2
+            ? { op: 'replace', path: 'title', value: `${n}` }
+            : { op: 'replace', path: 'active', value: n % 3 === 0 };
+        return client.patch(`/Users/${id}`, [op]);
+      }),
+    ]);
+    assert.deepEqual([answer.status, ...statusesOf(writes)], Array(7).fill(200));
+    assert.equal((await clients[0].get(`/Users/${id}`)).body.active, false);
+    assert.equal((await identity.get(path)).body.status, 'disabled');
+    const [, ...again] = await Promise.all([
+      act('enable'),
+      ...Array.from({ length: 4 }, (_, n) =>
+        (clients[n % 2] as ScimClient).patch(`/Users/${id}`, [
+          { op: 'replace', path: 'active', value: true },
+        ]),
+      ),
+    ]);
+    assert.deepEqual(statusesOf(again), Array(4).fill(200));
+    // Where the directory wanted the person inactive at that moment, the administrator was refused.
+    await act('enable');
+    assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
+    assert.equal((await identity.get(path)).body.status, 'active');
+  }
+  const { counted, users, active, counted_active } = await census(fixture);
+  assert.deepEqual([counted, counted_active], [users, active]);
+});

@@ -6,6 +6,7 @@ import {
   addPrincipal,
   disableLocked,
   disableNew,
+  type LockedPerson,
   lockPerson,
   makeActive,
 } from '../../../directory/principals/principals.ts';
@@ -32,10 +33,17 @@ const subjectCharactersMax = 500;
 
 type Person = Pick<UserRow, 'principal_id' | 'external_identity_id'>;
 
+interface NewPerson {
+  readonly principalId: string;
+  readonly identityId: string;
+  readonly isBlocked: boolean;
+}
+
 /**
  * Makes the person of a new user, or reuses the one whose identity has the external id already. So a deleted user comes
  * back as the same principal, and a person who signed in before the directory wrote them is not doubled.
  * @param scimId the id of the new user
+ * @returns also whether an administrator has disabled the person
  * @throws Refusal `scim_uniqueness` when that person is another user
  */
 export async function createPerson(
@@ -43,7 +51,7 @@ export async function createPerson(
   source: ScimSource,
   scimId: string,
   content: UserContent,
-): Promise<{ principalId: string; identityId: string }> {
+): Promise<NewPerson> {
   const { db } = context;
   const reused = await reusePerson(context, source, content);
   if (reused !== undefined) return reused;
@@ -75,7 +83,7 @@ export async function createPerson(
     await disableNew(db, principal.id);
     await db.run(updateIdentityStatus(identityId, 'disabled'));
   }
-  return { principalId: principal.id, identityId };
+  return { principalId: principal.id, identityId, isBlocked: false };
 }
 
 /** @returns undefined when no identity has the external id; @throws Refusal `scim_uniqueness` when it is a user's */
@@ -83,35 +91,41 @@ async function reusePerson(
   context: Context,
   source: ScimSource,
   content: UserContent,
-): Promise<{ principalId: string; identityId: string } | undefined> {
+): Promise<NewPerson | undefined> {
   const { db } = context;
   if (content.externalId === null) return undefined;
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  await lockPrincipal(db, person);
+  const locked = await lockPrincipal(db, person);
   // Read again under the lock: another transaction may have taken the person since.
-  const locked = await db.row(lockIdentity(known.id, content.externalId));
-  if (locked === undefined || locked.is_taken) fail('scim_uniqueness');
+  const identity = await db.row(lockIdentity(known.id, content.externalId));
+  if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
-  await (content.active ? enablePerson : disablePerson)(context, source, person);
+  await (content.active ? enablePerson : disablePerson)(context, source, person, locked);
   await db.run(updatePrincipalName(known.principal_id, displayNameOf(source, content)));
-  return { principalId: known.principal_id, identityId: known.id };
+  return {
+    principalId: known.principal_id,
+    identityId: known.id,
+    isBlocked: locked.disabled_by_admin,
+  };
 }
 
-/** To be called before the identity is locked: a sign-in locks in the same order, and the reverse order could deadlock. */
-async function lockPrincipal(db: Db, person: Pick<Person, 'principal_id'>) {
+/**
+ * Locks the principal of a user. To be called before its identity or the user itself is locked: a sign-in and a disable
+ * lock in the same order, and the reverse order could deadlock.
+ */
+export async function lockPrincipal(db: Db, person: Pick<Person, 'principal_id'>): Promise<LockedPerson> {
   return (await lockPerson(db, person.principal_id)) ?? fail('scim_not_found');
 }
 
-/** Takes over the name and the external id that the directory gives the user now. */
+/** Takes over the name and the external id that the directory gives the user now. Its principal is locked. */
 export async function updatePerson(
   { db }: Context,
   source: ScimSource,
   row: UserRow,
   content: UserContent,
 ): Promise<void> {
-  await lockPrincipal(db, row);
   if (row.external_id !== content.externalId) {
     const placeholder = placeholderSubject(source, content.externalId ?? row.id);
     await db.run(updateIdentity(row.external_identity_id, content.externalId ?? '', placeholder));
@@ -119,12 +133,19 @@ export async function updatePerson(
   await db.run(updatePrincipalName(row.principal_id, displayNameOf(source, content)));
 }
 
-/** Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does. */
-export async function disablePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+/**
+ * Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does.
+ * @param locked the person's principal
+ */
+export async function disablePerson(
+  context: Context,
+  source: ScimSource,
+  person: Person,
+  locked: LockedPerson,
+): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  const principal = await lockPrincipal(db, person);
-  await disableLocked(context, principal, {
+  await disableLocked(context, locked, {
     tenantId: source.tenantId,
     principalId,
     reason: 'scim_deactivated',
@@ -133,12 +154,20 @@ export async function disablePerson(context: Context, source: ScimSource, person
   await db.run(updateIdentityStatus(person.external_identity_id, 'disabled'));
 }
 
-/** Enables a disabled or paused person. Revoked credentials stay revoked. */
-export async function enablePerson(context: Context, source: ScimSource, person: Person): Promise<void> {
+/**
+ * Enables a disabled or paused person, but none whom an administrator disabled. Revoked credentials stay revoked.
+ * @param locked the person's principal
+ */
+export async function enablePerson(
+  context: Context,
+  source: ScimSource,
+  person: Person,
+  locked: LockedPerson,
+): Promise<void> {
   const { db } = context;
   const principalId = person.principal_id;
-  await lockPrincipal(db, person);
   await db.run(updateIdentityStatus(person.external_identity_id, 'active'));
+  if (locked.disabled_by_admin) return;
   await makeActive(context, { tenantId: source.tenantId, principalId, provisioningSource: source.key });
 }
 

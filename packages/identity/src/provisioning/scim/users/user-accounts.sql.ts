@@ -5,10 +5,11 @@ export function findUpstreamId(userId: string) {
   return sql<{ upstream_id: string | null }>`select upstream_id from scim_users where id = ${userId}`;
 }
 
-/** Whether the user with this account is active; no row if there is no such user. */
+/** Whether the directory wants the user with this account active; no row if there is no such user. */
 export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
-    select active from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
+    select active or suspended as active
+    from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
 }
 
 /**

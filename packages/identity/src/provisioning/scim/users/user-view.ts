@@ -21,6 +21,7 @@ export async function viewUsers(
       schemas: hasExtension ? [userUrn, enterpriseUrn] : [userUrn],
       id: row.id,
       ...documentOf(row),
+      active: row.active,
       groups: groupsOf.get(row.principal_id) ?? [],
       meta: metaOf(context, userKind, row),
     };

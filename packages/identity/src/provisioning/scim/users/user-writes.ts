@@ -1,3 +1,4 @@
+import type { LockedPerson } from '../../../directory/principals/principals.ts';
 import type { AuditAction } from '../../../records/drafts.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
@@ -5,7 +6,8 @@ import type { UpstreamSource } from '../../upstream-directory/upstream-directory
 import { runWrite } from '../access/concurrency-limit.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { parseId, requireMatch } from '../protocol/resource-meta.ts';
-import type { UserContent, UserRow } from './user.ts';
+import { lockPrincipal } from './people.ts';
+import { isWantedActive, type UserContent, type UserRow } from './user.ts';
 import { findUpstreamId, updateUpstreamId } from './user-accounts.sql.ts';
 import {
   obtainAccount,
@@ -15,7 +17,7 @@ import {
   reserveUserName,
   restoreAccount,
 } from './user-accounts.ts';
-import { findScimUser, lockScimUser } from './users.sql.ts';
+import { findPrincipalOfUser, findScimUser, lockScimUser } from './users.sql.ts';
 
 /**
  * Runs the writes of users in their transaction. If the source has an upstream directory, that one is called first
@@ -69,19 +71,22 @@ export async function runUserChange<T>(
   id: string,
   action: AuditAction,
   contentAfter: ContentAfter,
-  work: (inside: Context, row: UserRow) => Promise<T>,
+  work: (inside: Context, row: UserRow, person: LockedPerson) => Promise<T>,
 ): Promise<T> {
   const { upstream } = sourceOf(context);
   if (upstream === undefined)
-    return runWrite(context, async (inside) => work(inside, await lockForChange(inside, id)));
+    return runWrite(context, async (inside) => {
+      const { row, person } = await lockForChange(inside, id);
+      return work(inside, row, person);
+    });
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const seen = await announceChange(context, upstream, id, action, contentAfter);
     try {
       return await runWrite(context, async (inside) => {
-        const row = await lockForChange(inside, id);
+        const { row, person } = await lockForChange(inside, id);
         const isOvertaken = seen.wasAnnounced ? row.version !== seen.version : seen.mustAnnounce(row);
         if (isOvertaken) throw new ChangedMeanwhile();
-        return work(inside, row);
+        return work(inside, row, person);
       });
     } catch (error) {
       if (seen.wasAnnounced && seen.account !== undefined)
@@ -105,7 +110,7 @@ async function announceChange(
   requireMatch(context.headers, row.version);
   const account = (await context.pool.row(findUpstreamId(row.id)))?.upstream_id ?? undefined;
   const activeAfter = (one: UserRow) => contentAfter?.(one).active ?? false;
-  const mustAnnounce = (one: UserRow) => account !== undefined && one.active !== activeAfter(one);
+  const mustAnnounce = (one: UserRow) => account !== undefined && isWantedActive(one) !== activeAfter(one);
   const wasAnnounced = mustAnnounce(row);
   if (wasAnnounced && account !== undefined) {
     if (contentAfter !== undefined) await refuseDuplicate(context, source, contentAfter(row), row.id);
@@ -116,9 +121,13 @@ async function announceChange(
   return { version: row.version, account, mustAnnounce, wasAnnounced };
 }
 
-async function lockForChange(context: Context, id: string): Promise<UserRow> {
-  const row =
-    (await context.db.row(lockScimUser(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');
+/** Locks a user after its principal, as a disable does. */
+async function lockForChange(context: Context, id: string): Promise<{ row: UserRow; person: LockedPerson }> {
+  const { db } = context;
+  const of = [sourceOf(context).id, parseId(id)] as const;
+  const known = (await db.row(findPrincipalOfUser(...of))) ?? fail('scim_not_found');
+  const person = await lockPrincipal(db, known);
+  const row = (await db.row(lockScimUser(...of))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
-  return row;
+  return { row, person };
 }

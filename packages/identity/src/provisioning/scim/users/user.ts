@@ -13,6 +13,7 @@ export type UserRow = Pick<
   | 'external_id'
   | 'display_name'
   | 'active'
+  | 'suspended'
   | 'document'
   | 'version'
   | 'created_at'
@@ -24,6 +25,7 @@ export interface UserContent {
   readonly userName: string;
   readonly externalId: string | null;
   readonly displayName: string | null;
+  /** What the directory wants. An administrator's disable wins over it, and shows as inactive. */
   readonly active: boolean;
   readonly document: JsonObject;
 }
@@ -40,13 +42,18 @@ export function contentOf(document: JsonObject): UserContent {
   };
 }
 
-/** What a client can change of a user, as one document: the inverse of `contentOf`. */
+/** What a client can change of a user, as the directory wrote it: the inverse of `contentOf`. */
 export function documentOf(row: UserRow): JsonObject {
   return {
     userName: row.user_name,
     ...(row.external_id === null ? {} : { externalId: row.external_id }),
     ...(row.display_name === null ? {} : { displayName: row.display_name }),
-    active: row.active,
+    active: isWantedActive(row),
     ...row.document,
   };
+}
+
+/** Whether the directory wants the user active, whatever an administrator has decided. */
+export function isWantedActive({ active, suspended }: Pick<UserRow, 'active' | 'suspended'>): boolean {
+  return active || suspended;
 }

@@ -3,48 +3,56 @@ import type { UserContent, UserRow } from './user.ts';
 
 /** The columns of `UserRow`, for a list whose text is put together per request. */
 export const userColumns =
-  'r.id, r.principal_id, r.external_identity_id, r.user_name, r.external_id, r.display_name, r.active, r.document, r.version, r.created_at, r.modified_at';
+  'r.id, r.principal_id, r.external_identity_id, r.user_name, r.external_id, r.display_name, r.active, r.suspended, r.document, r.version, r.created_at, r.modified_at';
 
 /** How many bytes a user becomes in an answer, about: 1 KiB for what has a column, 300 for each group. */
 export const documentBytes = '(1024 + octet_length(r.document::text))';
 export const userBytes = `(${documentBytes} + 300 * (select count(*) from (
   select 1 from group_members m where m.principal_id = r.principal_id limit 20000) few))`;
 
+/** @param isBlocked whether an administrator has disabled the person */
 export function insertScimUser(
   user: { id: string; sourceId: string; tenantId: string; principalId: string; identityId: string },
   content: UserContent,
+  isBlocked: boolean,
 ) {
   return sql<UserRow>`
     insert into scim_users (id, provisioning_source_id, tenant_id, principal_id, external_identity_id, user_name,
-      external_id, display_name, active, document)
+      external_id, display_name, active, suspended, document)
     values (${user.id}, ${user.sourceId}, ${user.tenantId}, ${user.principalId}, ${user.identityId},
-      ${content.userName}, ${content.externalId}, ${content.displayName}, ${content.active},
-      ${JSON.stringify(content.document)})
-    returning id, principal_id, external_identity_id, user_name, external_id, display_name, active, document, version,
+      ${content.userName}, ${content.externalId}, ${content.displayName}, ${content.active && !isBlocked},
+      ${content.active && isBlocked}, ${JSON.stringify(content.document)})
+    returning id, principal_id, external_identity_id, user_name, external_id, display_name, active, suspended, document, version,
       created_at, modified_at`;
 }
 
-export function updateScimUser(id: string, content: UserContent) {
+export function updateScimUser(id: string, content: UserContent, isBlocked: boolean) {
   return sql<UserRow>`
     update scim_users set user_name = ${content.userName}, external_id = ${content.externalId},
-      display_name = ${content.displayName}, active = ${content.active},
+      display_name = ${content.displayName}, active = ${content.active && !isBlocked},
+      suspended = ${content.active && isBlocked},
       document = ${JSON.stringify(content.document)}, version = version + 1, modified_at = now()
     where id = ${id}
-    returning id, principal_id, external_identity_id, user_name, external_id, display_name, active, document, version,
+    returning id, principal_id, external_identity_id, user_name, external_id, display_name, active, suspended, document, version,
       created_at, modified_at`;
 }
 
 export function findScimUser(sourceId: string, id: string) {
   return sql<UserRow>`
-    select id, principal_id, external_identity_id, user_name, external_id, display_name, active, document, version,
+    select id, principal_id, external_identity_id, user_name, external_id, display_name, active, suspended, document, version,
       created_at, modified_at
     from scim_users where id = ${id} and provisioning_source_id = ${sourceId}`;
 }
 
-/** For a change or the deletion of the user. A group that adds the user as a member at the same time waits. */
+export function findPrincipalOfUser(sourceId: string, id: string) {
+  return sql<Pick<UserRow, 'principal_id'>>`
+    select principal_id from scim_users where id = ${id} and provisioning_source_id = ${sourceId}`;
+}
+
+/** For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the same time waits. */
 export function lockScimUser(sourceId: string, id: string) {
   return sql<UserRow>`
-    select id, principal_id, external_identity_id, user_name, external_id, display_name, active, document, version,
+    select id, principal_id, external_identity_id, user_name, external_id, display_name, active, suspended, document, version,
       created_at, modified_at
     from scim_users where id = ${id} and provisioning_source_id = ${sourceId}
     for update`;

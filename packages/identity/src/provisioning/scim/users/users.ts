@@ -4,6 +4,7 @@ import { violatedConstraint } from '@baton/kernel/db';
 import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
 import { groupMembershipRemoved } from '../../../directory/groups/groups.events.ts';
+import type { LockedPerson } from '../../../directory/principals/principals.ts';
 import { audit } from '../../../records/audit.ts';
 import type { AuditAction } from '../../../records/drafts.ts';
 import { emit } from '../../../records/journal/journal.ts';
@@ -28,7 +29,7 @@ import { userKind } from '../protocol/schemas.ts';
 import { scimReply } from '../protocol/scim-answer.ts';
 import { isSelected, type Selection } from '../protocol/selection.ts';
 import { createPerson, disablePerson, enablePerson, updatePerson } from './people.ts';
-import { contentOf, documentOf, type UserContent, type UserRow } from './user.ts';
+import { contentOf, documentOf, isWantedActive, type UserContent, type UserRow } from './user.ts';
 import { viewUser, viewUsers } from './user-view.ts';
 import { runUserChange, runUserCreation } from './user-writes.ts';
 import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './users.events.ts';
@@ -100,9 +101,9 @@ export async function replaceUser(
   selection: Selection,
 ): Promise<Reply<JsonObject>> {
   const contentAfter = (row: UserRow) =>
-    boundedContent(row, { active: row.active, ...parseDocument(userKind, body) });
-  return runUserChange(context, id, 'scim.users.replace', contentAfter, (inside, row) =>
-    storeChange(inside, row, contentAfter(row), 'scim.users.replace', selection),
+    boundedContent(row, { active: isWantedActive(row), ...parseDocument(userKind, body) });
+  return runUserChange(context, id, 'scim.users.replace', contentAfter, (inside, row, person) =>
+    storeChange(inside, { row, person }, contentAfter(row), 'scim.users.replace', selection),
   );
 }
 
@@ -126,8 +127,8 @@ export async function updateUser(
   // Worked out before the user is locked, and again only if it was changed meanwhile.
   const content = patched(read);
   const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
-  return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row) =>
-    storeChange(inside, row, contentAfter(row), 'scim.users.patch', selection),
+  return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row, person) =>
+    storeChange(inside, { row, person }, contentAfter(row), 'scim.users.patch', selection),
   );
 }
 
@@ -155,9 +156,9 @@ async function storeNewUser(
   const id = randomUUID();
   const { tenantId } = source;
   const created = await refuseDuplicates(async () => {
-    const { principalId, identityId } = await createPerson(context, source, id, content);
+    const { principalId, identityId, isBlocked } = await createPerson(context, source, id, content);
     const user = { id, sourceId: source.id, tenantId, principalId, identityId };
-    const row = (await context.db.row(insertScimUser(user, content))) as UserRow;
+    const row = (await context.db.row(insertScimUser(user, content, isBlocked))) as UserRow;
     await linkAccount(id);
     return row;
   });
@@ -171,7 +172,7 @@ async function storeNewUser(
 
 async function storeChange(
   context: Context,
-  row: UserRow,
+  { row, person }: { row: UserRow; person: LockedPerson },
   content: UserContent,
   action: AuditAction,
   selection: Selection,
@@ -179,12 +180,13 @@ async function storeChange(
   const source = sourceOf(context);
   let current = row;
   if (!isDeepStrictEqual(contentOf(documentOf(row)), content)) {
+    const wasWanted = isWantedActive(row);
     current = await refuseDuplicates(async () => {
       await updatePerson(context, source, row, content);
-      return (await context.db.row(updateScimUser(row.id, content))) as UserRow;
+      return (await context.db.row(updateScimUser(row.id, content, person.disabled_by_admin))) as UserRow;
     });
-    if (row.active && !content.active) await disablePerson(context, source, row);
-    if (!row.active && content.active) await enablePerson(context, source, row);
+    if (wasWanted && !content.active) await disablePerson(context, source, row, person);
+    if (!wasWanted && content.active) await enablePerson(context, source, row, person);
     const about = { tenantId: source.tenantId, aggregateId: row.id };
     emit(context, scimUserUpdated, about, payloadOf(context, current));
   }
@@ -193,11 +195,15 @@ async function storeChange(
   return scimReply(200, await viewUser(context, current, selection), headers);
 }
 
-async function storeDeletion(context: Context, row: UserRow): Promise<Reply<undefined>> {
+async function storeDeletion(
+  context: Context,
+  row: UserRow,
+  person: LockedPerson,
+): Promise<Reply<undefined>> {
   const { db } = context;
   const source = sourceOf(context);
   const { tenantId } = source;
-  await disablePerson(context, source, row);
+  await disablePerson(context, source, row, person);
   const removed = await db.rows(deleteMembershipsOf(source.id, row.principal_id));
   for (const { group_id: groupId } of removed) {
     const payload = { groupId, principalId: row.principal_id, provisioningSource: source.key };
@@ -219,7 +225,7 @@ async function recordWrite(context: Context, action: AuditAction, row: UserRow):
     tenantId: source.tenantId,
     action,
     resource: ['scim_user', row.id],
-    reason: `principal:${row.principal_id}`,
+    reason: `principal:${row.principal_id}${row.suspended ? ' warning:disabled_by_administrator' : ''}`,
   });
   // Last, because it locks the row of the source, which every write of the source needs.
   await noteContact(context, source.id);
