@@ -11,6 +11,8 @@ import { root, say } from './prepare.mjs';
 const programs = [
   { word: 'start', file: 'packages/platform/src/start.main.ts', settings: 'PORT, HOST, BATON_HOME' },
   { word: 'env', file: 'packages/platform/src/env.main.ts', settings: 'BATON_HOME' },
+  { word: 'backup', file: 'packages/platform/src/backup.main.ts' },
+  { word: 'restore', file: 'packages/platform/src/restore.main.ts' },
   { word: 'identity', file: 'packages/identity/src/app/main.ts' },
   { word: 'coordination', file: 'packages/coordination/src/app/main.ts' },
   { word: 'worker', file: 'packages/coordination/src/app/worker.main.ts', settings: 'CP_*' },

@@ -13,6 +13,8 @@ import { addWhoami } from './whoami.command.ts';
 const otherPrograms: readonly [command: string, sentence: string][] = [
   ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
   ['env', 'print how to connect, as shell exports'],
+  ['backup <file>', 'write all of this Baton into one file, while it runs or not'],
+  ['restore <file>', 'make it what it was when that backup was taken; --replace puts aside what is there'],
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
   ['worker', 'run the worker alone: expired leases, deliveries, timers'],
@@ -76,10 +78,11 @@ function exitCodeOf({ code, exitCode, message }: CommanderError, { output }: Com
 }
 
 function addOther(program: Command, command: string, sentence: string): void {
-  const [first = '', ...rest] = command.split(' ');
-  const parent = rest.length === 0 ? program : program.command(first).description(sentence);
+  const [first = '', second] = command.split(' ');
+  const isGroup = second !== undefined && !second.startsWith('<');
+  const parent = isGroup ? program.command(first).description(sentence) : program;
   parent
-    .command(rest[0] ?? first)
+    .command(isGroup ? second : command)
     .description(sentence)
     .helpGroup('Programs:');
 }

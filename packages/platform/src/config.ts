@@ -36,6 +36,8 @@ export const settingTable = {
   CP_BOOTSTRAP_TOKEN: secret(
     "Coordination's bootstrap secret, instead of the one that the first start generated.",
   ),
+  IAM_AUDIT_KEY_FILE: optional('The key that seals the audit record, instead of the generated one.'),
+  IAM_AUDIT_HEAD_FILE: optional('The last seal of the audit record, when it is kept elsewhere.'),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience that is registered for provisioning.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'Its scope.' }),
 };

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { takeLock } from '../../../bin/lock.mjs';
+import { finishReplacement } from './home-parts.ts';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -21,9 +22,10 @@ export interface Home {
  * @throws StartError when it can't be written, another Baton uses it, or a newer Baton wrote it
  */
 export function openHome(directory: string): Home {
-  const isNew = ensureWritable(directory);
-  const lock = lockHome(directory);
+  const lock = lockFolder(directory);
+  const { isNew } = lock;
   try {
+    finishReplacement(directory);
     const path = (...names: string[]) => join(directory, ...names);
     checkVersion(path('version.json'));
     mkdirSync(path('secrets'), { recursive: true, mode: 0o700 });
@@ -32,6 +34,15 @@ export function openHome(directory: string): Home {
     lock.release();
     throw error;
   }
+}
+
+/**
+ * Locks the folder, which is created when missing, whatever is in it.
+ * @throws StartError when it can't be written, or another Baton uses it
+ */
+export function lockFolder(directory: string): { isNew: boolean; release: () => void } {
+  const isNew = ensureWritable(directory);
+  return { isNew, release: lockHome(directory).release };
 }
 
 function ensureWritable(directory: string): boolean {

@@ -47,8 +47,8 @@ const startRetryMs = 250;
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { directory, durable, say } = options;
   refuseForeignFolder(directory);
-  const running = await findRunning(directory, say);
-  if (running !== undefined) return clusterOf(running.pid, running.socketDirectory, directory, true);
+  const running = await findCluster(directory, say);
+  if (running !== undefined) return running;
   const binaries = await locateBinaries();
   const account = chooseAccount(dirname(binaries.postgres), dirname(directory));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -63,6 +63,15 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       throw new StartError(startFailure(directory, launched.failure));
     await sleep(startRetryMs);
   }
+}
+
+/** The server that runs on the data directory of this folder, when it accepts connections; undefined when none runs. */
+export async function findCluster(
+  directory: string,
+  say: (line: string) => void,
+): Promise<Cluster | undefined> {
+  const running = await findRunning(directory, say);
+  return running && clusterOf(running.pid, running.socketDirectory, directory, true);
 }
 
 function clusterOf(pid: number, socketDirectory: string, directory: string, adopted: boolean): Cluster {

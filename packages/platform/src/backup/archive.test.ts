@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { createWriteStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
+import { Header, type HeaderData } from 'tar';
+import { StartError } from '../start-error.ts';
+import { privateFolder } from '../testing/private-folder.ts';
+import { formatVersion, type Manifest, packArchive, unpackArchive, verifyArchive } from './archive.ts';
+
+let folder: ReturnType<typeof privateFolder>;
+let path: string;
+beforeEach(() => {
+  folder = privateFolder();
+  path = join(folder.path, 'backup');
+});
+afterEach(() => folder.remove());
+
+const manifest: Manifest = {
+  format: 'baton-backup',
+  version: formatVersion,
+  createdAt: '2026-11-22T00:00:00.000Z',
+  dataVersion: 1,
+  postgres: 18,
+  platform: 'linux-x64',
+};
+
+function entry(data: HeaderData, content = ''): Buffer {
+  const header = Buffer.alloc(512);
+  new Header({ mode: 0o600, size: content.length, mtime: new Date(), ...data }).encode(header);
+  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
+  body.write(content);
+  return Buffer.concat([header, body]);
+}
+
+const end = Buffer.alloc(1024);
+const page = 'p'.repeat(8192);
+const dataDirectory = [
+  entry({ path: 'base', type: 'Directory', mode: 0o700 }),
+  entry({ path: 'base/1', type: 'File' }, page),
+  entry({ path: 'PG_VERSION', type: 'File' }, '18\n'),
+];
+
+/** Writes a backup whose data directory has these entries; what its manifest says can be changed. */
+async function write(entries: readonly Buffer[], change: Partial<Manifest> = {}): Promise<void> {
+  // In pieces of an odd length, as they may come from a connection.
+  const data = Buffer.concat([...entries, end]);
+  const pieces = Array.from({ length: Math.ceil(data.length / 700) }, (_, n) =>
+    data.subarray(n * 700, (n + 1) * 700),
+  );
+  const files = new Map([['secrets/key', Buffer.from('secret')]]);
+  const packed = packArchive({ ...manifest, ...change }, files, Readable.from(pieces));
+  await pipeline(Readable.from(packed), createGzip(), createWriteStream(path));
+}
+
+async function withFile<T>(work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path);
+  try {
+    return await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+const verify = () => withFile((file) => verifyArchive(file, path));
+const unpack = (to: string) =>
+  withFile((file) => unpackArchive(file, path, to, new AbortController().signal));
+
+const sentence = (pattern: RegExp) => (error: Error) => {
+  assert.ok(error instanceof StartError, error.stack);
+  assert.match(error.message, pattern);
+  assert.match(error.message, /^[^\n]+\.$/);
+  return true;
+};
+
+test('what is packed is unpacked, with its manifest first and its checksum last', async () => {
+  await write(dataDirectory);
+  assert.deepEqual(await verify(), manifest);
+  const to = join(folder.path, 'to');
+  await mkdir(to);
+  await unpack(to);
+  assert.equal(readFileSync(join(to, 'base/1'), 'utf8'), page);
+  assert.equal(readFileSync(join(to, 'baton/secrets/key'), 'utf8'), 'secret');
+  assert.deepEqual(readdirSync(to).sort(), ['PG_VERSION', 'base', 'baton']);
+});
+
+test('a backup that is cut off at any place is refused', async () => {
+  await write(dataDirectory);
+  const whole = readFileSync(path);
+  for (const length of [1, 9, 40, whole.length >> 1, whole.length - 9, whole.length - 1]) {
+    writeFileSync(path, whole.subarray(0, length));
+    await assert.rejects(verify(), sentence(/damaged or incomplete/), `${length} of ${whole.length} bytes`);
+  }
+  // Cut off before it was packed again: gzip finds nothing wrong with it.
+  const unpacked = gunzipSync(whole);
+  for (const less of [512, 2048, 4096]) {
+    writeFileSync(path, gzipSync(unpacked.subarray(0, unpacked.length - less)));
+    await assert.rejects(verify(), sentence(/damaged or incomplete/), `without the last ${less} bytes`);
+  }
+});
+
+test('a backup in which one byte was changed is refused', async () => {
+  await write(dataDirectory);
+  const unpacked = gunzipSync(readFileSync(path));
+  for (const at of [700, 3000, unpacked.length - 1600]) {
+    const changed = Buffer.from(unpacked);
+    changed.writeUInt8((changed[at] as number) ^ 1, at);
+    writeFileSync(path, gzipSync(changed));
+    await assert.rejects(verify(), sentence(/damaged or incomplete|not a backup/), `byte ${at}`);
+  }
+});
+
+test('a file that is no backup is refused', async () => {
+  const foreign = {
+    empty: Buffer.alloc(0),
+    text: Buffer.from('no backup\n'.repeat(10_000)),
+    'another gzip': gzipSync(Buffer.alloc(100_000)),
+    'another tar': gzipSync(Buffer.concat([...dataDirectory, end])),
+    'an entry of our name': gzipSync(
+      Buffer.concat([entry({ path: 'baton/backup.json', type: 'File' }, '[]'), ...dataDirectory, end]),
+    ),
+  };
+  for (const [name, content] of Object.entries(foreign)) {
+    writeFileSync(path, content);
+    await assert.rejects(verify(), sentence(/not a backup|damaged or incomplete/), name);
+  }
+});
+
+test('a backup of a newer Baton is refused', async () => {
+  await write(dataDirectory, { version: formatVersion + 1 });
+  await assert.rejects(verify(), sentence(/newer Baton/));
+});
+
+const hostile: Record<string, Buffer> = {
+  'a name above the folder': entry({ path: '../outside', type: 'File' }, 'x'),
+  'a name that goes up in the middle': entry({ path: 'base/../../outside', type: 'File' }, 'x'),
+  'an absolute name': entry({ path: '/tmp/baton-outside', type: 'File' }, 'x'),
+  'a symbolic link': entry({ path: 'base/link', type: 'SymbolicLink', linkpath: '/etc' }),
+  'a hard link': entry({ path: 'base/link', type: 'Link', linkpath: '/etc/hostname' }),
+  'a device': entry({ path: 'base/device', type: 'CharacterDevice' }),
+};
+
+for (const [name, bytes] of Object.entries(hostile))
+  test(`${name} is refused, although the checksum is right`, async () => {
+    await write([...dataDirectory, bytes]);
+    await verify();
+    const to = join(folder.path, 'to');
+    await mkdir(to);
+    await assert.rejects(unpack(to), sentence(/not a backup that Baton wrote/));
+    assert.ok(!existsSync(join(folder.path, 'outside')) && !existsSync('/tmp/baton-outside'));
+    assert.ok(!existsSync(join(to, 'base/link')));
+  });

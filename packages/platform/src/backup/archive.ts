@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { extract, Header } from 'tar';
+import { failureCode, StartError } from '../start-error.ts';
+
+/** Raised with every change that an older Baton can't read. */
+export const formatVersion = 1;
+
+/** What the first entry of a backup says about it. */
+export interface Manifest {
+  readonly format: 'baton-backup';
+  readonly version: number;
+  readonly createdAt: string;
+  /** The version of Baton's folder. */
+  readonly dataVersion: number;
+  /** PostgreSQL's major version, and the machine: a physical copy runs on no other. */
+  readonly postgres: number;
+  readonly platform: string;
+}
+
+/** The folder in the archive for what is not PostgreSQL's. */
+export const ownFolder = 'baton';
+const manifestName = `${ownFolder}/backup.json`;
+const checksumName = `${ownFolder}/sha256`;
+
+const blockBytes = 512;
+const manifestBytesMax = 4096;
+/** What ends every tar archive: two empty blocks. */
+const endBytes = 2 * blockBytes;
+/** The entry with the checksum, header and content, and the end. */
+const checksumBytes = 2 * blockBytes + endBytes;
+
+/**
+ * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory, and
+ * last the SHA-256 of all that precedes it. Any tar can unpack it.
+ * @param files content by name, below the own folder
+ * @param data a tar archive of the data directory
+ */
+export async function* packArchive(
+  manifest: Manifest,
+  files: ReadonlyMap<string, Buffer>,
+  data: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  const hashed = (bytes: Buffer) => {
+    hash.update(bytes);
+    return bytes;
+  };
+  yield hashed(entryOf(manifestName, Buffer.from(JSON.stringify(manifest))));
+  for (const [name, content] of files) yield hashed(entryOf(`${ownFolder}/${name}`, content));
+  const tail = new Tail(endBytes);
+  for await (const chunk of data) yield hashed(tail.add(chunk));
+  if (tail.bytes.length !== endBytes || tail.bytes.some((byte) => byte !== 0))
+    throw new StartError("PostgreSQL's copy ended too early: try again.");
+  yield entryOf(checksumName, Buffer.from(hash.digest('hex')));
+  yield Buffer.alloc(endBytes);
+}
+
+/**
+ * Reads the whole file and compares its checksum.
+ * @throws StartError with one sentence when it is no backup, is damaged or incomplete, or is from a newer Baton
+ */
+export async function verifyArchive(file: FileHandle, path: string): Promise<Manifest> {
+  const hash = createHash('sha256');
+  const tail = new Tail(checksumBytes);
+  let head = Buffer.alloc(0);
+  let manifest: Manifest | undefined;
+  try {
+    await pipeline(
+      file.createReadStream({ start: 0, autoClose: false }),
+      createGunzip(),
+      async (unpacked: AsyncIterable<Buffer>) => {
+        for await (const chunk of unpacked) {
+          if (manifest === undefined) {
+            head = Buffer.concat([head, chunk]);
+            if (head.length < 2 * manifestBytesMax) continue;
+            manifest = manifestIn(head, path);
+            hash.update(tail.add(head));
+          } else hash.update(tail.add(chunk));
+        }
+      },
+    );
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause;
+    throw isForeign(cause) ? foreign(path) : damaged(path, cause);
+  }
+  if (manifest === undefined) throw foreign(path);
+  if (!isChecksum(tail.bytes, hash.digest('hex'))) throw damaged(path);
+  return manifest;
+}
+
+/**
+ * Unpacks a verified backup. A checksum is no signature: names that lead elsewhere and links are refused all the same.
+ * @throws StartError for such a file, or when the folder can't take it
+ */
+export async function unpackArchive(
+  file: FileHandle,
+  path: string,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await pipeline(
+      file.createReadStream({ start: 0, autoClose: false }),
+      createGunzip(),
+      unpackInto(folder, path),
+      { signal },
+    );
+  } catch (cause) {
+    if (cause instanceof StartError || signal.aborted) throw cause;
+    const reason = failureCode(cause) || (cause as Error).message;
+    throw new StartError(`${path} could not be unpacked (${reason}).`, { cause });
+  }
+}
+
+/** The unpacker is no stream of Node's own, and an error in its filter would end the process. */
+function unpackInto(folder: string, path: string): Writable {
+  let strange: StartError | null = null;
+  const unpacker = extract({
+    cwd: folder,
+    strict: true,
+    preserveOwner: false,
+    noMtime: true,
+    filter(name, entry) {
+      const isPlain = 'type' in entry && ['File', 'Directory'].includes(entry.type) && isInside(name);
+      if (!isPlain)
+        strange = new StartError(
+          `${path} is not a backup that Baton wrote: an entry leads out of its folder.`,
+        );
+      return isPlain;
+    },
+  });
+  const writable = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (strange !== null || unpacker.write(chunk)) done(strange);
+      else unpacker.once('drain', () => done());
+    },
+    final(done) {
+      unpacker.once('close', () => done(strange));
+      unpacker.end();
+    },
+  });
+  unpacker.on('error', (error: Error) => writable.destroy(error));
+  return writable;
+}
+
+const isInside = (name: string) => !name.startsWith('/') && !name.split('/').includes('..');
+
+/** One regular file, readable by its owner only, filled up to whole blocks. */
+function entryOf(path: string, content: Buffer): Buffer {
+  const header = Buffer.alloc(blockBytes);
+  new Header({ path, mode: 0o600, size: content.length, mtime: new Date(), type: 'File' }).encode(header);
+  const padding = Buffer.alloc((blockBytes - (content.length % blockBytes)) % blockBytes);
+  return Buffer.concat([header, content, padding]);
+}
+
+/** The entry of that name which begins here; undefined when there is another one. */
+function contentOf(bytes: Buffer, name: string): Buffer | undefined {
+  if (bytes.length < blockBytes) return undefined;
+  const { path, size = 0, cksumValid } = new Header(bytes.subarray(0, blockBytes));
+  if (!cksumValid || path !== name || size > manifestBytesMax) return undefined;
+  return bytes.subarray(blockBytes, blockBytes + size);
+}
+
+function manifestIn(head: Buffer, path: string): Manifest {
+  const content = contentOf(head, manifestName);
+  if (content === undefined) throw foreign(path);
+  const manifest = parse(content);
+  if (manifest?.format !== 'baton-backup' || !Number.isInteger(manifest.version)) throw foreign(path);
+  if (manifest.version > formatVersion)
+    throw new StartError(`A newer Baton wrote ${path} (format ${manifest.version}): use the newer Baton.`);
+  return manifest;
+}
+
+function parse(content: Buffer): Manifest | undefined {
+  try {
+    return (JSON.parse(content.toString()) ?? undefined) as Manifest | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isChecksum = (tail: Buffer, expected: string) => contentOf(tail, checksumName)?.toString() === expected;
+
+/** gzip's own words for a file that never was one. */
+const isForeign = (error: unknown) => /incorrect header check/.test((error as Error).message);
+
+const foreign = (path: string) => new StartError(`${path} is not a backup that "baton backup" wrote.`);
+const damaged = (path: string, cause?: unknown) =>
+  new StartError(`${path} is damaged or incomplete: use another backup.`, { cause });
+
+/** Holds back the last bytes of a stream, which mean something else than those before them. */
+class Tail {
+  readonly #bytesMax: number;
+  bytes: Buffer = Buffer.alloc(0);
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** @returns what is certainly not among the last bytes */
+  add(chunk: Buffer): Buffer {
+    const all = Buffer.concat([this.bytes, chunk]);
+    const cut = Math.max(0, all.length - this.#bytesMax);
+    this.bytes = all.subarray(cut);
+    return all.subarray(0, cut);
+  }
+}

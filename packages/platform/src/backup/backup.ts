@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { takeLock } from '../../../../bin/lock.mjs';
+import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
+import { dataVersion } from '../home.ts';
+import { finishReplacement } from '../home-parts.ts';
+import { type Cluster, findCluster, startCluster } from '../postgres/cluster.ts';
+import { serverVersion } from '../postgres/databases.sql.ts';
+import { failureCode, StartError } from '../start-error.ts';
+import { formatVersion, type Manifest, packArchive } from './archive.ts';
+import { baseBackup } from './base-backup.ts';
+import { readContents, settingsOutside } from './contents.ts';
+
+export interface BackupOptions {
+  readonly env: Environment;
+  readonly file: string;
+  /** Prints one line for the user. */
+  say(line: string): void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Writes all that a Baton needs to run again into one file, which only its owner may read, while Baton runs or not.
+ * @throws StartError with one sentence; then there is no file
+ */
+export async function backUp({ env, file, say, signal }: BackupOptions): Promise<void> {
+  const settings = readPlatformSettings(env);
+  refuseOtherDatabases(settings);
+  const path = resolve(file);
+  const began = performance.now();
+  const server = await findOrStart(settings.BATON_HOME, say);
+  try {
+    const contents = readContents(settings);
+    const address = server.cluster.url('postgres');
+    const manifest: Manifest = {
+      format: 'baton-backup',
+      version: formatVersion,
+      createdAt: new Date().toISOString(),
+      dataVersion,
+      postgres: await serverVersion(address),
+      platform: thisPlatform,
+    };
+    await writeNew(path, packArchive(manifest, contents, baseBackup(address)), signal);
+  } finally {
+    await server.leave();
+  }
+  const { size } = await stat(path);
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  say(`Wrote ${path} (${(size / 1e6).toFixed(1)} MB, ${seconds} s).`);
+  say('It holds keys and secrets as they are: keep it as safe as the folder itself.');
+  const outside = settingsOutside(env, settings.BATON_HOME);
+  if (outside.length > 0) say(`Not in it, as they lie elsewhere: the files of ${outside.join(', ')}.`);
+}
+
+export const thisPlatform = `${process.platform}-${process.arch}`;
+
+/** @throws StartError where a database is not the built-in one */
+export function refuseOtherDatabases({ IAM_DATABASE_URL: iam, CP_DATABASE_URL: cp }: PlatformSettings): void {
+  if (iam !== '' || cp !== '')
+    throw new StartError(
+      'IAM_DATABASE_URL or CP_DATABASE_URL names a PostgreSQL of your own: use its own tools (docs/operations.md).',
+    );
+}
+
+/** The server of a running Baton; of one that is stopped, a server that is started here and stopped again. */
+async function findOrStart(
+  home: string,
+  say: (line: string) => void,
+): Promise<{ cluster: Cluster; leave(): Promise<void> }> {
+  const directory = join(home, 'postgres');
+  if (!existsSync(join(home, 'version.json')))
+    throw new StartError(`There is no Baton in ${home}: set BATON_HOME to its folder.`);
+  const { release } = takeLock(join(home, 'lock'));
+  if (release === undefined) {
+    const running = await findCluster(directory, say);
+    if (running === undefined)
+      throw new StartError('Baton is starting or stopping: try again in a few seconds.');
+    return { cluster: running, leave: async () => undefined };
+  }
+  try {
+    finishReplacement(home);
+    const cluster = await startCluster({ directory, durable: true, say });
+    const leave = async () => {
+      if (!cluster.adopted) await cluster.stop();
+      release();
+    };
+    return { cluster, leave };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/**
+ * Writes a file under another name and gives it its own at the end, so that there is never half a backup.
+ * @throws StartError when there is a file of that name, or it can't be written
+ */
+async function writeNew(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+  if (existsSync(path))
+    throw new StartError(`There is already a file ${path}: give another name, or remove it.`);
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    await pipeline(
+      Readable.from(content),
+      createGzip({ level: 5 }),
+      file.createWriteStream({ flush: true }),
+      {
+        signal,
+      },
+    );
+    await rename(draft, path);
+    await syncFolder(dirname(path));
+  } catch (cause) {
+    await rm(draft, { force: true });
+    if (signal.aborted) throw new StartError('Stopped: no backup was written.', { cause });
+    if (cause instanceof StartError) throw cause;
+    throw new StartError(`${path} can't be written (${failureCode(cause) || (cause as Error).message}).`, {
+      cause,
+    });
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync();
+  await folder.close();
+}

@@ -1,0 +1,43 @@
+import { SettingError } from '@baton/kernel/config';
+import type { Environment } from '../config.ts';
+import { StartError } from '../start-error.ts';
+
+export interface FileCommand {
+  readonly env: Environment;
+  readonly file: string;
+  readonly options: ReadonlySet<string>;
+  say(line: string): void;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a command whose one word is a file, and ends the process: 0 done, 1 with one sentence, 2 for a usage error.
+ * @param usage one line; @param known the options that it takes
+ */
+export async function runWithFile(
+  usage: string,
+  known: readonly string[],
+  act: (command: FileCommand) => Promise<void>,
+): Promise<void> {
+  const words = process.argv.slice(2);
+  const files = words.filter((word) => !word.startsWith('-'));
+  const options = new Set(words.filter((word) => word.startsWith('-')));
+  const [file] = files;
+  if (file === undefined || files.length > 1 || [...options].some((option) => !known.includes(option))) {
+    console.error(`${usage}; BATON_HOME names the folder (docs/operations.md).`);
+    process.exit(options.has('--help') || options.has('-h') ? 0 : 2);
+  }
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+  try {
+    await act({ env: process.env, file, options, say: (line) => console.log(line), signal: stopping.signal });
+  } catch (error) {
+    const isPlain = error instanceof StartError || error instanceof SettingError;
+    if (!isPlain && !stopping.signal.aborted) throw error;
+    console.error(isPlain ? error.message : 'Stopped: nothing was changed.');
+    process.exitCode = 1;
+  }
+  // A handle that a library left open must not keep the command alive.
+  process.exit();
+}

@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
+import { connectionFile } from '../connection.ts';
+import { dataVersion, lockFolder } from '../home.ts';
+import { draftOf, finishReplacement, hasParts, removeDrafts, replaceParts } from '../home-parts.ts';
+import { locateBinaries } from '../postgres/binaries.ts';
+import { startCluster } from '../postgres/cluster.ts';
+import { isServerOf, readPidFile } from '../postgres/pid-file.ts';
+import { readPrivateFile, writePrivateFile } from '../private-files.ts';
+import { failureCode, StartError } from '../start-error.ts';
+import { type Manifest, ownFolder, unpackArchive, verifyArchive } from './archive.ts';
+import { refuseOtherDatabases, thisPlatform } from './backup.ts';
+import { auditHead, auditHeadFile } from './contents.ts';
+import { beginNewHistory } from './history.sql.ts';
+
+export interface RestoreOptions {
+  readonly env: Environment;
+  readonly file: string;
+  /** Whether a Baton that is in the folder may be put aside. */
+  readonly replace: boolean;
+  /** Prints one line for the user. */
+  say(line: string): void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes Baton's folder what it was when the backup was taken. All of it is prepared beside what is there, the database
+ * has recovered and stopped, and only then it takes its place.
+ * @throws StartError with one sentence; then nothing has changed
+ */
+export async function restore({ env, file, replace, say, signal }: RestoreOptions): Promise<void> {
+  const settings = readPlatformSettings(env);
+  refuseOtherDatabases(settings);
+  const path = resolve(file);
+  const archive = await openArchive(path);
+  try {
+    const manifest = await verifyArchive(archive, path);
+    await refuseOtherKind(manifest, path);
+    const home = settings.BATON_HOME;
+    const lock = lockFolder(home);
+    try {
+      finishReplacement(home);
+      await refuseRunning(home);
+      if (hasParts(home) && !replace)
+        throw new StartError(
+          `There is already a Baton in ${home}: add --replace to put it aside, or set BATON_HOME to another folder.`,
+        );
+      removeDrafts(home);
+      const head = await prepare(settings, archive, path, { say, signal });
+      commit(settings, manifest, head, say);
+    } finally {
+      removeDrafts(home);
+      lock.release();
+      if (lock.isNew) removeEmpty(home);
+    }
+  } finally {
+    await archive.close();
+  }
+}
+
+async function openArchive(path: string): Promise<FileHandle> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, 'r');
+    if ((await file.stat()).isFile()) return file;
+  } catch (cause) {
+    throw new StartError(`${path} can't be read (${failureCode(cause)}).`, { cause });
+  }
+  await file.close();
+  throw new StartError(`${path} is not a file.`);
+}
+
+async function refuseOtherKind(manifest: Manifest, path: string): Promise<void> {
+  const { postgres } = await locateBinaries();
+  const [, major] = /\) (\d+)/.exec(execFileSync(postgres, ['--version'], { encoding: 'utf8' })) ?? [];
+  if (manifest.dataVersion > dataVersion)
+    throw new StartError(`A newer Baton wrote ${path}: use the newer Baton.`);
+  if (manifest.postgres !== Number(major) || manifest.platform !== thisPlatform)
+    throw new StartError(
+      `${path} is of PostgreSQL ${manifest.postgres} on ${manifest.platform}, and this Baton has ${major} on ${thisPlatform}: restore it with a Baton of that kind.`,
+    );
+}
+
+/** A server may have outlived its Baton. */
+async function refuseRunning(home: string): Promise<void> {
+  const data = join(home, 'postgres', 'data');
+  const found = await readPidFile(data);
+  if (found !== undefined && (await isServerOf(data, found.pid)))
+    throw new StartError(
+      `PostgreSQL (process ${found.pid}) still runs in ${home}: start Baton and stop it with Ctrl-C, then try again.`,
+    );
+}
+
+/**
+ * Unpacks everything into drafts, and lets the database recover and begin a new history.
+ * @returns the last seal of the audit record, if there was one
+ */
+async function prepare(
+  { BATON_HOME: home }: PlatformSettings,
+  archive: FileHandle,
+  path: string,
+  { say, signal }: Pick<RestoreOptions, 'say' | 'signal'>,
+): Promise<string | undefined> {
+  const directory = draftOf(home, 'postgres');
+  const data = join(directory, 'data');
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  await unpackArchive(archive, path, data, signal);
+  const own = join(data, ownFolder);
+  const head = readPrivateFile(join(own, auditHead));
+  draftOwnFiles(home, own, path);
+  rmSync(own, { recursive: true });
+  const cluster = await startCluster({ directory, durable: true, say });
+  try {
+    await beginNewHistory(cluster.url);
+  } finally {
+    await cluster.stop();
+  }
+  signal.throwIfAborted();
+  return head;
+}
+
+/** Each file is on disk before the next is written. */
+function draftOwnFiles(home: string, own: string, path: string): void {
+  try {
+    const move = (from: string, to: string) => writePrivateFile(to, readFileSync(from, 'utf8'));
+    for (const part of ['state.json', connectionFile, 'version.json'] as const)
+      move(join(own, part), draftOf(home, part));
+    const secrets = draftOf(home, 'secrets');
+    mkdirSync(secrets, { mode: 0o700 });
+    for (const name of readdirSync(join(own, 'secrets')))
+      move(join(own, 'secrets', name), join(secrets, name));
+  } catch (cause) {
+    if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(failureCode(cause))) throw cause;
+    throw new StartError(`${path} is not a backup that Baton wrote: it lacks a part.`, { cause });
+  }
+}
+
+/** From here on nothing is undone: a crash is finished by the next start. */
+function commit(
+  settings: PlatformSettings,
+  manifest: Manifest,
+  head: string | undefined,
+  say: (line: string) => void,
+): void {
+  const home = settings.BATON_HOME;
+  const aside = `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  const hadParts = hasParts(home);
+  const headFile = auditHeadFile(settings);
+  const headDraft = draftOf(home, 'secrets') + headFile.slice(join(home, 'secrets').length);
+  const isInside = headFile.startsWith(join(home, 'secrets', '/'));
+  if (isInside && head !== undefined) writePrivateFile(headDraft, head);
+  replaceParts(home, aside);
+  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with npm start.`);
+  say(
+    'What was changed, disabled or revoked after that time is as it was then: do it again where it matters.',
+  );
+  if (hadParts) say(`What was there is in ${join(home, aside)}: remove it when nobody needs it.`);
+  if (isInside) return;
+  if (existsSync(headFile)) renameSync(headFile, `${headFile}.${aside}`);
+  if (head !== undefined) writePrivateFile(headFile, head);
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Not empty: it was restored.
+  }
+}
