@@ -149,8 +149,21 @@ create table journal_epoch (
   singleton boolean default true not null,
   position_offset bigint default 0 not null,
   cluster text,
+  server_started_at timestamp with time zone,
+  table_number bigint,
+  database_number bigint,
   constraint journal_epoch_pkey PRIMARY KEY (singleton),
   constraint journal_epoch_singleton_check CHECK (singleton)
+);
+
+create table journal_epochs (
+  first_position bigint not null,
+  previous_end bigint not null,
+  began_at timestamp(3) with time zone default clock_timestamp() not null,
+  cluster text,
+  reason text not null,
+  constraint journal_epochs_pkey PRIMARY KEY (first_position),
+  constraint journal_epochs_reason_check CHECK ((reason = ANY (ARRAY['restart'::text, 'another_cluster'::text, 'restored'::text, 'requested'::text])))
 );
 
 create table journal_floors (
@@ -437,6 +450,60 @@ begin
   execute format('create sequence %I', task_numbers(tenant));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.enter_journal_epoch()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held journal_epoch;
+  cluster_now text;
+  why text;
+  transaction_now bigint;
+  top_written bigint;
+  top_given bigint;
+  first bigint;
+begin
+  select * into held from journal_epoch for update;
+  if journal_epoch_is_current() then return null; end if;
+  begin
+    cluster_now := (select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+      from pg_control_system());
+  exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state
+    or undefined_function then null;
+  end;
+  update journal_epoch set cluster = cluster_now, server_started_at = pg_postmaster_start_time(),
+    table_number = tableoid::bigint,
+    database_number = (select oid::bigint from pg_database where datname = current_database());
+  -- The first start: there is no cursor that could be overtaken.
+  if held.server_started_at is null and not exists (select from events) then return null; end if;
+
+  transaction_now := greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint);
+  select greatest(
+      coalesce(max(newest.position), 0), (select coalesce(max(floor_position), 0) from journal_floors))
+    into top_written
+    from tenants t cross join lateral (
+      select position from events where tenant_id = t.id order by position desc limit 1) newest;
+  why := case
+    when held.server_started_at is null then 'requested'
+    when split_part(held.cluster, '/', 1) is distinct from split_part(cluster_now, '/', 1) then 'another_cluster'
+    when (select (table_number, database_number) from journal_epoch)
+      is distinct from (held.table_number, held.database_number) then 'restored'
+    when held.cluster is distinct from cluster_now then 'another_cluster'
+    else 'restart' end;
+  -- Transaction ids go on after a restart or a fail-over; those of a dump say nothing of this cluster's.
+  top_given := case
+    when why = 'restored' or split_part(held.cluster, '/', 1) is distinct from split_part(cluster_now, '/', 1)
+      then top_written
+    else greatest(top_written, held.position_offset + transaction_now) end;
+  first := greatest(
+    (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint,
+    greatest(top_written, held.position_offset + transaction_now) + 4294967296);
+  update journal_epoch set position_offset = first - transaction_now;
+  insert into journal_epochs (first_position, previous_end, cluster, reason)
+  values (first, top_given, cluster_now, why);
+  return why;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid, tenant uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -457,6 +524,31 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.is_journal_place(tenant uuid, place_position bigint, place_sequence bigint, horizon bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if place_sequence > 0 then
+    return exists (
+      select from events where tenant_id = tenant and position = place_position and sequence = place_sequence);
+  end if;
+  return place_position <= horizon and not exists (
+    select from journal_epochs where previous_end < place_position and place_position < first_position);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.journal_epoch_is_current()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select pg_is_in_recovery() or not exists (
+    select from journal_epoch
+    where (server_started_at = pg_postmaster_start_time() and table_number = tableoid::bigint
+      and database_number = (select oid::bigint from pg_database where datname = current_database())) is not true)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.journal_horizon()
  RETURNS bigint
  LANGUAGE sql
@@ -467,8 +559,16 @@ CREATE OR REPLACE FUNCTION public.journal_position()
  RETURNS bigint
  LANGUAGE plpgsql
 AS $function$
+declare
+  base bigint;
 begin
-  return (select position_offset from journal_epoch)
+  select position_offset into base from journal_epoch
+  where server_started_at = pg_postmaster_start_time() and table_number = tableoid::bigint;
+  if base is null then
+    perform enter_journal_epoch();
+    select position_offset into base from journal_epoch;
+  end if;
+  return base
     + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $function$;
 

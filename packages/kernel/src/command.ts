@@ -121,13 +121,21 @@ async function inTime<Caller, Context extends object>(
   input: ParsedInput,
 ): Promise<Answer> {
   runtime.authorize(call.caller, endpoint);
-  return runtime.pool.transaction(async (tx, awaitWithCommit) => {
+  const answer = await runtime.pool.transaction(async (tx, awaitWithCommit) => {
     const bound = tx.run(sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`);
     // If the list fails first, nobody awaits this: its own rejection must not end the process as unhandled.
     bound.catch(() => undefined);
     awaitWithCommit(bound);
-    return handle(runtime, endpoint, input, runtime.context(call, tx, false));
+    return handle(runtime, endpoint, input, runtime.context(call, tx, false)).catch(keptRefusal);
   });
+  if (answer instanceof Refusal) throw answer;
+  return answer;
+}
+
+/** A few refusals keep what was written before them: an expired lease is recorded, then refused. */
+function keptRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal && error.commits) return error;
+  throw error;
 }
 
 async function inTransaction<Caller, Context extends object>(
@@ -152,11 +160,10 @@ async function inTransaction<Caller, Context extends object>(
       if (runtime.beforeCommit !== undefined) awaitWithCommit(runtime.beforeCommit(context));
       return { context, answer, refusal: undefined };
     } catch (error) {
-      // A few refusals keep what was written before them: an expired lease is recorded, then refused.
-      if (!(error instanceof Refusal && error.commits)) throw error;
+      const refusal = keptRefusal(error);
       if (keyed !== undefined) await freeKey(tx, keyed);
       await runtime.beforeCommit?.(context);
-      return { context, answer: undefined, refusal: error };
+      return { context, answer: undefined, refusal };
     }
   });
   if (context !== undefined) runtime.committed?.(context);

@@ -32,7 +32,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination');
   const authenticator = createAuthenticator(pool, settings, log);
-  const stream = new EventStream({ db: pool, settings, log, authenticator });
+  const stream = new EventStream({ db: pool, settings, log, authenticator, health });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
     stream.checkAgain(iamPrincipalId);

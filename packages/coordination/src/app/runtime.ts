@@ -106,7 +106,7 @@ export function coordinationRuntime(
   tools: Tools,
   { pool, metrics, authenticator, wake }: RuntimeParts,
 ): ServiceRuntime<Caller, Context> {
-  const { settings, log, counters } = tools;
+  const { settings, log, counters, health } = tools;
   return {
     name: 'coordination',
     basePath: '/api/v1',
@@ -134,6 +134,7 @@ export function coordinationRuntime(
     committed: (context) => finishCommand(context, wake),
     refused({ code }) {
       if (['stale_claim', 'run_not_active'].includes(code)) counters.staleFencingRejections.inc();
+      if (code === 'cursor_from_other_history') health.refusedCursor();
     },
     render: renderError,
   };

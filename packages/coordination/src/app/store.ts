@@ -6,6 +6,7 @@ import { createServicePool } from '@baton/kernel/service-pool';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Counters, createCounters } from '../service/counters.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
+import { logEpoch } from './health/epoch-watch.ts';
 import { createHealth, type Health } from './health/health.ts';
 import type { Settings } from './settings.ts';
 
@@ -22,12 +23,9 @@ export async function openStore(settings: Settings, log: Logger, applicationName
   const headRevision = (await readMigrations(migrationsDirectory)).length;
   const registry = new Registry();
   const pool = poolOf(settings, log, applicationName);
-  return {
-    pool,
-    registry,
-    counters: createCounters(registry),
-    health: createHealth({ db: pool, registry, headRevision, log }),
-  };
+  const counters = createCounters(registry);
+  const health = createHealth({ db: pool, registry, counters, headRevision, log });
+  return { pool, registry, counters, health };
 }
 
 function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {
@@ -38,7 +36,9 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
     applicationName,
     statementTimeoutSeconds: settings.CP_STATEMENT_TIMEOUT_SECONDS,
     idleInTransactionSeconds: settings.CP_IDEMPOTENCY_PENDING_TTL_SECONDS,
-    onConnect: (db) => enterEpoch(db, log),
+    async onConnect(db) {
+      logEpoch(log, await enterEpoch(db));
+    },
     log,
   });
 }

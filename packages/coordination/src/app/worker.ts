@@ -5,6 +5,7 @@ import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
+import { watchEpoch } from './health/epoch-watch.ts';
 import { watchHorizon } from './health/horizon.ts';
 import { readCoordinationSettings } from './settings.ts';
 
@@ -19,6 +20,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   finishEndings,
   deleteAnsweredKeys,
   watchHorizon,
+  watchEpoch,
 ];
 
 const backoffMsMax = 30_000;

@@ -7,6 +7,7 @@ export interface Counters {
   runCancellations: Counter;
   eventReplayRequests: Counter;
   eventReplayEvents: Counter;
+  journalCursorsRefused: Counter;
 }
 
 export function createCounters(registry: Registry): Counters {
@@ -20,5 +21,9 @@ export function createCounters(registry: Registry): Counters {
     runCancellations: counter('run_cancellations_total', 'Runs cancelled.'),
     eventReplayRequests: counter('event_replay_requests_total', 'Pages of the journal read.'),
     eventReplayEvents: counter('event_replay_events_total', 'Events handed out by pages.'),
+    journalCursorsRefused: counter(
+      'journal_cursors_refused_total',
+      'Cursors of a history that this database does not have.',
+    ),
   };
 }

@@ -10,6 +10,7 @@ export interface Tables {
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
   journal_epoch: JournalEpochTable;
+  journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
@@ -122,6 +123,17 @@ interface JournalEpochTable {
   singleton: Generated<boolean>;
   position_offset: Generated<number>;
   cluster: string | null;
+  server_started_at: string | null;
+  table_number: number | null;
+  database_number: number | null;
+}
+
+interface JournalEpochsTable {
+  first_position: number;
+  previous_end: number;
+  began_at: Generated<string>;
+  cluster: string | null;
+  reason: 'restart' | 'another_cluster' | 'restored' | 'requested';
 }
 
 interface JournalFloorsTable {

@@ -11,6 +11,7 @@ import { recordTruth } from '@baton/kernel/testing/truth';
 import { createCoordination } from '../app/app.ts';
 import { foundTenant } from '../app/bootstrap/founding.ts';
 import { endpoints } from '../app/endpoints.ts';
+import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Permission, permissionNames } from '../service/permissions.ts';
 import { findUndeclaredEvents } from './event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
@@ -92,6 +93,9 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     statementTimeoutMs: 30_000,
     lockTimeoutMs: 30_000,
     idleInTransactionTimeoutMs: 60_000,
+    async onConnect(db) {
+      await enterEpoch(db);
+    },
     onError: () => undefined,
   });
   const closers: (() => Promise<void>)[] = [];

@@ -29,13 +29,14 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     idleInTransactionTimeoutMs: 60_000,
     onError: () => undefined,
   });
+  const counters = createCounters(registry);
   const forgotten: string[] = [];
   const tools = workerTools({
     settings,
     log,
-    counters: createCounters(registry),
+    counters,
     pool,
-    health: createHealth({ db: pool, registry, headRevision: 0, log }),
+    health: createHealth({ db: pool, registry, counters, headRevision: 0, log }),
     wake: () => undefined,
     publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),
   });

@@ -21,12 +21,13 @@ export function makeWorkerTools(baton: TestCoordination): { tools: WorkerTools; 
     idleInTransactionTimeoutMs: 10_000,
     onError: () => undefined,
   });
+  const counters = createCounters(registry);
   const tools = workerTools({
     settings,
     log,
-    counters: createCounters(registry),
+    counters,
     pool,
-    health: createHealth({ db: pool, registry, headRevision: 1, log }),
+    health: createHealth({ db: pool, registry, counters, headRevision: 1, log }),
     wake: () => undefined,
     publishBindingChange: () => undefined,
   });

@@ -54,6 +54,12 @@ const loosen = `
     for found in select conname from pg_constraint where conrelid = it and contype in ('p', 'u', 'f', 'c', 'x') loop
       execute format('alter table %s drop constraint if exists %I cascade', it, found);
     end loop;
+    for found in select attname from pg_attrdef default_of
+      join pg_attribute on attrelid = adrelid and attnum = adnum and attgenerated = ''
+      join pg_depend on classid = 'pg_attrdef'::regclass and objid = default_of.oid and refclassid = 'pg_proc'::regclass
+      where adrelid = it loop
+      execute format('alter table %s alter column %I drop default', it, found);
+    end loop;
     for found in select indexrelid::regclass::text from pg_index where indrelid = it and indisunique loop
       execute format('drop index %s', found);
     end loop;

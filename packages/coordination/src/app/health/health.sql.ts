@@ -10,6 +10,7 @@ export interface LiveCountsRow {
   claims: number;
   runs: number;
   horizon_age_seconds: number;
+  epochs: number;
   outbox_waiting: number;
   outbox_dead: number;
 }
@@ -35,6 +36,7 @@ export function findLiveCounts() {
          select occurred_at from events where tenant_id = tenants.id and events.position >= horizon.position
          order by events.position, sequence limit 1
        ) first) as horizon_age_seconds,
+      (select count(*) from journal_epochs) as epochs,
       (select count(*) from (select from outbox limit ${outboxCountMax}) counted) as outbox_waiting,
       (select count(*) from outbox where attempts > 0 and available_at = 'infinity') as outbox_dead`;
 }

@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client';
 import { type Db, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import type { Counters } from '../../service/counters.ts';
+import { EpochWatch } from './epoch-watch.ts';
 import { findLiveCounts, findRevision, type LiveCountsRow, outboxCountMax } from './health.sql.ts';
 import { HorizonWatch } from './horizon.ts';
 import type { Readiness } from './readiness.ts';
@@ -10,6 +12,8 @@ export interface Health {
   readiness(): Promise<Readiness>;
   /** Every figure in the text exposition format. */
   exposition(): Promise<string>;
+  /** A cursor of another history was refused. */
+  refusedCursor(): void;
 }
 
 /** The gauges are counted at most once in this time, whoever asks (W19). */
@@ -23,29 +27,36 @@ const undefinedTable = '42P01';
 export function createHealth(options: {
   db: Db;
   registry: Registry;
+  counters: Pick<Counters, 'journalCursorsRefused'>;
   headRevision: number;
   log: Logger;
 }): Health {
   const { db, registry, headRevision, log } = options;
   const horizon = new HorizonWatch(db, log);
+  const epoch = new EpochWatch(db, log, options.counters.journalCursorsRefused);
   let counts: { readAt: number; row: Promise<LiveCountsRow | undefined> } | undefined;
 
-  async function readiness() {
+  /** Who holds the readers back, and whether history changed; undefined when there is nothing to tell. */
+  async function detailOf() {
+    const [horizonHolder, journalEpoch] = await Promise.all([horizon.holder(), epoch.detail()]);
+    if (horizonHolder === undefined && journalEpoch === undefined) return undefined;
+    return { ...(horizonHolder && { horizonHolder }), ...(journalEpoch && { journalEpoch }) };
+  }
+
+  async function ask(): Promise<Readiness> {
+    const dbRevision = await revisionOf(db);
+    if (dbRevision < headRevision)
+      return { status: 'unavailable', reason: 'migrations_pending', dbRevision, headRevision };
+    const detail = await detailOf();
+    return { status: 'ready', revision: dbRevision, ...(detail && { detail }) };
+  }
+
+  async function readiness(): Promise<Readiness> {
     try {
-      const asked = Promise.all([revisionOf(db), horizon.holder()]);
-      const [dbRevision, horizonHolder] = await within(readinessWaitMs, asked);
-      if (dbRevision < headRevision)
-        return {
-          status: 'unavailable' as const,
-          reason: 'migrations_pending' as const,
-          dbRevision,
-          headRevision,
-        };
-      const detail = horizonHolder && { detail: { horizonHolder } };
-      return { status: 'ready' as const, revision: dbRevision, ...detail };
+      return await within(readinessWaitMs, ask());
     } catch (error) {
       log.warn({ err: error }, 'not ready: the database is out of reach');
-      return { status: 'unavailable' as const, reason: 'database_unreachable' as const };
+      return { status: 'unavailable', reason: 'database_unreachable' };
     }
   }
 
@@ -64,6 +75,7 @@ export function createHealth(options: {
 
   return {
     readiness,
+    refusedCursor: () => epoch.refusedCursor(),
     async exposition() {
       const [counters, row] = await Promise.all([registry.metrics(), countsOf()]);
       return `${counters}\n${row === undefined ? '# DB gauges unavailable\n' : gaugesOf(row)}`;
@@ -90,6 +102,7 @@ function gaugesOf(row: LiveCountsRow): string {
       'Age of the first committed event that an open transaction still holds back from readers.',
       row.horizon_age_seconds,
     ],
+    ['journal_epochs', 'Restarts, fail-overs and restores after which the journal went on.', row.epochs],
     ['outbox_waiting', `Events to be delivered, counted up to ${outboxCountMax}.`, row.outbox_waiting],
     ['outbox_dead', 'Events set aside after the last attempt to deliver them.', row.outbox_dead],
   ];

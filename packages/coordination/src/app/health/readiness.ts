@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Timestamp } from '@baton/kernel/wire';
 
 const HorizonHolder = z
   .strictObject({
@@ -14,11 +15,27 @@ const HorizonHolder = z
 
 export type HorizonHolder = z.infer<typeof HorizonHolder>;
 
+const JournalEpoch = z
+  .strictObject({
+    beganAt: Timestamp.nullable(),
+    reason: z.string().nullable().meta({ description: 'restart, another_cluster, restored or requested.' }),
+    cursorsRefused: z.int().meta({ description: 'Cursors of another history, since this process started.' }),
+  })
+  .meta({
+    id: 'JournalEpoch',
+    description:
+      'The journal went on in a new epoch after a fail-over or a restore within a day, or readers have come whose history is lost.',
+  });
+
+export type JournalEpoch = z.infer<typeof JournalEpoch>;
+
 export const Ready = z
   .strictObject({
     status: z.literal('ready'),
     revision: z.int().meta({ description: 'The newest migration that the database holds.' }),
-    detail: z.strictObject({ horizonHolder: HorizonHolder }).optional(),
+    detail: z
+      .strictObject({ horizonHolder: HorizonHolder.optional(), journalEpoch: JournalEpoch.optional() })
+      .optional(),
   })
   .meta({ id: 'Ready' });
 

@@ -15,6 +15,7 @@ export const tooManyStreams: StreamEnd = { code: 1013, reason: 'too_many_streams
 
 const byStatus: Readonly<Record<number, number>> = {
   400: 4400,
+  410: 4400,
   422: 4400,
   401: 4401,
   403: 4403,

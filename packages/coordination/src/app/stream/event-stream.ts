@@ -8,6 +8,7 @@ import type { Authenticator } from '../../access/authn/authenticate.ts';
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
+import type { Health } from '../health/health.ts';
 import type { Settings } from '../settings.ts';
 import { goingAway, type StreamEnd, streamEndOf, tooManyStreams } from './close-codes.ts';
 import { credentialOf, pathOf, streamPath, streamRequestOf, subProtocol } from './handshake.ts';
@@ -20,6 +21,7 @@ export interface EventStreamOptions {
   readonly settings: Settings;
   readonly log: Logger;
   readonly authenticator: Pick<Authenticator, 'enter'>;
+  readonly health: Pick<Health, 'refusedCursor'>;
   /** How often clients are pinged. */
   readonly pingEveryMs?: number;
 }
@@ -116,7 +118,7 @@ export class EventStream {
   }
 
   async #admit(req: IncomingMessage, ws: WebSocket, socket: Duplex): Promise<void> {
-    const { db, authenticator } = this.#options;
+    const { db, authenticator, health } = this.#options;
     const credential = credentialOf(req);
     const caller = await authenticator.enter(credential);
     const { after, typePrefixes, workspaceId } = streamRequestOf(req);
@@ -127,7 +129,8 @@ export class EventStream {
     if (this.#hasTooMany(caller)) return end(ws, tooManyStreams);
     const [tail, pageReads] = [this.#tailOf(caller.tenantId), this.#pageReads];
     const asked = { caller, credential, after, typePrefixes };
-    const subscriber = new Subscriber({ ws, socket, db, tail, pageReads, ...asked });
+    const refusedCursor = () => health.refusedCursor();
+    const subscriber = new Subscriber({ ws, socket, db, tail, pageReads, refusedCursor, ...asked });
     this.#subscribers.add(subscriber);
     ws.once('close', () => this.#subscribers.delete(subscriber));
     await subscriber.run();

@@ -35,7 +35,8 @@ async function serveStreams(options: { pingEveryMs?: number } = {}) {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60' });
   const log = createLog({ name: 'test', level: 'silent' });
   const authenticator = createAuthenticator(baton.pool, settings, log);
-  const stream = new EventStream({ db: baton.pool, settings, log, authenticator, ...options });
+  const health = { refusedCursor: () => undefined };
+  const stream = new EventStream({ db: baton.pool, settings, log, authenticator, health, ...options });
   const server = createServer();
   server.on('upgrade', (req, socket, head) => {
     serverSockets.push(socket as Socket);

@@ -22,6 +22,8 @@ export interface SubscriberOptions {
   readonly tail: TenantTail;
   /** Bounds how many streams of this process read pages at once. */
   readonly pageReads: Limiter;
+  /** Called when this stream ends because its history is lost. */
+  refusedCursor(): void;
 }
 
 /** What may be queued in memory for one slow client; beyond it, nothing more is read for it. */
@@ -60,8 +62,15 @@ export class Subscriber implements Follower {
     try {
       await this.#catchUp();
     } catch (error) {
-      this.end(streamEndOf(error));
+      this.fail(error);
     }
+  }
+
+  /** Ends the stream with the close code of what went wrong. */
+  fail(error: unknown): void {
+    const end = streamEndOf(error);
+    if (end.reason === 'cursor_from_other_history') this.#options.refusedCursor();
+    this.end(end);
   }
 
   deliver(messages: readonly StreamMessage[], through: JournalPosition): void {

@@ -1,5 +1,6 @@
 import type { Db } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { Refusal } from '@baton/kernel/refusal';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
 import { messageOf, type StreamMessage } from './message.ts';
@@ -8,6 +9,8 @@ import { messageOf, type StreamMessage } from './message.ts';
 export interface Follower {
   /** Gets all events up to `through`, in order; some of them it may have already. */
   deliver(messages: readonly StreamMessage[], through: JournalPosition): void;
+  /** The place that it has reached can't be read on from. */
+  fail(error: Refusal): void;
 }
 
 export interface TailOptions {
@@ -93,6 +96,7 @@ export class TenantTail {
       const pauseMs = await this.#readBatch(this.#through);
       waitMs = this.#isWoken ? Math.min(pauseMs, readPauseMs) : pauseMs;
     } catch (error) {
+      if (error instanceof Refusal) for (const follower of this.#followers) follower.fail(error);
       this.#options.log.warn(
         { err: error, tenantId: this.#options.tenantId },
         'the journal could not be read',

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createPool, type Pool } from '@baton/kernel/db';
-import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { encodeCursor } from '../journal/cursor.ts';
-import { enterEpoch, epochGap } from './epoch.ts';
+import { enterEpoch } from './epoch.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
@@ -16,16 +14,17 @@ before(async () => {
   reader = await baton.actor({ permissions: ['events.read'] });
 });
 after(() => baton.close());
-beforeEach(() =>
-  baton.pool.run(sql`update journal_epoch set position_offset = 0, cluster = 'another/00000001'`),
-);
+/** As after a restart of the server: it began later than the epoch says. */
+const restarted = () =>
+  baton.pool.run(
+    sql`update journal_epoch set server_started_at = pg_postmaster_start_time() - interval '1 day'`,
+  );
+beforeEach(restarted);
 
-const log = createLog({ name: 'test', level: 'silent' });
-
-async function epoch() {
-  return (await baton.pool.row<{ position_offset: number; cluster: string }>(
-    sql`select position_offset, cluster from journal_epoch`,
-  )) as { position_offset: number; cluster: string };
+async function epochs() {
+  return baton.pool.rows<{ first_position: number; previous_end: number; reason: string }>(
+    sql`select first_position, previous_end, reason from journal_epochs order by first_position`,
+  );
 }
 
 /** A pool whose connections check the epoch as those of the service do. */
@@ -37,56 +36,75 @@ function enteringPool(url = baton.databaseUrl): Pool {
     statementTimeoutMs: 10_000,
     lockTimeoutMs: 10_000,
     idleInTransactionTimeoutMs: 10_000,
-    onConnect: (db) => enterEpoch(db, log),
+    async onConnect(db) {
+      await enterEpoch(db);
+    },
     onError: () => undefined,
   });
 }
 
-test('the first start notes its cluster and leaves positions as they are', async () => {
-  await baton.pool.run(sql`update journal_epoch set cluster = null`);
-  const pool = enteringPool();
-  await pool.row(sql`select 1`);
-  const { position_offset, cluster } = await epoch();
-  assert.equal(position_offset, 0);
-  assert.match(cluster, /^\d+\/[0-9A-F]{8}$/);
-  await pool.close();
+test('the first start notes its server and leaves positions as they are', async (t) => {
+  const empty = await startCoordination();
+  t.after(() => empty.close());
+  const row = await empty.pool.row<{ position_offset: number; cluster: string; epochs: number }>(sql`
+    select position_offset, cluster, (select count(*) from journal_epochs) as epochs from journal_epoch`);
+  assert.equal(row?.position_offset, 0);
+  assert.equal(row?.epochs, 0);
+  assert.match(row?.cluster ?? '', /^\d+\/[0-9A-F]{8}$/);
 });
 
-test('in a cluster whose transaction ids start lower, new events follow every old cursor', async () => {
-  // What a dump brings: events, and cursors in the hands of clients, far above the transactions of this cluster.
-  await baton.pool.run(sql`
-    insert into events (id, tenant_id, position, type, schema_version, entity_type, entity_id, payload)
-    select gen_random_uuid(), ${baton.tenantId}, journal_position() + 1000000000 + n, 'session.opened', 1, 'session',
-      gen_random_uuid(), '{}'
-    from generate_series(1, 5) n`);
-  const newest = await baton.pool.row<{ position: number; sequence: number }>(
-    sql`select position, sequence from events order by position desc limit 1`,
-  );
-  const last = encodeCursor(newest as { position: number; sequence: number });
-  const ahead = encodeCursor({ position: (newest?.position as number) + 500_000_000, sequence: 7 });
+for (const [what, change, reason] of [
+  ['after a restart', sql`select`, 'restart'],
+  ['in another cluster', sql`update journal_epoch set cluster = 'another/00000001'`, 'another_cluster'],
+  [
+    'after a promotion',
+    sql`update journal_epoch set cluster = split_part(cluster, '/', 1) || '/00000099'`,
+    'another_cluster',
+  ],
+  [
+    'restored on the running server',
+    sql`update journal_epoch set server_started_at = pg_postmaster_start_time(), table_number = 1`,
+    'restored',
+  ],
+  [
+    'in a copy of the database',
+    sql`update journal_epoch set server_started_at = pg_postmaster_start_time(), database_number = 1`,
+    'restored',
+  ],
+  ['when the operator asks', sql`update journal_epoch set server_started_at = null`, 'requested'],
+] as const)
+  test(`${what} positions go on above every one that a history of this database can have had`, async () => {
+    await writeEvents(baton.pool, baton.tenantId, [{}]);
+    const before = (await epochs()).length;
+    await restarted();
+    await baton.pool.run(change);
+    const pool = enteringPool();
+    await pool.row(sql`select 1`);
+    await pool.close();
+    const all = await epochs();
+    assert.equal(all.length, before + 1);
+    assert.equal(all.at(-1)?.reason, reason);
+    const secondsOf2026 = (Date.now() - Date.parse('2026-01-01')) / 1000;
+    assert.ok((all.at(-1)?.first_position as number) >= (secondsOf2026 - 10) * 2 ** 20);
+  });
 
-  const service = await baton.another();
-  const get = async (path: string) => {
-    const response = await fetch(`${service.url}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${reader.token}` },
-    });
-    return (await response.json()) as { items: { id: string }[] };
-  };
-  await get('/events');
-  const written = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
-  await journalIsStable(baton.pool);
-  for (const cursor of [last, ahead]) {
-    const { items } = await get(`/events?cursor=${cursor}`);
-    assert.deepEqual(
-      items.map(({ id }) => id),
-      written,
-    );
-  }
-  await service.close();
+test('a statement that takes a position begins the epoch where no new connection could', async () => {
+  await baton.pool.row(sql`select 1`);
+  await restarted();
+  const before = (await epochs()).length;
+  const writing = Array.from({ length: 5 }, () => writeEvents(baton.pool, baton.tenantId, [{}, {}]));
+  const ids = (await Promise.all(writing)).flat();
+  const all = await epochs();
+  assert.equal(all.length, before + 1, 'once, however many write at once');
+  const lowest = await baton.pool.row<{ position: number }>(
+    sql`select min(position) as position from events where id = any (${ids}::uuid[])`,
+  );
+  assert.ok((lowest?.position as number) >= (all.at(-1)?.first_position as number));
 });
 
 test('many processes that start at once raise the offset once, and no event of the writers is skipped', async () => {
   await writeEvents(baton.pool, baton.tenantId, [{}]);
+  await journalIsStable(baton.pool);
   const { nextCursor } = (await reader.get('/events?tail=1')).body;
   const top = (
     await baton.pool.row<{ top: number }>(sql`select greatest(max(position), 0) as top from events`)
@@ -115,6 +133,7 @@ test('many processes that start at once raise the offset once, and no event of t
     }
   })();
   await new Promise((done) => setTimeout(done, 100));
+  await restarted();
   const starters = Array.from({ length: 8 }, () => enteringPool());
   await Promise.all(starters.map((pool) => pool.row(sql`select 1`)));
   await new Promise((done) => setTimeout(done, 100));
@@ -123,13 +142,13 @@ test('many processes that start at once raise the offset once, and no event of t
   await reading;
   await Promise.all(starters.map((pool) => pool.close()));
 
-  const { position_offset } = await epoch();
-  assert.ok(position_offset >= top + epochGap && position_offset < top + 1.5 * epochGap, 'raised once');
+  const begun = (await epochs()).filter(({ first_position }) => first_position > top);
+  assert.equal(begun.length, 1, 'raised once');
   const missed = written.filter((id) => !seen.includes(id));
   assert.deepEqual([missed.length, new Set(seen).size], [0, seen.length]);
 });
 
-test('where the cluster cannot be read, positions that run backwards are noticed all the same', async () => {
+test('where the cluster cannot be read, a restart is noticed all the same', async (t) => {
   const role = `baton_plain_${process.pid}`;
   const run = (text: string) => baton.pool.run({ text, values: [] });
   await run(`create role ${role} login`);
@@ -139,17 +158,17 @@ test('where the cluster cannot be read, positions that run backwards are noticed
   url.username = role;
   url.password = '';
   const pool = enteringPool(url.href);
-
+  t.after(async () => {
+    await pool.close();
+    await run('grant execute on function pg_control_system to public');
+    await run(`drop owned by ${role}`);
+    await run(`drop role ${role}`);
+  });
+  const before = (await epochs()).length;
   await pool.row(sql`select 1`);
-  const raised = (await epoch()).position_offset;
-  assert.ok(raised >= epochGap, 'events lie above the transactions of this cluster');
-  await pool.close();
-
+  assert.equal((await epochs()).length, before + 1);
   const again = enteringPool(url.href);
   await again.row(sql`select 1`);
-  assert.equal((await epoch()).position_offset, raised, 'and once is enough');
   await again.close();
-  await run('grant execute on function pg_control_system to public');
-  await run(`drop owned by ${role}`);
-  await run(`drop role ${role}`);
+  assert.equal((await epochs()).length, before + 1, 'and once is enough');
 });

@@ -22,6 +22,7 @@ export const eventsApi = [
       'invalid_event_type_filter',
       'not_found',
       'cursor_below_journal_floor',
+      'cursor_from_other_history',
     ],
     handle: ({ query, page }, context) => listEvents(context, query, page),
   }),

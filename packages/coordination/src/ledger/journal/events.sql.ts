@@ -9,6 +9,10 @@ export type PageRow = Pick<RowOf<Tables['journal_floors']>, 'floor_position' | '
   horizon: number;
   /** Whether something is committed that an open transaction still holds back; asked for by streams only. */
   is_held_back: boolean;
+  /** Whether the positions are those of the server that runs now. */
+  is_current: boolean;
+  /** Whether the place read from is one of this history. */
+  is_known: boolean;
 } & (EventRow | { id: null });
 
 export interface EventFilter {
@@ -31,13 +35,18 @@ export interface Reading {
 }
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
-// all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip.
+// all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip. The
+// server and the place are judged in it too: behind a pooler the server may change between any two statements.
 
 /** Events after a place, oldest first, by the index (tenant, position, sequence). */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
   return sql<PageRow>`
-    with bound as materialized (select journal_horizon() as horizon)
-    select f.floor_position, f.floor_sequence, b.horizon,
+    with bound as materialized (
+      select horizon, journal_epoch_is_current() as is_current,
+        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
+      from (select journal_horizon() as horizon) now
+    )
+    select f.floor_position, f.floor_sequence, b.*,
       ${bounds.asksHeldBack} and coalesce((
         select position from events where tenant_id = ${tenantId} order by position desc, sequence desc limit 1
       ) >= b.horizon, false) as is_held_back, e.*
@@ -59,8 +68,12 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
 /** Events before a place, newest first. */
 export function findEventsBackward({ tenantId, from, filter, ...bounds }: Reading) {
   return sql<PageRow>`
-    with bound as materialized (select journal_horizon() as horizon)
-    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    with bound as materialized (
+      select horizon, journal_epoch_is_current() as is_current,
+        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
+      from (select journal_horizon() as horizon) now
+    )
+    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
         select * from events
@@ -79,8 +92,12 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
 /** The same for one entity, by the index of its stream: nothing is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
   return sql<PageRow>`
-    with bound as materialized (select journal_horizon() as horizon)
-    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    with bound as materialized (
+      select horizon, journal_epoch_is_current() as is_current,
+        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
+      from (select journal_horizon() as horizon) now
+    )
+    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from events
       where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
@@ -96,8 +113,12 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
 
 export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Reading) {
   return sql<PageRow>`
-    with bound as materialized (select journal_horizon() as horizon)
-    select f.floor_position, f.floor_sequence, b.horizon, false as is_held_back, e.*
+    with bound as materialized (
+      select horizon, journal_epoch_is_current() as is_current,
+        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
+      from (select journal_horizon() as horizon) now
+    )
+    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from events
       where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
@@ -134,5 +155,19 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
     select position, sequence from events
     where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
       and position < ${horizon} and sequence > ${afterSequence}
+    order by position desc, sequence desc limit 1`;
+}
+
+/**
+ * Where a reader of another history goes on: after the last event that both can have. Behind the horizon that is the
+ * newest one up to its place, for what was written since lies in later epochs. Above the horizon the present epoch itself
+ * can have been read otherwise, so all of it is read again.
+ */
+export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
+  return sql<JournalPosition>`
+    select position, sequence from events
+    where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+      and (${from.position} <= ${horizon}::bigint
+        or position < (select coalesce(max(first_position), 0) from journal_epochs))
     order by position desc, sequence desc limit 1`;
 }

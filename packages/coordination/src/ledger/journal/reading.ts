@@ -1,9 +1,11 @@
 import type { Db } from '@baton/kernel/db';
+import { enterEpoch } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';
 import {
   type EventFilter,
+  findCommonEvent,
   findEntityEventsBackward,
   findEntityEventsForward,
   findEventsBackward,
@@ -60,7 +62,7 @@ export interface BackwardPage {
 
 /**
  * The stable events after `after`; without it, from the beginning of what still exists.
- * @throws Refusal `cursor_below_journal_floor`
+ * @throws Refusal `cursor_below_journal_floor`, `cursor_from_other_history`
  */
 export async function readPageAfter(
   db: Db,
@@ -79,6 +81,7 @@ export async function readPageAfter(
   );
   const floor = floorOf(bound);
   refuseBelowFloor(after, floor);
+  await refuseOtherHistory(db, after, bound, reading);
   const common = { floor, horizon: bound.horizon, isHeldBack: bound.is_held_back };
   const last = rows.slice(0, limit).at(-1);
   if (rows.length > limit)
@@ -92,7 +95,7 @@ export async function readPageAfter(
 
 /**
  * The stable events that end just before `before`, or without it the newest.
- * @throws Refusal `cursor_below_journal_floor`
+ * @throws Refusal `cursor_below_journal_floor`, `cursor_from_other_history`
  */
 export async function readPageBefore(
   db: Db,
@@ -107,6 +110,7 @@ export async function readPageBefore(
   );
   const floor = floorOf(bound);
   refuseBelowFloor(before, floor);
+  await refuseOtherHistory(db, before, bound, reading);
   const kept = rows.slice(0, limit).reverse();
   const first = kept[0];
   const newest =
@@ -130,7 +134,11 @@ function readingOf(
 }
 
 async function read(db: Db, statement: ReturnType<typeof findEventsForward>) {
-  const found = await db.rows(statement);
+  let found = await db.rows(statement);
+  if (found[0]?.is_current === false) {
+    await enterEpoch(db);
+    found = await db.rows(statement);
+  }
   const [bound] = found;
   if (bound === undefined) throw new Error('the tenant has no journal floor');
   return { bound, rows: found.filter(isEvent) };
@@ -165,4 +173,22 @@ function refuseBelowFloor(cursor: JournalCursor | undefined, floor: JournalPosit
   if (!isBelow) return;
   const requestedCursor = isLegacy(cursor) ? String(cursor.afterSequence) : encodeCursor(cursor);
   fail('cursor_below_journal_floor', { floorCursor: encodeCursor(floor), requestedCursor });
+}
+
+/**
+ * A cursor that this history can't have given out was given out by one that a restore or a fail-over has ended. A legacy
+ * number is a floor and says nothing of a history. The refusal commits: the reading may have begun an epoch.
+ */
+async function refuseOtherHistory(
+  db: Db,
+  cursor: JournalCursor | undefined,
+  bound: PageRow,
+  reading: Reading,
+): Promise<void> {
+  if (cursor === undefined || isLegacy(cursor) || bound.is_known) return;
+  const floor = floorOf(bound);
+  if (!isBehind(cursor, floor)) return;
+  const common = await db.row(findCommonEvent(reading, bound.horizon));
+  const resume = common === undefined || isBehind(floor, common) ? floor : common;
+  fail('cursor_from_other_history', { resumeCursor: encodeCursor(resume) }, { commits: true });
 }
