@@ -8,11 +8,14 @@ create table audiences (
   allowed_scopes text[] not null,
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
+  signing_algorithm text default 'RS256'::text not null,
   constraint audiences_pkey PRIMARY KEY (id),
   constraint audiences_key UNIQUE (tenant_id, key),
+  constraint audiences_signing_algorithm_check CHECK ((signing_algorithm = ANY (ARRAY['RS256'::text, 'ES256'::text, 'EdDSA'::text]))),
   constraint audiences_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint audiences_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX audiences_of_other_algorithms ON public.audiences USING btree (signing_algorithm) WHERE (signing_algorithm <> 'RS256'::text);
 
 create table audit_records (
   sequence bigint generated always as identity not null,
@@ -405,6 +408,13 @@ create table service_accounts (
   constraint service_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX service_accounts_of_tenant ON public.service_accounts USING btree (tenant_id, created_at, id);
+
+create table signing_algorithm_uses (
+  algorithm text not null,
+  left_at timestamp(3) with time zone not null,
+  constraint signing_algorithm_uses_pkey PRIMARY KEY (algorithm),
+  constraint signing_algorithm_uses_algorithm_check CHECK ((algorithm = ANY (ARRAY['ES256'::text, 'EdDSA'::text])))
+);
 
 create table signing_keys (
   kid text not null,

@@ -82,7 +82,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const stopMetrics = await serveMetrics(registry, settings);
   const jobs = [
     startStalenessSweep(pool, audit.key, log),
-    startKeyUseNotes(signingKeys, pool, log),
+    startKeyUseNotes(signingKeys, log),
     keepAuditRecord(pool, audit, settings, log),
     startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
   ];
@@ -119,10 +119,10 @@ async function openTools(
   auditKey: AuditKey | undefined,
 ): Promise<Tools> {
   const pool = poolOf(settings, log);
-  const signingKeys = new SigningKeys(settings.IAM_SIGNING_QUEUE_MAX);
+  const signingKeys = new SigningKeys(pool, settings.IAM_SIGNING_QUEUE_MAX);
   try {
     await prepareDatabase(settings, pool);
-    await signingKeys.load(settings, pool, log);
+    await signingKeys.load(settings, log);
   } catch (error) {
     await pool.close();
     throw error;
@@ -136,6 +136,7 @@ async function openTools(
     counters: createCounters(registry),
     failureLimits: new FailureLimits(settings, errors),
     signingKeys,
+    signingAlgorithms: signingKeys,
     presentedTokens: createTokenLookup(pool, settings, signingKeys),
     clients: createClientLookup(pool, settings, signingKeys),
     ledger: new ExchangeLedger(pool, auditKey),
@@ -155,13 +156,13 @@ async function readSecrets(settings: Settings) {
 
 /** Replaces all of them or, when one can't be read, none. Never fails: the log says what happened. */
 async function reloadSecrets(
-  { settings, pool, log, signingKeys, upstream }: Tools,
+  { settings, log, signingKeys, upstream }: Tools,
   adminSecrets: AdminSecrets,
 ): Promise<void> {
   const what = 'the signing keys, the admin secrets and the upstream credentials';
   try {
     const secrets = await readSecrets(settings);
-    await signingKeys.load(settings, pool, log);
+    await signingKeys.load(settings, log);
     adminSecrets.named = secrets.admin;
     upstream.use(secrets.upstream);
     log.info(`${what} were read again`);

@@ -133,6 +133,7 @@ const things: CheckOrder[] = [
       unknownTenant,
       fault('invalid_scope', asking({ allowedScopes: [''] }), 'empty'),
       fault('invalid_scope', asking({ allowedScopes: ['x'.repeat(121)] }), 'too long'),
+      fault('signing_algorithm_unavailable', asking({ signingAlgorithm: 'ES256' })),
       fault('audience_exists', ({ ids }) => makeAudience(identity, ids['tenantId'] ?? '')),
     ],
   },
@@ -154,6 +155,7 @@ const things: CheckOrder[] = [
       fault('audience_not_found', absent('key')),
       fault('audience_not_found', absent('tenantId'), 'tenant'),
       fault('invalid_scope', asking({ allowedScopes: [''] })),
+      fault('signing_algorithm_unavailable', asking({ signingAlgorithm: 'EdDSA' })),
     ],
   },
   {

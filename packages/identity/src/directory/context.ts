@@ -1,10 +1,13 @@
 import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../records/context.ts';
 import type { Auth } from '../service/auth.ts';
+import type { SigningAlgorithms } from './audiences/audience.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** What a handler of this layer works with. */
-export type Context = LowerContext;
+export interface Context extends LowerContext {
+  readonly signingAlgorithms: SigningAlgorithms;
+}
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({

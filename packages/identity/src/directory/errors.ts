@@ -53,6 +53,11 @@ export const errors = {
   unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
   invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
   invalid_scope: invalid('A scope has 1 to 120 characters.'),
+  signing_algorithm_unavailable: code(
+    422,
+    'The installation has no key for the signing algorithm.',
+    'Have the operator set the file of its key, or choose RS256.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -37,12 +37,36 @@ export const settings = {
     default: 'thumbprint',
     doc: 'The `kid` that the previous key had when it signed; `thumbprint`: its own.',
   }),
+  IAM_SIGNING_ES256_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the key (PEM, on the curve P-256, no passphrase) that signs for audiences with `signingAlgorithm` ES256; its `kid` is its thumbprint. Published only while an audience uses it.',
+  }),
+  IAM_SIGNING_ES256_NEXT_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The same as IAM_SIGNING_NEXT_KEY_FILE, for ES256.',
+  }),
+  IAM_SIGNING_ES256_PREVIOUS_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The same as IAM_SIGNING_PREVIOUS_KEY_FILE, for ES256.',
+  }),
+  IAM_SIGNING_EDDSA_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The file with the key (PEM, Ed25519, no passphrase) that signs for audiences with `signingAlgorithm` EdDSA; its `kid` is its thumbprint. Published only while an audience uses it.',
+  }),
+  IAM_SIGNING_EDDSA_NEXT_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The same as IAM_SIGNING_NEXT_KEY_FILE, for EdDSA.',
+  }),
+  IAM_SIGNING_EDDSA_PREVIOUS_KEY_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'The same as IAM_SIGNING_PREVIOUS_KEY_FILE, for EdDSA.',
+  }),
   IAM_SIGNING_QUEUE_MAX: integer({
     default: 512,
     min: 1,
     max: 100_000,
     unit: 'signatures',
-    doc: 'Signatures that may wait; one more is answered 503 with Retry-After.',
+    doc: 'RS256 signatures that may wait; one more is answered 503 with Retry-After.',
   }),
   IAM_PUBLIC_URL: address({
     default: 'http://localhost:8010',

@@ -22,6 +22,7 @@ export interface Tables {
   scim_groups: ScimGroupsTable;
   scim_users: ScimUsersTable;
   service_accounts: ServiceAccountsTable;
+  signing_algorithm_uses: SigningAlgorithmUsesTable;
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
   upstream_accounts: UpstreamAccountsTable;
@@ -34,6 +35,7 @@ interface AudiencesTable {
   allowed_scopes: string[];
   status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
+  signing_algorithm: Generated<'RS256' | 'ES256' | 'EdDSA'>;
 }
 
 interface AuditRecordsTable {
@@ -286,6 +288,11 @@ interface ServiceAccountsTable {
   last_used_at: string | null;
   revoked_at: string | null;
   created_at: Generated<string>;
+}
+
+interface SigningAlgorithmUsesTable {
+  algorithm: 'ES256' | 'EdDSA';
+  left_at: string;
 }
 
 interface SigningKeysTable {

@@ -66,6 +66,15 @@ export function makeRsaKey(bits: number): string {
   return kept(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
 }
 
+/** A key for the audiences of another algorithm. */
+export function makeCurveKey(algorithm: 'ES256' | 'EdDSA'): string {
+  const { privateKey } =
+    algorithm === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('ed25519');
+  return kept(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+}
+
 function kept(pem: string): string {
   keepPrivateKey(pem);
   return pem;

@@ -4,6 +4,15 @@ import { Uuid } from '@baton/kernel/wire';
 import { Key, NameSet, Status } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 
+/** What may sign the access tokens of an audience. */
+export const SigningAlgorithm = z.enum(['RS256', 'ES256', 'EdDSA']);
+export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>;
+
+/** Which algorithms this process has a key for; the signing keys say it, which lie in a layer above. */
+export interface SigningAlgorithms {
+  isAvailable(algorithm: SigningAlgorithm): boolean;
+}
+
 /** What is shown of an audience. */
 export type AudienceRow = Omit<RowOf<Tables['audiences']>, 'created_at'>;
 
@@ -13,13 +22,20 @@ export const Audience = z
     tenant_id: Uuid,
     key: z.string(),
     allowed_scopes: z.array(z.string()),
+    signing_algorithm: SigningAlgorithm,
     status: Status,
   })
   .meta({ id: 'Audience' });
 
 /** Scopes are opaque; each has 1 to 120 characters, which the verb checks after the tenant. */
 export const NewAudience = z
-  .strictObject({ key: Key, allowedScopes: NameSet.default([]) })
+  .strictObject({
+    key: Key,
+    allowedScopes: NameSet.default([]),
+    signingAlgorithm: SigningAlgorithm.default('RS256').describe(
+      'What signs its access tokens. Others than RS256 need a key of the operator, and consumers that accept them.',
+    ),
+  })
   .meta({ id: 'NewAudience' });
 export type NewAudience = z.infer<typeof NewAudience>;
 
@@ -27,6 +43,9 @@ export type NewAudience = z.infer<typeof NewAudience>;
 export const AudienceChange = z
   .strictObject({
     allowedScopes: NameSet.optional().describe('Replaces the whole list. May be left out beside a status.'),
+    signingAlgorithm: SigningAlgorithm.optional().describe(
+      'Signs from the next exchange on; tokens issued before stay valid.',
+    ),
     status: Status.optional().describe('`disabled` closes the audience to every exchange at once.'),
   })
   .superRefine(({ allowedScopes, status }, { addIssue }) => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Uuid } from '@baton/kernel/wire';
 import { Status } from '../../service/fields.ts';
+import { SigningAlgorithm } from './audience.ts';
 
 export const audienceCreated = defineEvent(
   'audience.created',
@@ -18,5 +19,7 @@ export const audienceUpdated = defineEvent(
     allowedScopes: z.array(z.string()),
     /** Where it changed. */
     status: Status.optional(),
+    /** Where it changed. */
+    signingAlgorithm: SigningAlgorithm.optional(),
   }),
 );

@@ -26,7 +26,14 @@ describe('POST …/audiences', () => {
       allowedScopes: ['b', 'a', 'Z', 'b'],
     });
     assert.equal(status, 201);
-    assert.deepEqual(Object.keys(body), ['id', 'tenant_id', 'key', 'allowed_scopes', 'status']);
+    assert.deepEqual(Object.keys(body), [
+      'id',
+      'tenant_id',
+      'key',
+      'allowed_scopes',
+      'signing_algorithm',
+      'status',
+    ]);
     assert.deepEqual(
       [body.tenant_id, body.key, body.allowed_scopes, body.status],
       [tenantId, 'memory-service', ['Z', 'a', 'b'], 'active'],

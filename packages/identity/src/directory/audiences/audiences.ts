@@ -7,7 +7,7 @@ import { sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantExists } from '../tenants/tenants.ts';
-import type { AudienceChange, AudienceRow, NewAudience } from './audience.ts';
+import type { AudienceChange, AudienceRow, NewAudience, SigningAlgorithm } from './audience.ts';
 import { audienceCreated, audienceUpdated } from './audiences.events.ts';
 import {
   findActiveAudiences,
@@ -16,19 +16,21 @@ import {
   insertAudience,
   lockAudience,
   updateAudienceRow,
+  upsertAlgorithmUse,
 } from './audiences.sql.ts';
 
 const scopeLengthMax = 120;
 
-/** @throws Refusal `tenant_not_found`, `invalid_scope`, `audience_exists` */
+/** @throws Refusal `tenant_not_found`, `invalid_scope`, `signing_algorithm_unavailable`, `audience_exists` */
 export async function createAudience(
   context: Context,
   tenantId: string,
-  { key, allowedScopes }: NewAudience,
+  { key, ...choices }: NewAudience,
 ): Promise<AudienceRow> {
   if (!(await tenantExists(context.db, tenantId))) fail('tenant_not_found');
-  refuseInvalidScopes(allowedScopes);
-  const wanted = { id: randomUUID(), tenantId, key, allowedScopes };
+  refuseInvalidScopes(choices.allowedScopes);
+  refuseUnavailable(context, choices.signingAlgorithm);
+  const wanted = { id: randomUUID(), tenantId, key, ...choices };
   const audience = (await context.db.row(insertAudience(wanted))) ?? fail('audience_exists');
   emit(context, audienceCreated, { tenantId, aggregateId: audience.id }, { audienceId: audience.id, key });
   audit(context, { tenantId, action: 'audiences.create', resource: ['audience', audience.id] });
@@ -47,27 +49,35 @@ export async function getAudience(db: Db, tenantId: string, key: string): Promis
 }
 
 /**
- * Changes an audience. Fewer scopes or a disabled status count from the next exchange on; no issued token is revoked.
- * @throws Refusal `audience_not_found`, `invalid_scope`
+ * Changes an audience. Fewer scopes, another algorithm or a disabled status count from the next exchange on; no issued
+ * token is revoked.
+ * @throws Refusal `audience_not_found`, `invalid_scope`, `signing_algorithm_unavailable`
  */
 export async function updateAudience(
   context: Context,
   tenantId: string,
   key: string,
-  { allowedScopes, status }: AudienceChange,
+  { allowedScopes, signingAlgorithm, status }: AudienceChange,
 ): Promise<AudienceRow> {
   const audience = (await context.db.row(lockAudience(tenantId, key))) ?? fail('audience_not_found');
   refuseInvalidScopes(allowedScopes ?? []);
-  const changed = changesOf<AudienceRow>(audience, { allowed_scopes: allowedScopes, status });
+  refuseUnavailable(context, signingAlgorithm);
+  const wanted = { allowed_scopes: allowedScopes, signing_algorithm: signingAlgorithm, status };
+  const changed = changesOf<AudienceRow>(audience, wanted);
   if (Object.keys(changed).length === 0) return audience;
   const next = { ...audience, ...changed };
   await context.db.run(updateAudienceRow(next));
-  emit(
-    context,
-    audienceUpdated,
-    { tenantId, aggregateId: audience.id },
-    { audienceId: audience.id, key, allowedScopes: next.allowed_scopes, status: changed.status },
-  );
+  // Its key stays published for as long as those tokens live.
+  if (next.signing_algorithm !== audience.signing_algorithm && audience.signing_algorithm !== 'RS256')
+    await context.db.run(upsertAlgorithmUse(audience.signing_algorithm));
+  const about = { tenantId, aggregateId: audience.id };
+  emit(context, audienceUpdated, about, {
+    audienceId: audience.id,
+    key,
+    allowedScopes: next.allowed_scopes,
+    status: changed.status,
+    signingAlgorithm: changed.signing_algorithm,
+  });
   const resource = ['audience', audience.id] as const;
   audit(context, { tenantId, action: 'audiences.update', resource, reason: changeReason(changed) });
   return next;
@@ -91,4 +101,10 @@ export function refuseWiderCeiling(ceiling: readonly string[], allowedScopes: re
 
 function refuseInvalidScopes(scopes: readonly string[]): void {
   if (scopes.some((scope) => scope === '' || [...scope].length > scopeLengthMax)) fail('invalid_scope');
+}
+
+/** RS256 never needs to be opted in: without its key, exchanges answer 500 (contract, section 4). */
+function refuseUnavailable({ signingAlgorithms }: Context, algorithm: SigningAlgorithm | undefined): void {
+  if (algorithm !== undefined && algorithm !== 'RS256' && !signingAlgorithms.isAvailable(algorithm))
+    fail('signing_algorithm_unavailable');
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { observer } from '@baton/kernel/observer';
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 
 /** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
@@ -9,6 +10,8 @@ export interface Grant {
   readonly principalKind: string;
   readonly credentialId: string;
   readonly audience: string;
+  /** That of the audience. */
+  readonly algorithm: SigningAlgorithm;
   readonly scope: readonly string[];
   /** The database's clock, in whole seconds since 1970. */
   readonly nowSeconds: number;
@@ -26,7 +29,7 @@ export interface Grant {
  */
 export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {
   const started = performance.now();
-  const signing = signingKeys.sign({
+  const signing = signingKeys.sign(grant.algorithm, {
     iss: settings.issuer,
     sub: grant.principalId,
     tenant_id: grant.tenantId,

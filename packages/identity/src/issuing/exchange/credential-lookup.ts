@@ -1,9 +1,9 @@
 import type { Db } from '@baton/kernel/db';
 import type { Settings } from '../settings.ts';
+import { SharedStatement } from '../shared-statement.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 import { findClients, findTokens } from './exchanges.sql.ts';
-import { SharedStatement } from './shared-statement.ts';
 
 /**
  * Looks presented credentials up, one statement for all that are presented at the same time. While the signers have

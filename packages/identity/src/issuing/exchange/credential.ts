@@ -1,4 +1,5 @@
 import type { RowOf } from '@baton/kernel/row';
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { PrincipalRow } from '../../directory/principals/principal.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PresentedToken } from '../../service/secrets.ts';
@@ -31,6 +32,8 @@ export interface CredentialRow
   refusal: string | null;
   /** What the audience allows; null when it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
+  /** What signs its tokens; null likewise. */
+  signing_algorithm: SigningAlgorithm | null;
   /** Whether the last use on record is old enough to be written again. */
   is_use_due: boolean;
   /** The database's clock, in whole seconds since 1970. */

@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
+import { SharedStatement } from '../shared-statement.ts';
 import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
-import { SharedStatement } from './shared-statement.ts';
 
 /**
  * Writes the audit rows of exchanges that happen at the same time in one insert that each of them awaits: durable, and

@@ -23,7 +23,7 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
         when m.status is distinct from 'active' then 'membership_not_active'
         when p.status <> 'active' then 'principal_not_active'
       end as refusal,
-      a.allowed_scopes,
+      a.allowed_scopes, a.signing_algorithm,
       c.last_used_at is null or c.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
       floor(extract(epoch from now()))::bigint as now_seconds
     from unnest((select ${queries.map(({ publicPrefix }) => publicPrefix)}::text[]),
@@ -37,7 +37,7 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
     left join lateral (
       select status from memberships where tenant_id = c.tenant_id and principal_id = c.principal_id limit 1) m on true
     left join lateral (
-      select allowed_scopes from audiences
+      select allowed_scopes, signing_algorithm from audiences
       where tenant_id = c.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }
 
@@ -51,7 +51,7 @@ export function findClients(queries: readonly ClientQuery[], useIntervalSeconds:
         when m.status is distinct from 'active' then 'membership_not_active'
         when p.status <> 'active' then 'principal_not_active'
       end as refusal,
-      a.allowed_scopes,
+      a.allowed_scopes, a.signing_algorithm,
       s.last_used_at is null or s.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
       floor(extract(epoch from now()))::bigint as now_seconds
     from unnest((select ${queries.map(({ clientId }) => clientId)}::text[]),
@@ -62,7 +62,7 @@ export function findClients(queries: readonly ClientQuery[], useIntervalSeconds:
     left join lateral (
       select status from memberships where tenant_id = s.tenant_id and principal_id = s.principal_id limit 1) m on true
     left join lateral (
-      select allowed_scopes from audiences
+      select allowed_scopes, signing_algorithm from audiences
       where tenant_id = s.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }
 

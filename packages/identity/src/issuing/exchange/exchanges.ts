@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import { auditDraft } from '../../records/audit.ts';
 import { sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
@@ -107,13 +108,15 @@ async function signAndRecord(
   context: Context,
   presented: Presented,
   row: CredentialRow,
-  grant: Omit<Grant, 'tenantId' | 'principalId' | 'credentialId' | 'nowSeconds'>,
+  grant: Omit<Grant, 'tenantId' | 'principalId' | 'credentialId' | 'algorithm' | 'nowSeconds'>,
   reason?: string,
 ): Promise<string> {
   const signing = signAccessToken(context, {
     tenantId: row.tenant_id,
     principalId: row.principal_id,
     credentialId: row.id,
+    // Not null: its audience was found.
+    algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,
     ...grant,
   });

@@ -5,7 +5,7 @@ import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';
 import { freePort, until } from '../../testing/waiting.ts';
-import { SharedStatement } from './shared-statement.ts';
+import { SharedStatement } from '../shared-statement.ts';
 
 test('an exchange whose audit row the store refuses fails alone, among others in the same insert', async (t) => {
   const port = await freePort();

@@ -1,4 +1,3 @@
-import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -7,16 +6,16 @@ import type { SigningKeys } from './signing-keys.ts';
 const intervalMs = 30_000;
 
 /**
- * Notes in the database which key this process signs with, so that every process knows when its last token expires
+ * Notes in the database which keys this process signs with, so that every process knows when its last token expires
  * (contract, W37).
  * @returns a function that stops it, after the note under way
  */
-export function startKeyUseNotes(keys: SigningKeys, pool: Pool, log: Logger): () => Promise<void> {
+export function startKeyUseNotes(keys: SigningKeys, log: Logger): () => Promise<void> {
   return startJob({
     firstMs: intervalMs,
     intervalMs,
     log,
     failure: 'the use of the signing key could not be noted',
-    work: () => keys.noteUse(pool),
+    work: () => keys.noteUse(),
   });
 }

@@ -8,12 +8,12 @@ export const getKeys = endpoint({
   path: '/.well-known/jwks.json',
   root: true,
   auth: 'none',
-  summary: 'Read the public signing key as a JWKS document.',
+  summary: 'Read the public signing keys as a JWKS document.',
   description:
-    'Exactly one key, unless the operator has a key changed with an overlap: then the next and the previous key stand after the one that signs. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500.',
+    'Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500.',
   returns: { 200: JsonWebKeySet, 304: null },
-  handle(_input, { signingKeys, headers }) {
-    const { keys, tag } = signingKeys.document();
+  async handle(_input, { signingKeys, headers }) {
+    const { keys, tag } = await signingKeys.document();
     const caching = { etag: tag, 'cache-control': 'public, max-age=60' };
     const known = String(headers['if-none-match'] ?? '')
       .split(',')

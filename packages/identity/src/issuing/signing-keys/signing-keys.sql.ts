@@ -1,10 +1,21 @@
 import { sql } from '@baton/kernel/sql';
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
+import type { PublishedKey } from './signing-key.ts';
 
 export interface KeyNote {
+  kid: string;
   /** The key that had the name before. */
   former_thumbprint: string | null;
-  /** How much longer it is published once it no longer signs. */
-  needed_seconds: number;
+  /** How much longer it is published once it no longer signs; null when that was never noted. */
+  needed_seconds: number | null;
+}
+
+/** Whether audiences use an algorithm. */
+export interface AlgorithmUse {
+  algorithm: SigningAlgorithm;
+  is_carried: boolean;
+  /** How much longer its tokens may be valid, if an audience left it; null when none did. */
+  needed_seconds: number | null;
 }
 
 /**
@@ -26,19 +37,44 @@ export function upsertKey(kid: string, thumbprint: string, neededSeconds: number
           else coalesce(signing_keys.needed_until, excluded.needed_until) end
       returning needed_until
     )
-    select former.thumbprint as former_thumbprint,
+    select ${kid}::text as kid, former.thumbprint as former_thumbprint,
       extract(epoch from noted.needed_until - now())::float8 as needed_seconds
     from noted left join former on true`;
 }
 
-/** Notes that a key still signs, and reads how much longer another one is needed: another process may still use it. */
-export function updateKeyUse(kid: string, neededSeconds: number, previousKid: string | null) {
-  return sql<Pick<KeyNote, 'needed_seconds'>>`
+/** What is noted of keys, without noting anything. */
+export function findKeyNotes(kids: readonly string[]) {
+  return sql<KeyNote>`
+    select kid, thumbprint as former_thumbprint, extract(epoch from needed_until - now())::float8 as needed_seconds
+    from signing_keys where kid = any (${kids}::text[])`;
+}
+
+/** Notes that keys still sign, and reads how much longer each of `kids` is needed: other processes may use them. */
+export function noteKeyUses(
+  signing: readonly PublishedKey[],
+  neededSeconds: number,
+  kids: readonly string[],
+) {
+  return sql<Pick<KeyNote, 'kid' | 'needed_seconds'>>`
     with noted as (
-      update signing_keys
-      set needed_until = greatest(needed_until, now() + make_interval(secs => ${neededSeconds}))
-      where kid = ${kid}
+      insert into signing_keys (kid, thumbprint, needed_until)
+      select kid, thumbprint, now() + make_interval(secs => ${neededSeconds})
+      from unnest(${signing.map(({ kid }) => kid)}::text[],
+        ${signing.map(({ thumbprint }) => thumbprint)}::text[]) as key (kid, thumbprint)
+      order by kid
+      on conflict (kid) do update set needed_until = greatest(signing_keys.needed_until, excluded.needed_until)
     )
-    select extract(epoch from needed_until - now())::float8 as needed_seconds
-    from signing_keys where kid = ${previousKid}`;
+    select kid, extract(epoch from needed_until - now())::float8 as needed_seconds
+    from signing_keys where kid = any (${kids}::text[])`;
+}
+
+/** Whether any audience, of whatever status, has another algorithm than RS256. */
+export function findAlgorithmUses(neededSeconds: number) {
+  return sql<AlgorithmUse>`
+    select asked.algorithm,
+      exists (select from audiences a
+        where a.signing_algorithm <> 'RS256' and a.signing_algorithm = asked.algorithm) as is_carried,
+      extract(epoch from u.left_at - now())::float8 + ${neededSeconds}::float8 as needed_seconds
+    from (values ('ES256'), ('EdDSA')) as asked (algorithm)
+    left join signing_algorithm_uses u on u.algorithm = asked.algorithm`;
 }

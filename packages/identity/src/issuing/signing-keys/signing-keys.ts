@@ -1,19 +1,29 @@
-import { createHash, sign } from 'node:crypto';
-import { availableParallelism } from 'node:os';
+import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { fail } from '../errors.ts';
+import type { SigningAlgorithm, SigningAlgorithms } from '../../directory/audiences/audience.ts';
+import { answeredWithin } from '../../service/answered-within.ts';
 import type { Settings } from '../settings.ts';
+import { SharedStatement } from '../shared-statement.ts';
 import type { JsonWebKey } from './json-web-key.ts';
+import { Signatures } from './signatures.ts';
 import {
-  type ConfiguredKeys,
+  type KeyRings,
+  keysOf,
   type PublishedKey,
   readConfiguredKeys,
   type SigningKey,
   SigningKeyError,
 } from './signing-key.ts';
-import { type KeyNote, updateKeyUse, upsertKey } from './signing-keys.sql.ts';
+import {
+  type AlgorithmUse,
+  findAlgorithmUses,
+  findKeyNotes,
+  type KeyNote,
+  noteKeyUses,
+  upsertKey,
+} from './signing-keys.sql.ts';
 
 /**
  * How long a key is published after its last token has expired. It covers differences between clocks, and that a use is
@@ -21,13 +31,15 @@ import { type KeyNote, updateKeyUse, upsertKey } from './signing-keys.sql.ts';
  */
 const overlapMarginSeconds = 60;
 
-/** With fewer signatures under way or waiting, a core could soon be idle. */
-const signaturesAheadMin = availableParallelism() + 1;
+/** How long a reader of the key document waits for the store. Then it gets what is known. */
+const usesMsMax = 2000;
 
-/** No key is configured: key document and exchanges answer 500, and nothing is stored (contract, section 4). */
+/** No key is configured: what needs it answers 500, and nothing is stored (contract, section 4). */
 class NoSigningKeyError extends Error {
-  constructor() {
-    super('no signing key is configured: set IAM_SIGNING_KEY_FILE');
+  constructor(algorithm: SigningAlgorithm) {
+    const setting =
+      algorithm === 'RS256' ? 'IAM_SIGNING_KEY_FILE' : `IAM_SIGNING_${algorithm.toUpperCase()}_KEY_FILE`;
+    super(`no ${algorithm} signing key is configured: set ${setting}`);
     this.name = 'NoSigningKeyError';
   }
 }
@@ -39,105 +51,143 @@ interface KeyDocument {
   readonly published: readonly PublishedKey[];
 }
 
-/** The keys of the settings, and what is built from them once. */
+/** The keys of the settings, and until when they are needed, on the clock of `performance.now()`. */
 interface KeysInUse {
-  readonly configured: ConfiguredKeys;
+  readonly rings: KeyRings;
   readonly neededSeconds: number;
-  readonly document: KeyDocument;
-  /** Without the previous key, for the time after its last token. */
-  readonly laterDocument: KeyDocument;
+  /** By algorithm: for as long as an audience has it, and until the last token has ended. RS256 is always used. */
+  usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
+  /** By `kid`: until the last token of the key has ended. */
+  neededUntilMs: ReadonlyMap<string, number>;
 }
 
-/** The keys in use, parsed once, and the bounded queue of signatures. */
-export class SigningKeys {
+/** The keys in use, parsed once, and what is published of them. */
+export class SigningKeys implements SigningAlgorithms {
+  readonly #pool: Pool;
+  readonly #signatures: Signatures;
+  /** Readers of the key document share a read; one that comes while a read is under way waits for the next. */
+  readonly #uses: SharedStatement<undefined, void>;
   #keys: KeysInUse | undefined;
-  /** On the clock of `performance.now()`. */
-  #previousEndsAtMs = 0;
-  #waiting = 0;
-  #free: PromiseWithResolvers<void> | undefined;
-  readonly #waitingMax: number;
+  #built: KeyDocument | undefined;
 
-  constructor(waitingMax: number) {
-    this.#waitingMax = waitingMax;
+  constructor(pool: Pool, waitingMax: number) {
+    this.#pool = pool;
+    this.#signatures = new Signatures(waitingMax);
+    this.#uses = new SharedStatement(async () => {
+      if (this.#keys !== undefined) await this.#readUses(this.#keys);
+      return [];
+    });
   }
 
   /** Signatures under way or waiting for a thread. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#signatures.waiting;
   }
 
   /**
    * Reads the configured keys again, and compares them with those that had their names before. On an error the keys that
    * were in use stay in use.
-   * @throws SigningKeyError, also when the signing key is gone; errors of the database
+   * @throws SigningKeyError, also when a key that is needed is gone; errors of the database
    */
-  async load(settings: Settings, pool: Pool, log: Logger): Promise<void> {
-    const configured = await readConfiguredKeys(settings);
-    if (configured === undefined) {
+  async load(settings: Settings, log: Logger): Promise<void> {
+    const rings = await readConfiguredKeys(settings);
+    const ring = rings?.get('RS256');
+    if (rings === undefined || ring === undefined) {
       if (this.#keys !== undefined) throw new SigningKeyError('The signing key is gone.');
       log.warn('no signing key: the key document and every exchange answer 500 until one is configured');
       return;
     }
-    const { signing, next, previous } = configured;
-    refuseOtherName(this.#keys?.configured.next, signing);
-    const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
+    refuseOtherName(this.#keys?.rings.get('RS256')?.next, ring.signing);
     // The current signing key may become the previous one: its last use is now.
-    await this.noteUse(pool);
-    const noted = await pool.transaction(async (tx) => {
-      const notes = new Map<string, KeyNote | undefined>();
-      // All processes lock in the same order, or two that change back and forth could deadlock.
-      const keys: PublishedKey[] = previous === undefined ? [signing] : [signing, previous];
-      for (const key of keys.sort((one, other) => (one.kid < other.kid ? -1 : 1)))
-        notes.set(
-          key.kid,
-          await tx.row(upsertKey(key.kid, key.thumbprint, neededSeconds, key.kid === signing.kid)),
-        );
+    await this.noteUse();
+    const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
+    const uses = await this.#pool.rows(findAlgorithmUses(neededSeconds));
+    const usedUntilMs = endsOf(uses);
+    for (const [algorithm, untilMs] of usedUntilMs) {
+      if (rings.has(algorithm) || !isAhead(untilMs)) continue;
+      if (this.#keys?.rings.has(algorithm))
+        throw new SigningKeyError(`The ${algorithm} signing key is gone.`);
+      log.warn({ algorithm }, 'audiences use an algorithm without a key: their exchanges answer 500');
+    }
+    const noted = await this.#noteKeys(rings, usedUntilMs, neededSeconds);
+    this.#keys = { rings, neededSeconds, usedUntilMs, neededUntilMs: neededUntilOf([...noted.values()]) };
+    for (const key of [...rings.values()].flatMap(keysOf)) warnOfAnotherKey(log, key, noted.get(key.kid));
+    const published = this.#document().published.map(({ kid }) => kid);
+    log.info({ kid: ring.signing.kid, published }, 'the signing key is in use');
+  }
+
+  /** Notes the names of the keys that may sign or have signed, and reads until when each is needed. */
+  #noteKeys(
+    rings: KeyRings,
+    usedUntilMs: KeysInUse['usedUntilMs'],
+    neededSeconds: number,
+  ): Promise<Map<string, KeyNote>> {
+    const noted: { key: PublishedKey; isSigning: boolean }[] = [];
+    const others: string[] = [];
+    for (const [algorithm, { signing, next, previous }] of rings) {
+      const isUsed = isAhead(usedUntilMs.get(algorithm));
+      if (next !== undefined) others.push(next.kid);
+      for (const key of previous === undefined ? [signing] : [signing, previous])
+        if (isUsed) noted.push({ key, isSigning: key === signing });
+        else others.push(key.kid);
+    }
+    // All processes lock in the same order, or two that change back and forth could deadlock.
+    noted.sort(({ key: one }, { key: other }) => (one.kid < other.kid ? -1 : 1));
+    return this.#pool.transaction(async (tx) => {
+      const notes = new Map<string, KeyNote>();
+      for (const { key, isSigning } of noted) {
+        const note = await tx.row(upsertKey(key.kid, key.thumbprint, neededSeconds, isSigning));
+        if (note !== undefined) notes.set(key.kid, note);
+      }
+      for (const note of await tx.rows(findKeyNotes(others))) notes.set(note.kid, note);
       return notes;
     });
-    const previousNote = noted.get(previous?.kid ?? '');
-    const lasting = [signing, ...(next === undefined ? [] : [next])];
-    this.#keys = {
-      configured,
-      neededSeconds,
-      document: documentOf(previous === undefined ? lasting : [...lasting, previous]),
-      laterDocument: documentOf(lasting),
-    };
-    this.#keepPrevious(previousNote);
-    warnOfAnotherKey(log, signing, noted.get(signing.kid));
-    if (previous !== undefined) warnOfAnotherKey(log, previous, previousNote);
-    const published = this.#document().published.map(({ kid }) => kid);
-    log.info({ kid: signing.kid, published }, 'the signing key is in use');
   }
 
-  /** Notes that this process still signs with the key, and reads whether another process still uses the previous one. */
-  async noteUse(pool: Pool): Promise<void> {
-    if (this.#keys === undefined) return;
-    const { configured, neededSeconds } = this.#keys;
-    const { signing, previous } = configured;
-    const note = await pool.row(updateKeyUse(signing.kid, neededSeconds, previous?.kid ?? null));
-    // A reload may have replaced the keys meanwhile; then this answer is out of date.
-    if (this.#keys.configured === configured) this.#keepPrevious(note);
+  /** Notes that this process still signs with its keys, and reads whether others still use the rest. */
+  async noteUse(): Promise<void> {
+    const keys = this.#keys;
+    if (keys === undefined) return;
+    await this.#readUses(keys);
+    const rings = [...keys.rings.values()];
+    const signing = rings
+      .map((ring) => ring.signing)
+      .filter(({ algorithm }) => isAhead(keys.usedUntilMs.get(algorithm)));
+    const kids = rings.flatMap(keysOf).map(({ kid }) => kid);
+    // A reload may replace the keys meanwhile: then this is written to those that nobody asks any more.
+    keys.neededUntilMs = neededUntilOf(await this.#pool.rows(noteKeyUses(signing, keys.neededSeconds, kids)));
   }
 
-  #keepPrevious(note: Pick<KeyNote, 'needed_seconds'> | undefined): void {
-    this.#previousEndsAtMs = performance.now() + (note?.needed_seconds ?? 0) * 1000;
+  async #readUses(keys: KeysInUse): Promise<void> {
+    keys.usedUntilMs = endsOf(await this.#pool.rows(findAlgorithmUses(keys.neededSeconds)));
   }
 
-  /** @throws NoSigningKeyError, answered 500 */
-  current(): SigningKey {
-    if (this.#keys === undefined) throw new NoSigningKeyError();
-    return this.#keys.configured.signing;
+  /** The key that signs by an algorithm. @throws NoSigningKeyError, answered 500 */
+  current(algorithm: SigningAlgorithm = 'RS256'): SigningKey {
+    const ring = this.#keys?.rings.get(algorithm);
+    if (ring === undefined) throw new NoSigningKeyError(algorithm);
+    return ring.signing;
   }
 
   get isPresent(): boolean {
     return this.#keys !== undefined;
   }
 
+  isAvailable(algorithm: SigningAlgorithm): boolean {
+    return this.#keys?.rings.has(algorithm) === true;
+  }
+
   /**
-   * The key document as it is now: without the previous key once every token that it signed has expired.
+   * The key document as it is now: keys of another algorithm than RS256 while an audience uses it, previous keys until
+   * every token that they signed has expired. An audience may have been opted in by another process, so the store is asked.
    * @throws NoSigningKeyError, answered 500
    */
-  document(): Pick<KeyDocument, 'keys' | 'tag'> {
+  async document(): Promise<Pick<KeyDocument, 'keys' | 'tag'>> {
+    const { rings, usedUntilMs } = this.#keys ?? fail();
+    const isCertain = [...rings.keys()].every(
+      (algorithm) => usedUntilMs.get(algorithm) === Number.POSITIVE_INFINITY,
+    );
+    if (!isCertain) await answeredWithin(usesMsMax, this.#uses.call(undefined));
     return this.#document();
   }
 
@@ -145,53 +195,69 @@ export class SigningKeys {
     return this.isPresent ? this.#document().published.length : 0;
   }
 
-  /** The published key with this name, which verifies our tokens. */
-  published(kid: string | undefined): PublishedKey | undefined {
-    return this.isPresent ? this.#document().published.find((key) => key.kid === kid) : undefined;
+  /** The key with this name that verifies our tokens: one that signs here or will, or one that is still needed. */
+  verifying(kid: string | undefined): PublishedKey | undefined {
+    if (this.#keys === undefined) return undefined;
+    const configured = [...this.#keys.rings.values()].flatMap(({ signing, next }) => [signing, next]);
+    return [...configured, ...this.#document().published].find((key) => key?.kid === kid);
   }
 
   #document(): KeyDocument {
-    if (this.#keys === undefined) throw new NoSigningKeyError();
-    const { document, laterDocument } = this.#keys;
-    return performance.now() < this.#previousEndsAtMs ? document : laterDocument;
+    const { rings, usedUntilMs, neededUntilMs } = this.#keys ?? fail();
+    const published = [...rings].flatMap(([algorithm, ring]) => {
+      const isUsed = isAhead(usedUntilMs.get(algorithm));
+      return keysOf(ring).filter(
+        (key) => (isUsed && key !== ring.previous) || isAhead(neededUntilMs.get(key.kid)),
+      );
+    });
+    const isBuilt = this.#built?.published.length === published.length;
+    if (
+      this.#built === undefined ||
+      !isBuilt ||
+      published.some((key, at) => key !== this.#built?.published[at])
+    )
+      this.#built = documentOf(published);
+    return this.#built;
   }
 
   /** Resolves when a core could soon be idle; undefined when one could be now. */
   whenFree(): Promise<void> | undefined {
-    if (this.#waiting < signaturesAheadMin) return undefined;
-    this.#free ??= Promise.withResolvers<void>();
-    return this.#free.promise;
+    return this.#signatures.whenFree();
   }
 
   /**
-   * Signs an access token (RS256) on the thread pool. Without a key, or with a full queue, it throws at once instead of
-   * returning a promise, so that the caller records nothing.
+   * Signs an access token. Without a key, or with a full queue, it throws at once instead of returning a promise, so that
+   * the caller records nothing.
    * @throws NoSigningKeyError; Refusal `unavailable` when the queue is full
    */
-  sign(claims: JWTPayload): Promise<string> {
-    const { kid, privateKey } = this.current();
-    if (this.#waiting >= this.#waitingMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });
-    this.#waiting += 1;
-    const header = { alg: 'RS256', typ: 'at+jwt', kid };
-    const signed = `${base64urlOf(header)}.${base64urlOf(claims)}`;
-    return new Promise((done, failed) => {
-      sign('RSA-SHA256', Buffer.from(signed, 'latin1'), privateKey, (error, signature) => {
-        this.#waiting -= 1;
-        if (this.#waiting < signaturesAheadMin) this.#resolveFree();
-        if (error === null) done(`${signed}.${signature.toString('base64url')}`);
-        else failed(error);
-      });
-    });
-  }
-
-  #resolveFree(): void {
-    this.#free?.resolve();
-    this.#free = undefined;
+  sign(algorithm: SigningAlgorithm, claims: JWTPayload): Promise<string> {
+    return this.#signatures.sign(this.current(algorithm), claims);
   }
 }
 
-function base64urlOf(part: object): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url');
+function fail(): never {
+  throw new NoSigningKeyError('RS256');
+}
+
+function isAhead(untilMs: number | undefined): boolean {
+  return untilMs !== undefined && untilMs > performance.now();
+}
+
+/** Until when each algorithm is used, on the clock of `performance.now()`. */
+function endsOf(uses: readonly AlgorithmUse[]): Map<SigningAlgorithm, number> {
+  const ends = new Map<SigningAlgorithm, number>([['RS256', Number.POSITIVE_INFINITY]]);
+  for (const { algorithm, is_carried, needed_seconds } of uses)
+    ends.set(
+      algorithm,
+      is_carried ? Number.POSITIVE_INFINITY : performance.now() + (needed_seconds ?? 0) * 1000,
+    );
+  return ends;
+}
+
+function neededUntilOf(notes: readonly Pick<KeyNote, 'kid' | 'needed_seconds'>[]): Map<string, number> {
+  return new Map(
+    notes.map(({ kid, needed_seconds }) => [kid, performance.now() + (needed_seconds ?? 0) * 1000]),
+  );
 }
 
 /** A key that was published as the next one must keep the name that consumers know. */

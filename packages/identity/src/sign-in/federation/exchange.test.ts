@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { sql } from '@baton/kernel/sql';
-import type { TestIdentity } from '../../testing/identity.ts';
+import { makeCurveKey, type TestIdentity } from '../../testing/identity.ts';
 import {
   adminScope,
   made,
@@ -281,4 +284,31 @@ describe('privileged scopes', () => {
     const after = await exchange(realm, claims, { audience: 'iam', scopes: ['deploy:run'] });
     assert.deepEqual([after.status, after.body.groups], [200, ['deployers']]);
   });
+});
+
+test('the token of a sign-in is signed by the algorithm of its audience; without its key nothing is stored', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-federation-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'es256.pem');
+  await writeFile(file, makeCurveKey('ES256'));
+  const elliptic = await identity.another({ IAM_SIGNING_ES256_KEY_FILE: file });
+  const realm = await makeRealm(elliptic, upstream);
+  await made(
+    elliptic.post(`/tenants/${realm.tenantId}/audiences`, {
+      key: 'elliptic',
+      allowedScopes: [readScope],
+      signingAlgorithm: 'ES256',
+    }),
+  );
+  const algorithmFor = async (audience: string) => {
+    const token = await upstream.sign({ sub: newSubject() });
+    const { body } = await signInBy(elliptic, realm, token, 'exchange', { audience });
+    const keySet = createLocalJWKSet(await made(elliptic.request('GET', '/.well-known/jwks.json')));
+    return (await jwtVerify(body.accessToken, keySet, { audience })).protectedHeader.alg;
+  };
+  assert.deepEqual([await algorithmFor('elliptic'), await algorithmFor('control-plane')], ['ES256', 'RS256']);
+  const before = await storeCounts(identity);
+  const { status } = await exchange(realm, { sub: newSubject() }, { audience: 'elliptic' });
+  assert.equal(status, 500);
+  assert.deepEqual(await storeCounts(identity), before);
 });

@@ -2,10 +2,14 @@ import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
 
+type AudienceColumns = RowOf<Tables['audiences']>;
+
 /** What a grant rests on. */
 export interface GrantBasisRow {
   /** Null when it isn't an active audience of the tenant. */
-  allowed_scopes: RowOf<Tables['audiences']>['allowed_scopes'] | null;
+  allowed_scopes: AudienceColumns['allowed_scopes'] | null;
+  /** Null likewise. */
+  signing_algorithm: AudienceColumns['signing_algorithm'] | null;
   /** Those of `groupKeys` that the person is in. */
   member_of: string[];
   now_seconds: number;
@@ -19,14 +23,15 @@ export function findGrantBasis(wanted: {
   groupKeys: readonly string[];
 }) {
   return sql<GrantBasisRow>`
-    select
-      (select allowed_scopes from audiences
-        where tenant_id = ${wanted.tenantId} and key = ${wanted.audience} and status = 'active') as allowed_scopes,
+    select a.allowed_scopes, a.signing_algorithm,
       array(
         select g.key from groups g join group_members m on m.group_id = g.id
         where g.tenant_id = ${wanted.tenantId} and m.principal_id = ${wanted.principalId}
           and g.key = any (${wanted.groupKeys}::text[]) and g.source = 'local' and g.status = 'active') as member_of,
-      floor(extract(epoch from now()))::bigint as now_seconds`;
+      floor(extract(epoch from now()))::bigint as now_seconds
+    from (values (1)) as one (row)
+    left join audiences a
+      on a.tenant_id = ${wanted.tenantId} and a.key = ${wanted.audience} and a.status = 'active'`;
 }
 
 /** Records the sign-in, from which platform access tokens may be issued for a while. */

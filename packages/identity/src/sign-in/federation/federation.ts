@@ -88,8 +88,8 @@ async function grant(
   const tenantId = provider.tenant_id;
   const wanted = { tenantId, principalId, audience, groupKeys: [...privileged.values()] };
   const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
-  if (basis.allowed_scopes === null) return deny('audience_not_allowed');
-  const { allowed_scopes: allowed, member_of: memberOf } = basis;
+  const { allowed_scopes: allowed, signing_algorithm: algorithm, member_of: memberOf } = basis;
+  if (allowed === null || algorithm === null) return deny('audience_not_allowed');
   const answer = decideScopes({ asked: scopes, allowed, memberOf, privileged });
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
@@ -100,6 +100,7 @@ async function grant(
     principalKind,
     credentialId: externalIdentityId,
     audience,
+    algorithm,
     scope: answer.scope,
     nowSeconds: basis.now_seconds,
     session: { id: sessionId, scopeCeiling: answer.ceiling },

@@ -6,7 +6,11 @@ import {
   createPublicKey,
   createSign,
   type KeyObject,
+  sign,
 } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import {
@@ -20,7 +24,13 @@ import {
   signedToken,
 } from '../../../sign-in/federation/testing/forger.ts';
 import { jwkOf, makePair, nowSeconds } from '../../../sign-in/federation/testing/upstream.ts';
-import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
+import {
+  makeCurveKey,
+  makeRsaKey,
+  startIdentity,
+  type TestIdentity,
+  testSigningKey,
+} from '../../../testing/identity.ts';
 import { made, makePrincipal, makeToken } from '../../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 import { storeCounts } from '../../../testing/records.ts';
@@ -229,4 +239,53 @@ test('a malformed id in a token that we signed is a refusal, not a failure', asy
       const { status } = await get(signed(input({}, { [claim]: value })));
       assert.equal(status, 401, `${claim} ${JSON.stringify(value)}`);
     }
+});
+
+test('each key verifies its own algorithm, whatever the header says and whichever key signed', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-forged-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const pems = { ES256: makeCurveKey('ES256'), EdDSA: makeCurveKey('EdDSA') };
+  const settings: Record<string, string> = {};
+  for (const [alg, pem] of Object.entries(pems)) {
+    const file = join(folder, `${alg}.pem`);
+    await writeFile(file, pem);
+    settings[`IAM_SIGNING_${alg.toUpperCase()}_KEY_FILE`] = file;
+  }
+  const several = await identity.another(settings);
+  const audience = `/tenants/${fixture.tenantId}/audiences/iam-scim`;
+  const allowedScopes = ['scim:write', 'scim:other'];
+  t.after(() => several.patch(audience, { allowedScopes, signingAlgorithm: 'RS256' }));
+  const { clientId, clientSecret } = fixture.account;
+  const body = { clientId, clientSecret, audience: 'iam-scim', scopes: ['scim:write'] };
+  const kids: Record<string, unknown> = {};
+  const status = async (token: string) => (await scimClient(several, token).get('/Users')).status;
+  for (const signingAlgorithm of ['RS256', 'ES256', 'EdDSA']) {
+    await made(several.patch(audience, { allowedScopes, signingAlgorithm }));
+    const { accessToken } = await made(several.request('POST', '/api/v1/tokens/exchange', { body }));
+    const { alg, kid } = decodeProtectedHeader(accessToken);
+    assert.equal(alg, signingAlgorithm);
+    kids[signingAlgorithm] = kid;
+    assert.equal(await status(accessToken), 200, signingAlgorithm);
+  }
+  const curve = createPrivateKey(pems.ES256);
+  const signers: Record<string, (text: string) => Buffer> = {
+    RS256: (text) => rsa(text, key),
+    ES256: (text) => sign('sha256', Buffer.from(text), { key: curve, dsaEncoding: 'ieee-p1363' }),
+    EdDSA: (text) => sign(null, Buffer.from(text), createPrivateKey(pems.EdDSA)),
+    'ES256 in DER': (text) => sign('sha256', Buffer.from(text), curve),
+    'an HMAC by the public key': (text) =>
+      createHmac('sha256', createPublicKey(curve).export({ type: 'spki', format: 'pem' }))
+        .update(text)
+        .digest(),
+    nothing: () => Buffer.alloc(0),
+    zeros: () => Buffer.alloc(64),
+  };
+  for (const alg of ['RS256', 'ES256', 'EdDSA', 'Ed25519', 'ES384', 'HS256', 'none'])
+    for (const [named, kid] of Object.entries(kids))
+      for (const [signer, signatureOf] of Object.entries(signers)) {
+        const text = input({ alg, kid });
+        const isRight = alg === named && alg === signer;
+        const answer = await status(signedToken(text, signatureOf(text)));
+        assert.equal(answer, isRight ? 200 : 401, `${alg}, the kid of ${named}, signed by ${signer}`);
+      }
 });

@@ -136,12 +136,14 @@ function deniedSource({ tenant_id, source_id, key }: FoundSource, credential: st
 }
 
 async function verifyAccessToken(token: string, keys: SigningKeys, settings: Settings): Promise<JWTPayload> {
-  // Any published key: during a key rotation, processes may sign by different ones.
-  const keyOf = ({ kid }: { kid?: string }) =>
-    keys.published(kid)?.publicKey ?? refuse('access token: unknown key');
+  // Any published key: during a key rotation, processes may sign by different ones. Each verifies its own algorithm only.
+  const keyOf = ({ kid, alg }: { kid?: string; alg?: string }) => {
+    const key = keys.verifying(kid) ?? refuse('access token: unknown key');
+    return key.algorithm === alg ? key.publicKey : refuse('access token: another algorithm than its key');
+  };
   try {
     const { payload } = await jwtVerify(token, keyOf, {
-      algorithms: ['RS256'],
+      algorithms: ['RS256', 'ES256', 'EdDSA'],
       issuer: settings.issuer,
       audience: settings.IAM_SCIM_AUDIENCE,
       typ: 'at+jwt',

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sqlState } from '@baton/kernel/db';
-import { fail } from '../errors.ts';
+import { fail } from './errors.ts';
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;

@@ -1,0 +1,77 @@
+import { sign } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import type { JWTPayload } from 'jose';
+import { fail } from '../errors.ts';
+import type { SigningKey } from './signing-key.ts';
+
+/** With fewer signatures under way or waiting, a core could soon be idle. */
+const signaturesAheadMin = availableParallelism() + 1;
+
+/**
+ * Signs tokens. RSA takes most of a millisecond, so it is done on the thread pool, behind a bounded queue. The elliptic
+ * curves take about 30 µs, less than it costs to hand them over, so they are done at once.
+ */
+export class Signatures {
+  #waiting = 0;
+  #free: PromiseWithResolvers<void> | undefined;
+  readonly #waitingMax: number;
+
+  constructor(waitingMax: number) {
+    this.#waitingMax = waitingMax;
+  }
+
+  /** RSA signatures under way or waiting for a thread. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves when a core could soon be idle; undefined when one could be now. */
+  whenFree(): Promise<void> | undefined {
+    if (this.#waiting < signaturesAheadMin) return undefined;
+    this.#free ??= Promise.withResolvers<void>();
+    return this.#free.promise;
+  }
+
+  /**
+   * Signs an access token by the algorithm of the key. With a full queue it throws at once instead of returning a promise,
+   * so that the caller records nothing.
+   * @throws Refusal `unavailable` when the queue is full
+   */
+  sign({ algorithm, kid, privateKey: key }: SigningKey, claims: JWTPayload): Promise<string> {
+    const signed = `${base64urlOf({ alg: algorithm, typ: 'at+jwt', kid })}.${base64urlOf(claims)}`;
+    const bytes = Buffer.from(signed, 'latin1');
+    if (algorithm === 'RS256') return this.#signInTurn(key, bytes).then((made) => tokenOf(signed, made));
+    // JWS has the two numbers of an ES256 signature side by side (RFC 7518, section 3.4).
+    const made =
+      algorithm === 'ES256'
+        ? sign('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' })
+        : sign(null, bytes, key);
+    return Promise.resolve(tokenOf(signed, made));
+  }
+
+  #signInTurn(key: SigningKey['privateKey'], bytes: Buffer): Promise<Buffer> {
+    if (this.#waiting >= this.#waitingMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });
+    this.#waiting += 1;
+    return new Promise((done, failed) => {
+      sign('RSA-SHA256', bytes, key, (error, signature) => {
+        this.#waiting -= 1;
+        if (this.#waiting < signaturesAheadMin) this.#resolveFree();
+        if (error === null) done(signature);
+        else failed(error);
+      });
+    });
+  }
+
+  #resolveFree(): void {
+    this.#free?.resolve();
+    this.#free = undefined;
+  }
+}
+
+function base64urlOf(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+function tokenOf(signed: string, signature: Buffer): string {
+  return `${signed}.${signature.toString('base64url')}`;
+}
