@@ -54,16 +54,19 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  */
 export function inputReader(endpoint: Operation) {
   const params = z.strictObject(endpoint.params);
-  const query = z.strictObject(queryShapeOf(endpoint));
+  const queryShape = queryShapeOf(endpoint);
+  const query = z.strictObject(queryShape);
+  const knownNames = new Map(Object.keys(queryShape).map((name) => [name.toLowerCase(), name]));
   const { body: bodySchema, bodyOptional, ifMatch } = endpoint;
   return (
     rawParams: unknown,
-    rawQuery: unknown,
+    sentQuery: unknown,
     headers: IncomingHttpHeaders,
     bytes: Buffer,
     beforeIfMatch?: () => void,
   ): ParsedInput => {
     const problems: Problem[] = [];
+    const rawQuery = endpoint.looseQuery ? pickQuery(knownNames, sentQuery as object) : sentQuery;
     const parsedQuery = check('query', query, { ...(rawQuery as object) }, problems) as Record<
       string,
       unknown
@@ -93,6 +96,20 @@ export function inputReader(endpoint: Operation) {
       cursor: endpoint.paging ? (cursor as string | undefined) : undefined,
     };
   };
+}
+
+/**
+ * What a loose query holds of the names that are known.
+ * @param knownNames by their lower case
+ */
+function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const [sentName, value] of Object.entries(sent)) {
+    const name = knownNames.get(sentName.toLowerCase());
+    // Sent in two cases it stands twice, which no parameter may.
+    if (name !== undefined) picked[name] = name in picked ? [picked[name], value] : value;
+  }
+  return picked;
 }
 
 function readJson(

@@ -90,6 +90,8 @@ export interface EndpointSpec<
   auth?: V['auth'];
   params?: P;
   query?: Q;
+  /** Unknown names in the query are ignored, and the known ones may come in any case: where a standard wants it. */
+  looseQuery?: boolean;
   body?: B;
   /** An absent body is read as `{}`. */
   bodyOptional?: boolean;
@@ -140,6 +142,7 @@ export interface Endpoint<Context = object> {
   readonly auth: string | undefined;
   readonly params: Shape;
   readonly query: Shape;
+  readonly looseQuery: boolean;
   readonly body: z.ZodType | undefined;
   readonly bodyOptional: boolean;
   readonly form: boolean;
@@ -192,6 +195,7 @@ export function endpointsOf<V extends Vocabulary>(
       auth: spec.auth,
       params: spec.params ?? {},
       query: spec.query ?? {},
+      looseQuery: spec.looseQuery ?? false,
       body: spec.body,
       bodyOptional: spec.bodyOptional ?? false,
       form: spec.form ?? false,

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../errors.ts';
 import { scimForm } from './scim-answer.ts';
 
 /** What the declarations of SCIM endpoints have in common. */
-export const scim = { root: true, auth: 'provisioning' } as const;
+export const scim = { root: true, auth: 'provisioning', looseQuery: true } as const;
 
 /** A write opens its own transaction: after the queue of its source, and after the upstream directory was called. */
 export const scimWrite = { ...scim, transaction: 'none' } as const;
