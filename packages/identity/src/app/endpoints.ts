@@ -18,6 +18,7 @@ import { provisioningSourcesApi } from '../provisioning/provisioning-sources/pro
 import { provisioningTokensApi } from '../provisioning/provisioning-sources/provisioning-tokens.api.ts';
 import { groupsApi as scimGroupsApi } from '../provisioning/scim/groups/groups.api.ts';
 import { discoveryApi } from '../provisioning/scim/protocol/discovery.api.ts';
+import { rootSearchApi } from '../provisioning/scim/root-search/root-search.api.ts';
 import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
 import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
@@ -104,7 +105,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'SCIM',
     about: 'Users and groups as a directory writes them (RFC 7644).',
-    endpoints: [...scimUsersApi, ...scimGroupsApi, ...discoveryApi],
+    endpoints: [...scimUsersApi, ...scimGroupsApi, ...rootSearchApi, ...discoveryApi],
   },
   {
     tag: 'Events',

@@ -154,7 +154,10 @@ function compile(text: string, values: SqlValues): string | undefined {
   const before = performance.now();
   const held = values.values.length;
   try {
-    return filterCondition({ kind: userKind, values, base, source: '$1' }, parseFilter(text));
+    return filterCondition(
+      { kind: userKind, searched: [userKind], values, base, source: '$1' },
+      parseFilter(text),
+    );
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'scim_invalid_filter') throw error;
     values.values.length = held;

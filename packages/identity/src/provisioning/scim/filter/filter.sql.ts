@@ -33,10 +33,22 @@ function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   if (filter.kind === 'and' || filter.kind === 'or')
     return `(${filter.of.map((part) => compile(scope, part, mayNarrow)).join(` ${filter.kind} `)})`;
   if (filter.kind === 'not') return `(not coalesce(${compile(scope, filter.of, false)}, false))`;
-  const located = locate(scope.kind, filter.path) ?? fail('scim_invalid_filter');
+  const located = locate(scope.kind, filter.path);
+  if (located === undefined) return absentCondition(scope, filter);
   if (located.attribute.returned === 'never') fail('scim_invalid_filter');
   const { exact, search } = compileLeaf(scope, located, filter);
   return search === undefined || !mayNarrow ? exact : `(${searchCondition(scope, search)} and ${exact})`;
+}
+
+/** An attribute that only another of the searched kinds has: `userName` of a group. */
+function absentCondition(
+  { searched }: Scope,
+  filter: LeafFilter | Extract<Filter, { kind: 'elements' }>,
+): string {
+  if (searched.every((kind) => locate(kind, filter.path) === undefined)) fail('scim_invalid_filter');
+  if (filter.kind !== 'compare') return '(false)';
+  const isMet = filter.operator === (filter.value === null ? 'eq' : 'ne');
+  return isMet ? '(true)' : '(false)';
 }
 
 /** `exact` is true for exactly the resources that meet the filter; `search` finds at least these. */

@@ -31,11 +31,19 @@ export class ResourceList {
   readonly #kind: ResourceKind;
   readonly #filter: Filter | undefined;
   readonly #source: Source;
+  readonly #searched: readonly ResourceKind[];
 
-  constructor(kind: ResourceKind, filter: Filter | undefined, source: Source) {
+  /** @param searched every kind that the same request searches */
+  constructor(
+    kind: ResourceKind,
+    filter: Filter | undefined,
+    source: Source,
+    searched: readonly ResourceKind[] = [kind],
+  ) {
     this.#kind = kind;
     this.#filter = filter;
     this.#source = source;
+    this.#searched = searched;
   }
 
   /**
@@ -76,11 +84,24 @@ export class ResourceList {
     return { text, values: values.values };
   }
 
+  /**
+   * What a list of several kinds sorts: kind, id and sort key of the resources that its page may hold, in its order.
+   * `isSortable` is false for a kind that has nothing to sort by.
+   */
+  places(values: SqlValues, order: PageOrder): { text: string; isSortable: boolean } {
+    const { scope, from } = this.#begin(values);
+    const path = order.sortBy === undefined ? undefined : parseAttributePath(order.sortBy);
+    const key = path === undefined ? undefined : sortExpression(scope, path);
+    const first = key === undefined ? '' : `${key} ${directionOf(order)}, `;
+    const text = `(select '${this.#kind.name}' as kind, r.id, r.created_at, ${key ?? 'null'} as sort_key ${from}
+      order by ${first}r.created_at, r.id limit ${values.add(order.startIndex - 1 + order.count)}::bigint)`;
+    return { text, isSortable: key !== undefined };
+  }
+
   #rows(values: SqlValues, order: PageOrder, columns: string): string {
     const { scope, from } = this.#begin(values);
     const sort = order.sortBy === undefined ? undefined : sortOf(scope, order.sortBy);
-    const direction = order.isDescending ? 'desc' : 'asc';
-    const ordered = `order by ${sort === undefined ? '' : `${sort} ${direction}, `}r.created_at, r.id`;
+    const ordered = `order by ${sort === undefined ? '' : `${sort} ${directionOf(order)}, `}r.created_at, r.id`;
     const [count, offset] = [values.add(order.count), values.add(order.startIndex - 1)];
     const cut = `${ordered} limit ${count} offset ${offset}`;
     if (order.startIndex === 1) return `select ${columns} ${from} ${cut}`;
@@ -90,7 +111,13 @@ export class ResourceList {
 
   #begin(values: SqlValues): { scope: Scope; from: string } {
     const { sourceId, base } = this.#source;
-    const scope = { kind: this.#kind, values, base, source: values.add(sourceId) };
+    const scope = {
+      kind: this.#kind,
+      searched: this.#searched,
+      values,
+      base,
+      source: values.add(sourceId),
+    };
     const condition = this.#filter === undefined ? '' : ` and ${filterCondition(scope, this.#filter)}`;
     return {
       scope,
@@ -111,7 +138,11 @@ function counterFor(filter: Filter | undefined): string | undefined {
   return isActive ? 'active_users_count' : 'users_count - active_users_count';
 }
 
-function tableOf({ name }: ResourceKind): string {
+export function directionOf({ isDescending }: PageOrder): 'asc' | 'desc' {
+  return isDescending ? 'desc' : 'asc';
+}
+
+export function tableOf({ name }: ResourceKind): string {
   return name === 'User' ? 'scim_users' : 'scim_groups';
 }
 

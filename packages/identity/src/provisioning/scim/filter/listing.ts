@@ -8,13 +8,13 @@ import { limitConcurrency } from '../access/concurrency-limit.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
 import { scimListReply } from '../protocol/scim-answer.ts';
 import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
-import { parseFilter } from './filter-grammar.ts';
+import { type Filter, parseFilter } from './filter-grammar.ts';
 import { type PageOrder, ResourceList, type Shape } from './listing.sql.ts';
 
 /** How many resources a page has when the client does not say: `count`. */
 const pageSize = 100;
 /** Of the resources of one page, but always one of them: what a list holds in memory, several times over. */
-const pageBytesMax = 4 * 1024 * 1024;
+export const pageBytesMax = 4 * 1024 * 1024;
 /** PostgreSQL's code for a statement that ran into its timeout. */
 const queryCanceled = '57014';
 
@@ -27,6 +27,8 @@ export const listQuery = {
   sortOrder: z.string().optional(),
   ...selectionQuery,
 };
+
+export type { Shape };
 
 /** What a list request asks for. */
 export interface ListOrder extends PageOrder {
@@ -74,19 +76,35 @@ export async function listPage<Row>(
   source: { sourceId: string; base: string } & Shape,
   view: (rows: readonly Row[]) => Promise<JsonObject[]>,
 ): Promise<Reply<JsonObject>> {
-  const filter = order.filter === undefined ? undefined : parseFilter(order.filter);
+  const filter = filterOf(order);
   const list = new ResourceList(kind, filter, source);
   const pageStatement = list.page<Row>(order, source, pageBytesMax);
-  const search = async () => {
+  return runSearch(source.sourceId, filter, async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
     const found = rows[0]?.found ?? 0;
     // A page that is not full is the last one: its position tells the total.
     const isLast = found > 0 ? found < order.count : order.startIndex === 1 && order.count > 0;
     const total = isLast ? order.startIndex - 1 + found : ((await db.row(list.total()))?.total ?? 0);
     return scimListReply(total, order.startIndex, await view(rows));
-  };
+  });
+}
+
+/** @throws Refusal `scim_invalid_filter` */
+export function filterOf({ filter }: ListOrder): Filter | undefined {
+  return filter === undefined ? undefined : parseFilter(filter);
+}
+
+/**
+ * Runs a search under the limit of its source.
+ * @throws Refusal `scim_too_many` when a filter takes longer than a statement may, `unavailable` when too many are running
+ */
+export async function runSearch<T>(
+  sourceId: string,
+  filter: Filter | undefined,
+  search: () => Promise<T>,
+): Promise<T> {
   try {
-    return await limitConcurrency('lists', source.sourceId, search);
+    return await limitConcurrency('lists', sourceId, search);
   } catch (error) {
     if (sqlState(error) !== queryCanceled || filter === undefined) throw error;
     return fail('scim_too_many', {}, { cause: error });

@@ -10,7 +10,7 @@ import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { sourceOf } from '../access/scim-access.ts';
-import { type ListOrder, listPage } from '../filter/listing.ts';
+import { type ListOrder, listPage, type Shape } from '../filter/listing.ts';
 import { type PatchOperation, parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';
@@ -59,11 +59,18 @@ type Answer<Body = JsonObject> = Promise<Reply<Body>>;
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
  */
 export async function listGroups(context: Context, order: ListOrder): Answer {
-  const bytes = isSelected(groupKind, 'members', order.selection) ? groupBytes : '1024';
-  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: groupColumns, bytes };
+  const where = { sourceId: sourceOf(context).id, base: scimBase(context), ...groupShape(order.selection) };
   return listPage<GroupRow>(context.db, groupKind, order, where, (rows) =>
     viewGroups(context, rows, order.selection),
   );
+}
+
+/** What a list reads of a group, and how much of a page it takes. */
+export function groupShape(selection: Selection): Shape {
+  return {
+    columns: groupColumns,
+    bytes: isSelected(groupKind, 'members', selection) ? groupBytes : '1024',
+  };
 }
 
 /** @throws Refusal `scim_not_found` */

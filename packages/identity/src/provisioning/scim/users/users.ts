@@ -13,7 +13,7 @@ import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { keepAccount } from '../../upstream-directory/name-reservations.ts';
 import { sourceOf } from '../access/scim-access.ts';
-import { type ListOrder, listPage } from '../filter/listing.ts';
+import { type ListOrder, listPage, type Shape } from '../filter/listing.ts';
 import { parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument, refuseLargeDocument } from '../protocol/documents.ts';
@@ -49,11 +49,18 @@ import {
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
  */
 export async function listUsers(context: Context, order: ListOrder): Promise<Reply<JsonObject>> {
-  const bytes = isSelected(userKind, 'groups', order.selection) ? userBytes : documentBytes;
-  const where = { sourceId: sourceOf(context).id, base: scimBase(context), columns: userColumns, bytes };
+  const where = { sourceId: sourceOf(context).id, base: scimBase(context), ...userShape(order.selection) };
   return listPage<UserRow>(context.db, userKind, order, where, (rows) =>
     viewUsers(context, rows, order.selection),
   );
+}
+
+/** What a list reads of a user, and how much of a page it takes. */
+export function userShape(selection: Selection): Shape {
+  return {
+    columns: userColumns,
+    bytes: isSelected(userKind, 'groups', selection) ? userBytes : documentBytes,
+  };
 }
 
 /** @throws Refusal `scim_not_found` */
