@@ -10,7 +10,7 @@ import { endpointName, type Operation } from './service.ts';
 /** What of a runtime it takes to answer an error. */
 type Reporting = Pick<
   ServiceRuntime<unknown, object>,
-  'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes'
+  'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes' | 'trustedProxies'
 >;
 
 /** A request that failed; `endpoint` is undefined when its path or method has no route. */
@@ -58,7 +58,7 @@ export function answerUnrouted(
   reply: FastifyReply,
   error: unknown,
 ): void {
-  const head = headOf(request.raw, request.ip);
+  const head = headOf(request.raw, runtime.trustedProxies);
   const isRouting = error instanceof Refusal && routingCodes.includes(error.code);
   const isTooLarge = isRouting && declaredBytesOf(head) > unroutedBytesMax;
   const reason = isTooLarge ? new Refusal('request_too_large', { maxBytes: unroutedBytesMax }) : error;
@@ -68,7 +68,7 @@ export function answerUnrouted(
 
 /** Answers 404 to a path that the router can't decode. */
 export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: ServerResponse): void {
-  const head = headOf(req, '');
+  const head = headOf(req, runtime.trustedProxies);
   const render = rendererAt(runtime, head.path);
   const { status, body, headers } = render(new Refusal('not_found'), head.requestId);
   runtime.metrics.count(head.method, status, 0);
@@ -78,14 +78,14 @@ export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: Serv
 function logError(
   { log }: Reporting,
   endpoint: string,
-  { requestId }: RequestHead,
+  { requestId, address }: RequestHead,
   status: number,
   error: unknown,
 ): void {
   if (error instanceof Refusal) {
     // A refusal of 500 or more is logged as a failure where its cause was found, not here.
     const { code, reason } = error;
-    if (reason !== undefined) log.info({ endpoint, code, reason, requestId }, 'refused');
+    if (reason !== undefined) log.info({ endpoint, code, reason, requestId, address }, 'refused');
   } else if (status >= 500) log.error({ err: error, endpoint, requestId }, 'request failed');
 }
 

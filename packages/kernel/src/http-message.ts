@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { clientAddressOf, type Networks } from './client-address.ts';
 import { newTraceHex } from './ids.ts';
 import { Refusal } from './refusal.ts';
 
@@ -8,6 +9,7 @@ export interface RequestHead {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
+  /** Of the client; see `clientAddressOf`. */
   readonly address: string;
   readonly requestId: string;
   readonly correlationId: string;
@@ -20,14 +22,14 @@ const correlationIdForm = /^[\x20-\x7e]{1,200}$/;
 const emptyBody = Buffer.alloc(0);
 
 /** Reads a request's head. Its ids are taken when they are well formed, else made (core, section 1.5). */
-export function headOf(raw: IncomingMessage, address: string): RequestHead {
+export function headOf(raw: IncomingMessage, trustedProxies: Networks): RequestHead {
   const { headers, method = '', url = '' } = raw;
   const requestId = accepted(headers['x-request-id'], requestIdForm) ?? `req_${newTraceHex()}`;
   return {
     method,
     path: url.split('?', 1)[0] as string,
     headers: isNamedTwice(raw.rawHeaders, headers) ? { ...headers, authorization: '' } : headers,
-    address,
+    address: clientAddressOf(raw, trustedProxies),
     requestId,
     correlationId: accepted(headers['x-correlation-id'], correlationIdForm) ?? requestId,
     traceRunId: accepted(headers['x-run-id'], traceRunIdForm) ?? `run_${newTraceHex()}`,

@@ -22,7 +22,7 @@ export function requestHandler<Caller, Context extends object>(
   const hasSecrets = endpoint.secrets.length > 0;
   const render = rendererAt(runtime, pathOf(runtime.basePath, endpoint));
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const head = headOf(request.raw, request.ip);
+    const head = headOf(request.raw, runtime.trustedProxies);
     const startedAt = performance.now();
     try {
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Networks } from './client-address.ts';
 import type { Turns } from './concurrency-limit.ts';
 import type { Db, Pool } from './db.ts';
 import type { RequestHead } from './http-message.ts';
@@ -23,6 +24,8 @@ export interface ServiceRuntime<Caller, Context extends object> {
   readonly pool: Pool;
   readonly log: Logger;
   readonly metrics: RequestMetrics;
+  /** Whose X-Forwarded-For tells the address of the client. */
+  readonly trustedProxies?: Networks;
   /** Absent where no endpoint stores answers under a key. */
   readonly idempotency?: IdempotencyOptions;
   /** The codes that any endpoint may answer without declaring them: those of the pipeline itself. */

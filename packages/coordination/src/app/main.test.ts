@@ -191,3 +191,13 @@ test('baton worker runs until SIGTERM', async () => {
   program.child.kill('SIGINT');
   assert.equal(await program.ended, 0, program.output());
 });
+
+test('baton coordination serve logs the client behind trusted proxies', async () => {
+  const { url, child, ended, printed } = await serve({ ...baton.env, CP_TRUSTED_PROXIES: '["127.0.0.0/8"]' });
+  const headers = { authorization: 'Bearer nonsense', 'x-forwarded-for': '1.1.1.1, 203.0.113.9' };
+  assert.equal((await fetch(`${url}/api/v1/tasks`, { headers })).status, 401);
+  const [line] = await printed(/.*"address":"[^\n]*/);
+  assert.match(line, /"address":"203\.0\.113\.9"/);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+});

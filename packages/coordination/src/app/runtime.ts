@@ -113,6 +113,7 @@ export function coordinationRuntime(
     pool,
     log,
     metrics,
+    trustedProxies: settings.CP_TRUSTED_PROXIES,
     idempotency: {
       storedSeconds: settings.CP_IDEMPOTENCY_TTL_SECONDS,
       waitSeconds: settings.CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS,

@@ -1,3 +1,4 @@
+import { networks } from '@baton/kernel/client-address';
 import { choice, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../access/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
@@ -25,6 +26,9 @@ export const settings = {
     max: 1000,
     unit: 'connections',
     doc: 'Connections to the database per process at most.',
+  }),
+  CP_TRUSTED_PROXIES: networks({
+    doc: 'Networks of the proxies in front, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` that is none of theirs. Without it the header is ignored. Name no network from which clients connect directly.',
   }),
   CP_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',

@@ -71,6 +71,7 @@ export function identityRuntime(
     pool: tools.pool,
     log: tools.log,
     metrics,
+    trustedProxies: tools.settings.IAM_TRUSTED_PROXIES,
     pipelineCodes: new Set(pipelineCodes),
     bodyBytesMax: bodyBytesMaxOf,
     sizeBeforeCredential: ({ auth }) => auth !== undefined,

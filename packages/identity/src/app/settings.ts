@@ -1,3 +1,4 @@
+import { networks } from '@baton/kernel/client-address';
 import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { deriveSettings } from '../issuing/settings.ts';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
@@ -20,6 +21,9 @@ export const settings = {
     min: 0,
     max: 65_535,
     doc: 'The port that serves `/metrics`, on the same address; 0 serves none.',
+  }),
+  IAM_TRUSTED_PROXIES: networks({
+    doc: 'Networks of the proxies in front, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` that is none of theirs. Without it the header is ignored. Name no network from which clients connect directly.',
   }),
   IAM_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',

@@ -33,7 +33,7 @@ export const settings = {
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'How often secrets, sign-ins and SCIM credentials from one address (of IPv6: one network of 64 bits) may fail in a window before all that it presents is answered 429; of admin secrets only wrong ones are. 0 is without a limit: leave it so behind a proxy, where all clients have one address.',
+    doc: 'How often secrets, sign-ins and SCIM credentials from one address (of IPv6: one network of 64 bits) may fail in a window before all that it presents is answered 429; of admin secrets only wrong ones are. 0 is without a limit. Behind a proxy set IAM_TRUSTED_PROXIES too, or all clients have its address.',
   }),
   IAM_FAILURE_WINDOW_SECONDS: integer({
     default: 60,
