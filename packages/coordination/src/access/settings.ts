@@ -1,4 +1,4 @@
-import { choice, flag, integer, type SettingValues, text } from '@baton/kernel/config';
+import { choice, flag, integer, list, type Setting, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../leases/settings.ts';
 
 const seconds = 'seconds';
@@ -19,6 +19,10 @@ export const settings = {
   CP_IAM_ISSUER: text({ default: '', doc: 'The `iss` of admitted tokens, character by character.' }),
   CP_IAM_JWKS_URL: text({ default: '', doc: 'Where identity publishes its key.' }),
   CP_IAM_AUDIENCE: text({ default: 'control-plane', doc: 'The one audience of admitted tokens.' }),
+  CP_IAM_ALGORITHMS: tokenAlgorithms({
+    default: ['RS256'],
+    doc: 'What may sign admitted tokens: RS256, RS384, RS512, ES256, EdDSA. An audience of identity with `signingAlgorithm` ES256 needs that one here.',
+  }),
   CP_IAM_ENABLED: text({
     default: '',
     doc: 'No switch: `true` without issuer and key address stops the start, `false` beside both is ignored with a warning.',
@@ -99,3 +103,18 @@ export const settings = {
 };
 
 export type Settings = SettingValues<typeof settings>;
+
+/** A JSON array of algorithms for tokens. */
+function tokenAlgorithms(options: { default: readonly string[]; doc: string }): Setting<readonly string[]> {
+  const known = ['RS256', 'RS384', 'RS512', 'ES256', 'EdDSA'];
+  const names = list(options);
+  return {
+    ...names,
+    parse(value) {
+      const algorithms = names.parse(value);
+      if (algorithms.length === 0 || algorithms.some((name) => !known.includes(name)))
+        throw new Error(`must be a JSON array of one or more of ${known.join(', ')}.`);
+      return algorithms;
+    },
+  };
+}

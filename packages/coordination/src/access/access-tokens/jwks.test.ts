@@ -52,6 +52,7 @@ function keys(options: Partial<Parameters<typeof createJwks>[0]> = {}): Jwks {
     staleAfterMs: 3_600_000,
     minRefreshIntervalMs: 10_000,
     requestTimeoutMs: 300,
+    algorithms: ['RS256'],
     log,
     ...options,
   });

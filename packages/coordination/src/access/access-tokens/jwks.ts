@@ -8,6 +8,8 @@ export interface JwksOptions {
   staleAfterMs: number;
   minRefreshIntervalMs: number;
   requestTimeoutMs: number;
+  /** Those that tokens may be signed by; keys that serve none of them are skipped. */
+  algorithms: readonly string[];
   log: Logger;
 }
 
@@ -16,8 +18,8 @@ export class KeysUnavailableError extends Error {}
 
 export interface SigningKey {
   readonly key: KeyObject;
-  /** The one algorithm that the key is published for; undefined when it may be any of RSA. */
-  readonly algorithm: string | undefined;
+  /** The accepted algorithms that the key verifies: those of its type, or the one that it is published for. */
+  readonly algorithms: readonly string[];
 }
 
 /** The published keys of identity, by key id. */
@@ -29,8 +31,6 @@ export interface Jwks {
    */
   find(keyId: string): Promise<SigningKey | undefined>;
 }
-
-export const tokenAlgorithms: readonly string[] = ['RS256', 'RS384', 'RS512'];
 
 const documentBytesMax = 256 * 1024;
 const keysMax = 50;
@@ -97,10 +97,10 @@ class CachedJwks implements Jwks {
   }
 
   async #load(): Promise<void> {
-    const { log } = this.#options;
+    const { log, algorithms } = this.#options;
     this.#triedAt = performance.now();
     try {
-      this.#keys = readKeys(await fetchDocument(this.#options), log);
+      this.#keys = readKeys(await fetchDocument(this.#options), algorithms, log);
       this.#fetchedAt = performance.now();
       if (this.#logged !== 'nothing') log.info('signing keys are fetched again');
       this.#logged = 'nothing';
@@ -144,29 +144,42 @@ async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<st
 }
 
 /** Keys of another type or use are skipped, as the standard asks of consumers. */
-function readKeys(text: string, log: Logger): Map<string, SigningKey> {
+function readKeys(text: string, accepted: readonly string[], log: Logger): Map<string, SigningKey> {
   const document: unknown = JSON.parse(text);
   const published = (document as { keys?: unknown } | null)?.keys;
   if (!Array.isArray(published)) throw new Error('the key document has no keys');
   const found = new Map<string, SigningKey>();
   for (const jwk of published.slice(0, keysMax) as (JWK | null)[]) {
-    const key = jwk === null ? undefined : signingKeyOf(jwk, log);
+    const key = jwk === null ? undefined : signingKeyOf(jwk, accepted, log);
     if (key !== undefined && !found.has(jwk?.kid as string)) found.set(jwk?.kid as string, key);
   }
   return found;
 }
 
-function signingKeyOf({ kty, kid, use, alg, n, e }: JWK, log: Logger): SigningKey | undefined {
-  if (kty !== 'RSA' || typeof kid !== 'string' || (use ?? 'sig') !== 'sig') return undefined;
-  if (alg !== undefined && !tokenAlgorithms.includes(alg)) return undefined;
+function signingKeyOf(jwk: JWK, accepted: readonly string[], log: Logger): SigningKey | undefined {
+  const { kid, use = 'sig', alg } = jwk;
+  const { members, serves } = kindOf(jwk);
+  if (typeof kid !== 'string' || use !== 'sig') return undefined;
+  const algorithms = serves.filter((one) => accepted.includes(one) && (alg === undefined || alg === one));
+  if (algorithms.length === 0) return undefined;
   try {
-    // Only the public members, by name, even if the document publishes more.
-    const key = createPublicKey({ key: { kty, n, e }, format: 'jwk' });
-    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-    if (bits >= modulusBitsMin) return { key, algorithm: alg };
+    const key = createPublicKey({ key: members, format: 'jwk' });
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? modulusBitsMin;
+    if (bits >= modulusBitsMin) return { key, algorithms };
     log.warn({ bits }, 'a signing key is too short and was skipped');
   } catch (error) {
     log.warn({ err: error }, 'a signing key cannot be read and was skipped');
   }
   return undefined;
+}
+
+/** The algorithms of a key's type, and its public members by name, even if the document publishes more. */
+function kindOf({ kty, crv, n, e, x, y }: JWK): {
+  members: Record<string, unknown>;
+  serves: readonly string[];
+} {
+  if (kty === 'RSA') return { members: { kty, n, e }, serves: ['RS256', 'RS384', 'RS512'] };
+  if (kty === 'EC' && crv === 'P-256') return { members: { kty, crv, x, y }, serves: ['ES256'] };
+  if (kty === 'OKP' && crv === 'Ed25519') return { members: { kty, crv, x }, serves: ['EdDSA'] };
+  return { members: {}, serves: [] };
 }

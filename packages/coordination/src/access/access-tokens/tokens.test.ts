@@ -169,7 +169,7 @@ test('a public key is never taken for a shared secret', async () => {
   await refused(`Bearer ${renamed}`, 'token_signature');
 });
 
-test('other algorithms are refused, and so is another one than the key is published for', async () => {
+test('other algorithms than RS256 are refused', async () => {
   const pss = (input: string) =>
     createSign('sha256')
       .update(input)
@@ -181,20 +181,7 @@ test('other algorithms are refused, and so is another one than the key is publis
     'token_header',
   );
   const longer = tokenOf(header({ alg: 'RS512' }), claims(), byKey(genuine.privateKey, 'sha512'));
-  await refused(`Bearer ${longer}`, 'token_algorithm');
-});
-
-test('a key published for no one algorithm serves RS256, RS384 and RS512', async () => {
-  published = [...published, { ...jwkOf(stranger.publicKey, 'open'), alg: undefined }];
-  try {
-    for (const bits of ['256', '384', '512']) {
-      const algorithm = { alg: `RS${bits}`, kid: 'open' };
-      const token = tokenOf(header(algorithm), claims(), byKey(stranger.privateKey, `sha${bits}`));
-      assert.equal((await send(`Bearer ${token}`)).status, 200, bits);
-    }
-  } finally {
-    published = [jwkOf(genuine.publicKey)];
-  }
+  await refused(`Bearer ${longer}`, 'token_header');
 });
 
 test('a key that the token brings along, or points to, is neither used nor fetched', async () => {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, errors as joseErrors } from 'jose';
 import type { Settings } from '../settings.ts';
-import { type Jwks, type SigningKey, tokenAlgorithms } from './jwks.ts';
+import type { Jwks, SigningKey } from './jwks.ts';
 
 /** What coordination uses of an access token. */
 export interface TokenClaims {
@@ -30,8 +30,6 @@ const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
 const rememberedMs = 30_000;
 const rememberedMax = 10_000;
 
-const verifyOptions = { algorithms: [...tokenAlgorithms] };
-
 interface Remembered {
   readonly claims: TokenClaims;
   readonly untilMs: number;
@@ -42,6 +40,7 @@ interface Remembered {
 /** Checks in the order of core section 1.3: signature, issuer, audience, time; the binding comes after. */
 export function createTokens(jwks: Jwks, settings: Settings): Tokens {
   const remembered = new Map<string, Remembered>();
+  const accepted = settings.CP_IAM_ALGORITHMS;
 
   return {
     async verify(token) {
@@ -51,11 +50,11 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       // Asked like a fresh token: one whose key was withdrawn is verified again, one whose keys are too old is refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
-      const { keyId, algorithm } = headerOf(token);
+      const { keyId, algorithm } = headerOf(token, accepted);
       const key = await jwks.find(keyId);
       if (key === undefined) throw new TokenRefused('unknown_key');
-      if (key.algorithm !== undefined && key.algorithm !== algorithm) throw new TokenRefused('algorithm');
-      const claims = claimsOf(await payloadOf(token, key), settings);
+      if (!key.algorithms.includes(algorithm)) throw new TokenRefused('algorithm');
+      const claims = claimsOf(await payloadOf(token, key, algorithm), settings);
       remembered.delete(digest);
       if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value as string);
       const untilMs = Math.min(Date.now() + rememberedMs, claims.expiresAtMs);
@@ -69,11 +68,11 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
  * What the header may say. The key comes from the published ones only, whatever `jku`, `jwk` or `x5c` offer; a header
  * that asks for an extension (`crit`), such as a payload that isn't encoded, is refused as a whole.
  */
-function headerOf(token: string): { keyId: string; algorithm: string } {
+function headerOf(token: string, accepted: readonly string[]): { keyId: string; algorithm: string } {
   try {
     const { kid, alg, typ, crit } = decodeProtectedHeader(token);
     const isAccessToken = typ === undefined || tokenTypes.includes(typ.toLowerCase());
-    const isPlain = crit === undefined && typeof kid === 'string' && tokenAlgorithms.includes(alg ?? '');
+    const isPlain = crit === undefined && typeof kid === 'string' && accepted.includes(alg ?? '');
     if (isAccessToken && isPlain) return { keyId: kid, algorithm: alg as string };
   } catch {
     // A header that can't be read is refused like any other.
@@ -81,9 +80,13 @@ function headerOf(token: string): { keyId: string; algorithm: string } {
   throw new TokenRefused('header');
 }
 
-async function payloadOf(token: string, { key }: SigningKey): Promise<Record<string, unknown>> {
+async function payloadOf(
+  token: string,
+  { key }: SigningKey,
+  algorithm: string,
+): Promise<Record<string, unknown>> {
   try {
-    const { payload } = await compactVerify(token, key, verifyOptions);
+    const { payload } = await compactVerify(token, key, { algorithms: [algorithm] });
     const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
     if (typeof claims === 'object' && claims !== null) return claims as Record<string, unknown>;
   } catch (error) {

@@ -69,6 +69,7 @@ function keysOf(settings: Settings, log: Logger) {
     staleAfterMs: settings.CP_IAM_JWKS_STALE_AFTER_SECONDS * 1000,
     minRefreshIntervalMs: settings.CP_IAM_JWKS_MIN_REFRESH_INTERVAL_SECONDS * 1000,
     requestTimeoutMs: settings.CP_IAM_REQUEST_TIMEOUT_SECONDS * 1000,
+    algorithms: settings.CP_IAM_ALGORITHMS,
     log,
   });
 }
