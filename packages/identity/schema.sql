@@ -369,6 +369,7 @@ create table scim_users (
   search tsvector generated always as (scim_search(provisioning_source_id, document)) stored,
   upstream_id text,
   suspended boolean default false not null,
+  upstream_restores integer default 0 not null,
   constraint scim_users_pkey PRIMARY KEY (id),
   constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
   constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),

@@ -275,6 +275,7 @@ interface ScimUsersTable {
   search: GeneratedAlways<string | null>;
   upstream_id: string | null;
   suspended: Generated<boolean>;
+  upstream_restores: Generated<number>;
 }
 
 interface ServiceAccountsTable {

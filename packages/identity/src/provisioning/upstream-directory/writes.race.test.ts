@@ -309,6 +309,38 @@ describe('changes of one user at the same time', () => {
     assert.equal(accountsOf(user.userName)[0]?.active, false);
   });
 
+  test('a change of active that another one takes back in the directory is sent again', async () => {
+    const { keycloak, source } = fixture;
+    const { client } = await source('scim');
+    const user = newUser();
+    const { id } = await made(client.post('/Users', user));
+    const path = `/Users/${id}`;
+    const refusedHeld = barrier();
+    keycloak.overrides.scim = refusedHeld.override;
+    const refused = client.patch(path, setActive(false), { 'if-match': 'W/"1"' });
+    await refusedHeld.reached();
+    await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
+    const takenBack = barrier();
+    keycloak.overrides.scim = async (res, act) => {
+      await takenBack.pass();
+      send(res, act());
+    };
+    refusedHeld.open();
+    await takenBack.reached();
+    const announced = barrier();
+    keycloak.overrides.scim = announced.override;
+    const change = client.patch(path, setActive(false));
+    await announced.reached();
+    keycloak.overrides = {};
+    // The directory now holds what the change will store; taking back the refused one makes it active again.
+    takenBack.open();
+    assert.equal((await refused).status, 412);
+    assert.equal(accountsOf(user.userName)[0]?.active, true);
+    announced.open();
+    assert.equal((await made(change)).active, false);
+    assert.equal(accountsOf(user.userName)[0]?.active, false);
+  });
+
   test('a user that is deleted while it is enabled stays disabled in the directory', async () => {
     const { keycloak, source } = fixture;
     const { client } = await source('scim');

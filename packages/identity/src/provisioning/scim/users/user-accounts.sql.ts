@@ -1,8 +1,9 @@
 import { sql } from '@baton/kernel/sql';
 
-/** The id of a user's account in the upstream directory. */
-export function findUpstreamId(userId: string) {
-  return sql<{ upstream_id: string | null }>`select upstream_id from scim_users where id = ${userId}`;
+/** The id of a user's account in the upstream directory, and how often the account was restored. */
+export function findUpstreamAccount(userId: string) {
+  return sql<{ upstream_id: string | null; upstream_restores: number }>`
+    select upstream_id, upstream_restores from scim_users where id = ${userId}`;
 }
 
 /** Whether the directory wants the user with this account active; no row if there is no such user. */
@@ -10,6 +11,14 @@ export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     select active or suspended as active
     from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
+}
+
+/** Counts that the account was restored. Returns what `findActiveByUpstreamId` does. */
+export function countUpstreamRestore(sourceId: string, upstreamId: string) {
+  return sql<{ active: boolean }>`
+    update scim_users set upstream_restores = upstream_restores + 1
+    where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}
+    returning active or suspended as active`;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { UpstreamSource } from '../../upstream-directory/upstream-directory
 import { UpstreamError } from '../../upstream-directory/upstream-error.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import type { UserContent } from './user.ts';
-import { findActiveByUpstreamId, findDuplicate } from './user-accounts.sql.ts';
+import { countUpstreamRestore, findActiveByUpstreamId, findDuplicate } from './user-accounts.sql.ts';
 
 /** The account that a user has in the upstream directory of its source. */
 
@@ -95,23 +95,28 @@ export async function releaseAccount(
   }
 }
 
-/** Makes the account as active as its stored user, after a change that was not stored. Failures are logged. */
+/**
+ * Makes the account as active as its stored user, after a change that was not stored. Failures are logged.
+ *
+ * A change that another request has sent but not stored yet may be overwritten by this. Its transaction sees that the
+ * account was restored, and sends the change again.
+ */
 export async function restoreAccount(
   context: Context,
   upstream: UpstreamSource,
   account: string,
 ): Promise<void> {
-  const isActive = async () =>
-    (await context.pool.row(findActiveByUpstreamId(upstream.sourceId, account)))?.active ?? false;
+  const of = [upstream.sourceId, account] as const;
   try {
-    let active = await isActive();
+    let active = (await context.pool.row(findActiveByUpstreamId(...of)))?.active ?? false;
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       await context.upstream.setActive(upstream, account, active);
       const sent = active;
-      active = await isActive();
+      active = (await context.pool.row(countUpstreamRestore(...of)))?.active ?? false;
       // Another request may have stored the other state while this one was sent.
       if (active === sent) return;
     }
+    throw new Error(`the user was changed during each of ${attemptsMax} attempts`);
   } catch (error) {
     logNotUndone(context, upstream, error);
   }

@@ -8,7 +8,7 @@ import { sourceOf } from '../access/scim-access.ts';
 import { parseId, requireMatch } from '../protocol/resource-meta.ts';
 import { lockPrincipal } from './people.ts';
 import { isWantedActive, type UserContent, type UserRow } from './user.ts';
-import { findUpstreamId, updateUpstreamId } from './user-accounts.sql.ts';
+import { findUpstreamAccount, updateUpstreamId } from './user-accounts.sql.ts';
 import {
   obtainAccount,
   refuseDuplicate,
@@ -27,7 +27,7 @@ import { findPrincipalOfUser, findScimUser, lockScimUser } from './users.sql.ts'
 const attemptsMax = 3;
 const retrySoon = { headers: { 'retry-after': '2' } };
 
-/** The user was changed by another request while the directory was called. */
+/** The user, or its account in the directory, was changed by another request while the directory was called. */
 class ChangedMeanwhile extends Error {}
 
 /**
@@ -84,8 +84,7 @@ export async function runUserChange<T>(
     try {
       return await runWrite(context, async (inside) => {
         const { row, person } = await lockForChange(inside, id);
-        const isOvertaken = seen.wasAnnounced ? row.version !== seen.version : seen.mustAnnounce(row);
-        if (isOvertaken) throw new ChangedMeanwhile();
+        if (await isOvertaken(inside, seen, row)) throw new ChangedMeanwhile();
         return work(inside, row, person);
       });
     } catch (error) {
@@ -108,7 +107,8 @@ async function announceChange(
   const source = sourceOf(context);
   const row = (await context.pool.row(findScimUser(source.id, parseId(id)))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
-  const account = (await context.pool.row(findUpstreamId(row.id)))?.upstream_id ?? undefined;
+  const found = await context.pool.row(findUpstreamAccount(row.id));
+  const account = found?.upstream_id ?? undefined;
   const activeAfter = (one: UserRow) => contentAfter?.(one).active ?? false;
   const mustAnnounce = (one: UserRow) => account !== undefined && isWantedActive(one) !== activeAfter(one);
   const wasAnnounced = mustAnnounce(row);
@@ -118,7 +118,18 @@ async function announceChange(
       .setActive(upstream, account, activeAfter(row))
       .catch((error: unknown) => refuseUpstreamFailure(context, action, ['scim_user', row.id], error));
   }
-  return { version: row.version, account, mustAnnounce, wasAnnounced };
+  return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
+}
+
+/** Whether what the directory was told, or not told, no longer fits the locked row. */
+async function isOvertaken(
+  inside: Context,
+  seen: Awaited<ReturnType<typeof announceChange>>,
+  row: UserRow,
+): Promise<boolean> {
+  if (!seen.wasAnnounced) return seen.mustAnnounce(row);
+  const found = await inside.db.row(findUpstreamAccount(row.id));
+  return row.version !== seen.version || found?.upstream_restores !== seen.restores;
 }
 
 /** Locks a user after its principal, as a disable does. */

@@ -24,7 +24,6 @@ export interface Source extends Provisioning {
 }
 
 export async function startUpstreamFixture(settings: Record<string, string> = {}): Promise<UpstreamFixture> {
-  const keycloak = await startKeycloak();
   const folder = await mkdtemp(join(tmpdir(), 'baton-upstream-'));
   const file = join(folder, 'credentials');
   await writeFile(file, '# no source yet\n');
@@ -33,6 +32,7 @@ export async function startUpstreamFixture(settings: Record<string, string> = {}
     IAM_UPSTREAM_CREDENTIALS_FILE: file,
     ...settings,
   });
+  const keycloak = await startKeycloak();
   const lines: string[] = [];
   const usual = (id: string) => `${id} ${keycloak.address} ${keycloak.clientId}:${keycloak.clientSecret}`;
   return {
