@@ -84,6 +84,7 @@ create table endings (
   constraint endings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX endings_in_order ON public.endings USING btree (acknowledged_at);
+CREATE INDEX endings_of_principal ON public.endings USING btree (principal_id) WHERE (principal_id IS NOT NULL);
 
 create table events (
   sequence bigint generated always as identity not null,
@@ -513,6 +514,22 @@ begin
   return (select status from principals where id = principal and tenant_id = tenant);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.enter_session(session uuid, owner uuid, person uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(principal_lock(owner));
+  if person is not null then
+    perform pg_advisory_xact_lock_shared(principal_lock(person));
+  end if;
+  perform pg_advisory_xact_lock_shared(session_lock(session));
+  return (
+    select expires_at from sessions s
+    where s.id = session and s.status = 'active' and not exists (
+      select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at));
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.index_task_words()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -572,6 +589,18 @@ begin
     + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.lock_session(session uuid, owner uuid, person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(principal_lock(owner));
+  if person is not null then
+    perform pg_advisory_xact_lock_shared(principal_lock(person));
+  end if;
+  perform pg_advisory_xact_lock(session_lock(session));
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -605,6 +634,12 @@ begin
   );
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.session_lock(session uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select hashtextextended('session/' || session, 0) $function$;
+
 CREATE OR REPLACE FUNCTION public.settle_prerequisite()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -626,13 +661,12 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.take_principal_lock(principal uuid)
+CREATE OR REPLACE FUNCTION public.take_lock(key bigint)
  RETURNS void
  LANGUAGE plpgsql
  SET lock_timeout TO '600ms'
 AS $function$
 declare
-  key bigint := principal_lock(principal);
   holder integer;
 begin
   for attempt in 1..3 loop
@@ -642,14 +676,14 @@ begin
     exception when lock_not_available then
       for holder in
         select pid from pg_locks
-        where locktype = 'advisory' and granted and pid <> pg_backend_pid() and objsubid = 1
+        where locktype = 'advisory' and granted and pid <> pg_backend_pid() and objsubid = 1 and mode = 'ShareLock'
           and database = (select oid from pg_database where datname = current_database())
           and classid = ((key >> 32) & 4294967295)::oid and objid = (key & 4294967295)::oid
       loop
         if not pg_backend_pid() = any (pg_blocking_pids(holder)) then
           perform pg_terminate_backend(holder);
         elsif holder < pg_backend_pid() then
-          raise exception 'two principals disable each other' using errcode = 'deadlock_detected';
+          raise exception 'two commands wait for each other' using errcode = 'deadlock_detected';
         end if;
       end loop;
     end;

@@ -79,7 +79,7 @@ async function endSomeWork(context: Context, principalId: string, until: string)
   const releasedIds: string[] = [];
   for (const { id } of sessions) {
     const claimsMax = endingBatchMax - releasedIds.length;
-    const ended = await endSession(context, id, ofPrincipal, { claimsMax, skipsLocked: true });
+    const ended = await endSession(context, id, ofPrincipal, claimsMax);
     releasedIds.push(...(ended?.releasedIds ?? []));
   }
   const rowsMax = endingBatchMax - releasedIds.length;

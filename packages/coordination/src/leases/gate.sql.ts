@@ -24,7 +24,8 @@ export function findGate(tenantId: string, taskId: string) {
         ) as delegation_over
       from claims c join sessions s on s.id = c.session_id
       where c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()
-        and s.status = 'active' and s.expires_at > clock_timestamp()
+        and s.status = 'active' and s.expires_at > clock_timestamp() and not exists (
+          select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at)
     ) c on true
     where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
 }

@@ -33,7 +33,8 @@ after(() => baton.close());
 
 const lockOf = {
   task: (id: string) => sql<object>`select from tasks where id = ${id} for update`,
-  session: (id: string) => sql<object>`select from sessions where id = ${id} for update`,
+  session: (id: string) => sql<object>`select pg_advisory_xact_lock(session_lock(${id}))`,
+  sessionRow: (id: string) => sql<object>`select from sessions where id = ${id} for no key update`,
   principal: (id: string) => sql<object>`select pg_advisory_xact_lock(principal_lock(${id}))`,
 };
 
@@ -160,7 +161,7 @@ for (const headers of [() => ({}), keyed]) {
   test(`a heartbeat${how} that waited past the end of its session's lease is refused, and that is recorded`, async () => {
     const sessionId = await openSession(worker.actor, { ttlSeconds: 1 });
     const beat = () => [worker.actor.post(`/sessions/${sessionId}:heartbeat`, {}, headers())];
-    const { answers } = await whileHeld(lockOf.session(sessionId), beat, sessionOver(sessionId));
+    const { answers } = await whileHeld(lockOf.sessionRow(sessionId), beat, sessionOver(sessionId));
     await refused(Promise.resolve(answers[0] as never), 409, 'session_expired');
     const { status, endedAt, expiresAt } = await done(worker.actor.get(`/sessions/${sessionId}`));
     assert.equal(status, 'stale');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/sql';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
@@ -116,11 +117,12 @@ test('a claim while its session closes never leaves a live claim under a dead se
     const tasks = await Promise.all(Array.from({ length: 4 }, () => makeTask(baton)));
     const claim = ({ id }: { id: string }) => claimBy({ ...worker, sessionId }, id);
     const close = () => worker.actor.post(`/sessions/${sessionId}:close`);
-    // The close is sent first, third or last, one after the other.
-    const [early, late] = [tasks.slice(0, round % 5), tasks.slice(round % 5)];
-    const sent = [early.map(claim), [close()], late.map(claim)] as const;
-    const answers = await Promise.all([...sent[0], ...sent[2]]);
-    assert.equal((await sent[1][0])?.status, 200);
+    // The close is sent first, third or last, and the later claims some milliseconds after it.
+    const early = tasks.slice(0, round % 5).map(claim);
+    const closed = close();
+    await sleep(round);
+    const answers = await Promise.all([...early, ...tasks.slice(round % 5).map(claim)]);
+    assert.equal((await closed).status, 200);
     for (const answer of answers) seen.add(outcomeOf(answer));
     const left = await done(worker.actor.get(`/claims?sessionId=${sessionId}&status=active`));
     assert.deepEqual(left.items, []);

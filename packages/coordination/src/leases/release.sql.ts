@@ -7,12 +7,6 @@ import type { ClaimRow } from './lease-rows.ts';
 export type ReleasedClaimRow = ClaimRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
-export function findActiveClaimsOfSession(tenantId: string, sessionId: string, rowsMax: number) {
-  return sql<{ id: string }>`
-    select id from claims where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'
-    limit ${rowsMax}`;
-}
-
 export function countActiveClaimsOfSession(tenantId: string, sessionId: string) {
   return sql<{ count: number }>`
     select count(*) as count from claims

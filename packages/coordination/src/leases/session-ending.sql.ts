@@ -17,10 +17,13 @@ export function updateSessionToStale(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session; no row when another transaction has it locked. */
+/** Takes the session's lock alone, without waiting; no row when another command uses the session. */
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
-    select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;
+    with free as materialized (
+      select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked
+    )
+    select id from free where pg_try_advisory_xact_lock(session_lock(id))`;
 }
 
 export interface NewEnding {
@@ -56,12 +59,15 @@ export function deleteEnding(tenantId: string, endingId: string) {
 /** Locks open sessions of a principal, and those opened on its behalf, that were there at an instant and that nobody uses. */
 export function lockFreeSessions(tenantId: string, principalId: string, until: string, rowsMax: number) {
   return sql<{ id: string }>`
-    select id from sessions
-    where tenant_id = ${tenantId} and status <> 'closed' and started_at <= ${until}::timestamptz
-      and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
-    order by id
-    limit ${rowsMax}
-    for no key update skip locked`;
+    with free as materialized (
+      select id from sessions
+      where tenant_id = ${tenantId} and status <> 'closed' and started_at <= ${until}::timestamptz
+        and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
+      order by id
+      limit ${rowsMax}
+      for no key update skip locked
+    )
+    select id from free where pg_try_advisory_xact_lock(session_lock(id)) order by id`;
 }
 
 /** What a principal has: its sessions and those on its behalf, the claims in them and those it holds, and their runs. */

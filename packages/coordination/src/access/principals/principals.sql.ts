@@ -33,7 +33,7 @@ export function lockPrincipalForChange(tenantId: string, principalId: string) {
  * by the next statement (`lockPrincipalForChange`).
  */
 export function takePrincipalLock(principalId: string) {
-  return sql`select take_principal_lock(${principalId})`;
+  return sql`select take_lock(principal_lock(${principalId}))`;
 }
 
 export type PrincipalValues = Pick<Principal, 'displayName' | 'profile' | 'metadata'>;

@@ -5,10 +5,10 @@ import type { ClaimRow, SessionRow } from '../../leases/lease-rows.ts';
  * Moves the lease of a live claim, on the task and on the claim together; no row when anything stands in the way.
  *
  * Whoever ends the claim (a release, a take-over, the sweeper, a completion) writes the task's row: a heartbeat that
- * waited for one of them has `active_claim_id` and the lease evaluated again on the new row. A session that closes in the
- * same instant either got the task first, or comes after and releases the claim. Leases are judged, and the new one
- * begins, at `held.at`, once the task is locked: whoever only locks it and changes nothing lets PostgreSQL go on with
- * what it computed before the wait.
+ * waited for one of them has `active_claim_id` and the lease evaluated again on the new row. The locks of the caller and
+ * of the session are shared against a disable or a close under way. Leases are judged, and the new one begins, at
+ * `held.at`, once the task is locked: whoever only locks it and changes nothing lets PostgreSQL go on with what it
+ * computed before the wait.
  */
 export function updateClaimLease(beat: {
   tenantId: string;
@@ -19,15 +19,22 @@ export function updateClaimLease(beat: {
   ttlSeconds: number | null;
 }) {
   return sql<ClaimRow>`
-    with locked as materialized (
-      select t.id, least(t.lease_expires_at, s.expires_at, d.expires_at) as live_until,
-        make_interval(secs => coalesce(${beat.ttlSeconds}::integer, c.lease_seconds)) as lease
-      from claims c join tasks t on t.id = c.task_id join sessions s on s.id = c.session_id
-      left join delegations d on d.id = s.delegation_id and d.revoked_at is null, principals caller
-      where c.id = ${beat.claimId} and c.tenant_id = ${beat.tenantId} and t.active_claim_id = c.id
-        and (c.holder_id = ${beat.callerId} or ${beat.mayManage})
+    with caller as materialized (
+      select ${beat.callerId}::uuid as id
+      where enter_principal(${beat.callerId}, ${beat.tenantId}) = 'active'
+    ), holder as materialized (
+      select c.id as claim_id, c.task_id, c.lease_seconds,
+        enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until, d.expires_at as delegated_until
+      from caller join claims c on c.holder_id = caller.id or ${beat.mayManage}
+      join sessions s on s.id = c.session_id
+      left join delegations d on d.id = s.delegation_id and d.revoked_at is null
+      where c.id = ${beat.claimId} and c.tenant_id = ${beat.tenantId}
         and s.status = 'active' and (s.delegation_id is null or d.id is not null)
-        and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
+    ), locked as materialized (
+      select t.id, least(t.lease_expires_at, holder.live_until, holder.delegated_until) as live_until,
+        make_interval(secs => coalesce(${beat.ttlSeconds}::integer, holder.lease_seconds)) as lease
+      from holder join tasks t on t.id = holder.task_id
+      where holder.live_until is not null and t.active_claim_id = holder.claim_id
       for no key update of t
     ), held as materialized (
       select id, live_until, lease, clock_timestamp() as at from locked
@@ -61,7 +68,9 @@ export function findLeaseState(tenantId: string, claimId: string) {
   return sql<LeaseStateRow>`
     select c.holder_id, c.status, c.expires_at, c.session_id, s.status as session_status,
       c.expires_at <= clock_timestamp() as lease_over,
-      s.status <> 'active' or s.expires_at <= clock_timestamp() as session_over,
+      s.status <> 'active' or s.expires_at <= clock_timestamp() or exists (
+        select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at
+      ) as session_over,
       s.delegation_id is not null and not exists (
         select from delegations d
         where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())

@@ -13,14 +13,20 @@ export type TaskOfRunRow = TaskRow & {
 
 /**
  * Locks the task of a run. The task is as it is under the lock, but the run's status is as of the statement's start: a
- * run can end without its task being locked, so an update that ends it must repeat `status = 'running'`.
+ * run can end without its task being locked, so an update that ends it must repeat `status = 'running'`. Before the task
+ * it shares the locks of the run's session: its end is either seen or waits.
  */
 export function lockTaskOfRun(tenantId: string, runId: string) {
   return sql<TaskOfRunRow>`
+    with entered as materialized (
+      select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until
+      from runs r join sessions s on s.id = r.session_id
+      where r.id = ${runId} and r.tenant_id = ${tenantId}
+    )
     select t.*, tt.key as type_key, tt.version as type_version, r.status as run_status, r.principal_id as run_principal_id,
       r.claim_id as run_claim_id, r.fencing_token as run_fencing_token
     from runs r join tasks t on t.id = r.task_id join task_types tt on tt.id = t.type_id
-    where r.id = ${runId} and r.tenant_id = ${tenantId}
+    where r.id = ${runId} and r.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
     for no key update of t`;
 }
 

@@ -29,8 +29,9 @@ export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload:
  * Starts a run under a live claim in one statement and one round trip, with its journal and outbox rows; returns no row
  * when anything stands in the way.
  *
- * Claim and epoch are checked on the task's row, again after a wait for its lock, and leases once it is locked. Whoever ends the claim or closes
- * its session writes that row too, so what is read elsewhere can't be older than the lock allows. Runs are seen as of the
+ * Claim and epoch are checked on the task's row, again after a wait for its lock, and leases once it is locked. Whoever
+ * ends the claim writes that row too, and whoever closes its session takes the session's lock alone, which is shared here:
+ * what is read elsewhere can't be older than the locks allow. Runs are seen as of the
  * statement's start: when another one began or ended during the wait, the unique indexes on the running run and on the
  * attempt refuse this one, and it is tried again under the lock.
  */
@@ -39,18 +40,23 @@ export function insertRun(start: NewRun) {
     with caller as materialized (
       select ${start.principalId}::uuid as id
       where enter_principal(${start.principalId}, ${start.tenantId}) = 'active'
-    ), locked as materialized (
-      select t.id, t.workspace_id, c.session_id, least(t.lease_expires_at, s.expires_at, d.expires_at) as live_until
+    ), holder as materialized (
+      select c.id as claim_id, c.task_id, c.session_id, c.fencing_token,
+        enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until, d.expires_at as delegated_until
       from caller
       join claims c on c.holder_id = caller.id
       join sessions s on s.id = c.session_id
       left join delegations d on d.id = s.delegation_id and d.revoked_at is null
-      join tasks t on t.id = c.task_id
       where c.id = ${start.claimId} and c.tenant_id = ${start.tenantId} and c.fencing_token = ${start.fencingToken}
         and s.status = 'active' and (s.delegation_id is null or d.id is not null)
+    ), locked as materialized (
+      select t.id, t.workspace_id, holder.session_id,
+        least(t.lease_expires_at, holder.live_until, holder.delegated_until) as live_until
+      from holder join tasks t on t.id = holder.task_id
+      where holder.live_until is not null
         and (t.id = ${start.ref.id}::uuid or t.public_number = ${start.ref.number}::bigint)
         and t.category not in ('terminal_success', 'terminal_cancelled')
-        and t.active_claim_id = c.id and t.claim_epoch = c.fencing_token
+        and t.active_claim_id = holder.claim_id and t.claim_epoch = holder.fencing_token
       for no key update of t
     ), task as materialized (
       select id, workspace_id, session_id from locked where live_until > clock_timestamp()

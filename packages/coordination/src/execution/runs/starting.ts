@@ -34,7 +34,7 @@ export async function startRun(context: Context, ref: TaskRef, request: RunReque
     if (run === undefined) throw new NeedsTransaction();
     return run;
   }
-  const { id: taskId, status, category } = await lockTaskRow(context, ref);
+  const { id: taskId, status, category } = await lockTaskRow(context, ref, request.claimId);
   if (terminalCategories.includes(category))
     fail('task_not_runnable', { taskId, status, systemStatusCategory: category });
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {

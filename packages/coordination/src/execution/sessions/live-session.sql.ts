@@ -6,48 +6,36 @@ export type SessionStateRow = Pick<SessionRow, 'id' | 'principal_id' | 'status'>
   delegation_over: boolean;
 };
 
-/**
- * The state of a session, locked (shared) so that it can't close during the command. The clock is read outside of the
- * select that locks: inside, PostgreSQL reads it before the wait.
- */
-export function lockSessionShared(tenantId: string, sessionId: string) {
-  return sql<SessionStateRow>`
-    with s as materialized (
-      select id, principal_id, status, expires_at, delegation_id from sessions
-      where id = ${sessionId} and tenant_id = ${tenantId}
-      for share
-    )
-    select s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
-      s.delegation_id is not null and not exists (
-        select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
-      ) as delegation_over
-    from s`;
+/** Shares the locks of a session, so that it can't end during the command; its state is read by the next statement. */
+export function shareSession(tenantId: string, sessionId: string) {
+  return sql`
+    select enter_session(id, principal_id, on_behalf_of_id) from sessions
+    where id = ${sessionId} and tenant_id = ${tenantId}`;
 }
 
-/** The same with the lock of a change. Two who share a session can't both go on to change it: they would deadlock. */
+/** Takes the session's lock alone, for a command that may end it: waits for the commands under it, and ends none. */
 export function lockSession(tenantId: string, sessionId: string) {
-  return sql<SessionStateRow>`
-    with s as materialized (
-      select id, principal_id, status, expires_at, delegation_id from sessions
-      where id = ${sessionId} and tenant_id = ${tenantId}
-      for no key update
-    )
-    select s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
-      s.delegation_id is not null and not exists (
-        select from delegations d
-        where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())
-      ) as delegation_over
-    from s`;
+  return sql`
+    select lock_session(id, principal_id, on_behalf_of_id) from sessions
+    where id = ${sessionId} and tenant_id = ${tenantId}`;
+}
+
+/** Locks the row too, for what waits for the row without the session's lock. */
+export function lockSessionRow(tenantId: string, sessionId: string) {
+  return sql`select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update`;
 }
 
 /**
- * The same without a lock, for a refusal that writes nothing, together with the state of the caller. Without such a
- * session every column of it is null.
+ * The state of a session, together with that of the caller. Without such a session every column of it is null. A session
+ * of a disabled principal is closed, though the worker may close its row later.
  */
 export function findSessionState(tenantId: string, sessionId: string, callerId: string) {
   return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`
-    select caller.status = 'active' as caller_active, s.id, s.principal_id, s.status, s.expires_at <= clock_timestamp() as lease_over,
+    select caller.status = 'active' as caller_active, s.id, s.principal_id,
+      case when exists (
+        select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at
+      ) then 'closed' else s.status end as status,
+      s.expires_at <= clock_timestamp() as lease_over,
       s.delegation_id is not null and not exists (
         select from delegations d
         where d.id = s.delegation_id and d.revoked_at is null and (d.expires_at is null or d.expires_at > clock_timestamp())

@@ -1,20 +1,23 @@
 import { NeedsTransaction } from '@baton/kernel/command';
-import { endSession } from '../../leases/session-ending.ts';
+import { endUndelegatedSession } from '../../leases/session-ending.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findSessionState, lockSessionShared, type SessionStateRow } from './live-session.sql.ts';
+import { findSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';
 
 /**
- * Locks a session (shared) and refuses one under which the caller can't claim, in the order of core section 9. One whose
- * delegation is over is closed by this touch, and that is kept although the claim is refused.
+ * Shares the locks of a session and refuses one under which the caller can't claim, in the order of core section 9. One
+ * whose delegation is over is closed by this touch, unless others use it at this moment; that is kept although the claim
+ * is refused.
  * @throws Refusal `not_found`, `session_owner_mismatch`, `session_not_active`, `session_expired`
  */
 export async function requireLiveSession(context: Context, sessionId: string): Promise<void> {
-  const session = (await context.db.row(lockSessionShared(context.tenantId, sessionId))) ?? fail('not_found');
+  const { tenantId, caller, db } = context;
+  await db.row(shareSession(tenantId, sessionId));
+  const session = await db.row(findSessionState(tenantId, sessionId, caller.principalId));
+  if (session === undefined || session.id === null) return fail('not_found');
   refuseDead(context, session);
   if (session.delegation_over) {
-    // Two claims that share the session and both get here deadlock; the loser is repeated and finds it closed.
-    await endSession(context, sessionId, 'delegation_ended');
+    await endUndelegatedSession(context, sessionId);
     fail('session_not_active', { sessionId, status: 'closed' }, { commits: true });
   }
 }

@@ -48,12 +48,20 @@ export function findLiveDelegation(tenantId: string, humanPrincipalId: string, a
     select id from delegations
     where tenant_id = ${tenantId} and human_principal_id = ${humanPrincipalId} and agent_principal_id = ${agentPrincipalId}
       and revoked_at is null and starts_at <= clock_timestamp() and (expires_at is null or expires_at > clock_timestamp())
+      and not exists (
+        select from endings e
+        where e.principal_id in (human_principal_id, agent_principal_id) and e.acknowledged_at >= created_at)
     order by expires_at desc nulls first, created_at
     limit 1`;
 }
 
 export function findSession(tenantId: string, sessionId: string) {
   return sql<SessionRow>`select * from sessions where id = ${sessionId} and tenant_id = ${tenantId}`;
+}
+
+/** Takes the session's lock alone: waits at most some seconds, and ends the connections of those that share it too long. */
+export function takeSessionLock(sessionId: string) {
+  return sql`select take_lock(session_lock(${sessionId}))`;
 }
 
 const build = queryBuilder<{ sessions: SessionRow }>();
@@ -70,10 +78,9 @@ export function findSessions(tenantId: string, filter: { status: string | undefi
 }
 
 /**
- * Moves a live session's lease; no row when anything stands in the way. A close under way either has the session locked,
- * so that this waits and then finds it closed, or comes after. The lease is judged, and the new one begins, at `live.at`,
- * once the session is locked: claims under way only lock it, and after those PostgreSQL goes on with what it computed
- * before the wait.
+ * Moves a live session's lease; no row when anything stands in the way. The locks of the caller and of the session are
+ * shared against a disable or a close under way. The lease is judged, and the new one begins, at `live.at`, once the row
+ * is locked: whoever only locks it and changes nothing lets PostgreSQL go on with what it computed before the wait.
  */
 export function updateSessionLease(beat: {
   tenantId: string;
@@ -84,13 +91,19 @@ export function updateSessionLease(beat: {
   ttlSeconds: number | null;
 }) {
   return sql<SessionRow>`
-    with locked as materialized (
-      select s.id, least(s.expires_at, d.expires_at) as live_until
-      from sessions s left join delegations d on d.id = s.delegation_id and d.revoked_at is null, principals caller
+    with caller as materialized (
+      select ${beat.callerId}::uuid as id
+      where enter_principal(${beat.callerId}, ${beat.tenantId}) = 'active'
+    ), entered as materialized (
+      select s.id, enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until, d.expires_at as delegated_until
+      from caller join sessions s on s.principal_id = caller.id or ${beat.mayManage}
+      left join delegations d on d.id = s.delegation_id and d.revoked_at is null
       where s.id = ${beat.sessionId} and s.tenant_id = ${beat.tenantId} and s.status = 'active'
-        and (s.principal_id = ${beat.callerId} or ${beat.mayManage})
         and (s.delegation_id is null or d.id is not null)
-        and caller.id = ${beat.callerId} and caller.tenant_id = ${beat.tenantId} and caller.status = 'active'
+    ), locked as materialized (
+      select s.id, least(s.expires_at, entered.delegated_until) as live_until
+      from entered join sessions s on s.id = entered.id
+      where entered.live_until is not null and s.status = 'active'
       for no key update of s
     ), live as materialized (
       select id, live_until, clock_timestamp() as at from locked

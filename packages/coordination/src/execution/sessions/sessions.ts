@@ -11,7 +11,7 @@ import { checkDocument } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { lockSession } from './live-session.sql.ts';
+import { findSessionState, lockSession, lockSessionRow } from './live-session.sql.ts';
 import { checkHarness, knownCapabilitiesOf } from './protocol.ts';
 import { type Session, type SessionRequest, sessionOf, sessionStatuses } from './session.ts';
 import { sessionOpened } from './sessions.events.ts';
@@ -20,6 +20,7 @@ import {
   findSession,
   findSessions,
   insertSession,
+  takeSessionLock,
   updateSessionLease,
 } from './sessions.sql.ts';
 
@@ -133,8 +134,11 @@ export async function heartbeatSession(
 
 /** Locks the session and refuses one that is over, or not the caller's; what is found to be over is recorded with it. */
 async function refuseDeadSession(context: Context, sessionId: string): Promise<void> {
-  const state = await context.db.row(lockSession(context.tenantId, sessionId));
-  if (state === undefined) return fail('not_found');
+  const { db, tenantId, caller } = context;
+  await db.row(lockSession(tenantId, sessionId));
+  await db.row(lockSessionRow(tenantId, sessionId));
+  const state = await db.row(findSessionState(tenantId, sessionId, caller.principalId));
+  if (state === undefined || state.id === null) return fail('not_found');
   refuseStranger(context, state.principal_id);
   if (state.status !== 'active') fail('session_not_active', { sessionId, status: state.status });
   if (state.lease_over) {
@@ -148,11 +152,14 @@ async function refuseDeadSession(context: Context, sessionId: string): Promise<v
 }
 
 /**
- * Closes a session for its owner or a manager.
+ * Closes a session for its owner or a manager. Commands under it are waited for; those that take longer than 600 ms lose
+ * their connection.
  * @throws Refusal `not_found`, `permission_denied`
  */
 export async function closeSession(context: Context, sessionId: string): Promise<Session> {
-  await getSession(context, sessionId);
+  const session = await getSession(context, sessionId);
+  if (session.status === 'closed') return session;
+  await context.db.row(takeSessionLock(sessionId));
   const ended = await endSession(context, sessionId);
   return ended === undefined ? getSession(context, sessionId) : sessionOf(ended.session);
 }

@@ -7,12 +7,14 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import {
   claimTask,
+  delegate,
   done,
   endSessionLease,
   eventsOf,
   makeTask,
   makeWorker,
   openSession,
+  refused,
   type Worker,
 } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
@@ -117,6 +119,81 @@ test('a disable answers after the first 100 claims; the worker releases the othe
     reasons: ['principal_disabled'],
   });
   await checkLeaseInvariants(baton);
+});
+
+test('sessions of before a disable stay dead after an enable, also before the worker has closed them', async () => {
+  const human = await baton.actor({ kind: 'human' });
+  const agent = await baton.actor();
+  await delegate(human, agent, baton);
+  const sessions = await Promise.all([
+    ...Array.from({ length: firstBatch }, () => openSession(human)),
+    openSession(agent, { onBehalfOf: human.principalId }),
+  ]);
+  // The last ones by their ids are left to the worker.
+  const later = await Promise.all([
+    openSession(human),
+    openSession(agent, { onBehalfOf: human.principalId }),
+  ]);
+  const [own, onBehalf] = [
+    { actor: human, sessionId: later[0] },
+    { actor: agent, sessionId: later[1] },
+  ];
+  const [claim, other] = [
+    await claimTask(own, (await makeTask(baton)).id),
+    await claimTask(onBehalf, (await makeTask(baton)).id),
+  ];
+  await done(baton.admin.post(`/principals/${human.principalId}:disable`));
+  await done(baton.admin.post(`/principals/${human.principalId}:enable`));
+  await baton.pool.run(
+    sql`update delegations set revoked_at = null where human_principal_id = ${human.principalId}`,
+  );
+  await done(
+    baton.admin.post(`/principals/${human.principalId}/iam-bindings`, {
+      issuer: baton.issuer.issuer,
+      iamTenantId: baton.tenantId,
+      iamPrincipalId: human.iamPrincipalId,
+      permissions: ['sessions.open', 'tasks.claim', 'tasks.read', 'tasks.write'],
+    }),
+  );
+  const states = await baton.pool.rows<{ status: string }>(sql`
+    select distinct status from sessions where id = any (${later}::uuid[])`);
+  assert.deepEqual(states, [{ status: 'active' }], 'the worker has not come by');
+
+  const task = await makeTask(baton);
+  for (const { actor, sessionId } of [own, onBehalf])
+    for (const keyed of [false, true]) {
+      const headersOf = (name: string): Record<string, string> =>
+        keyed ? { 'idempotency-key': `${name} ${sessionId}` } : {};
+      const claimed = actor.post(`/tasks/${task.id}:claim`, { sessionId }, headersOf('claim'));
+      await refused(claimed, 409, 'session_not_active');
+      const beaten = actor.post(`/sessions/${sessionId}:heartbeat`, {}, headersOf('beat'));
+      await refused(beaten, 409, 'session_not_active');
+    }
+  for (const [{ actor }, held] of [
+    [own, claim],
+    [onBehalf, other],
+  ] as const) {
+    const keys = { claimId: held.id, fencingToken: held.fencingToken };
+    for (const by of [actor, baton.admin]) {
+      const { status, body } = await by.post(`/claims/${held.id}:heartbeat`);
+      assert.equal(status, 409);
+      assert.ok(['session_not_active', 'claim_not_active'].includes(body.error.code), JSON.stringify(body));
+    }
+    await refused(actor.post(`/tasks/${held.taskId}:start-run`, keys), 409, 'stale_claim');
+    const { version } = await done(actor.get(`/tasks/${held.taskId}`));
+    const ifMatch = { 'if-match': `task-${version}` };
+    await refused(
+      actor.patch(`/tasks/${held.taskId}`, { title: 'late', ...keys }, ifMatch),
+      409,
+      'stale_claim',
+    );
+    await refused(actor.post(`/tasks/${held.taskId}:complete`, keys, ifMatch), 409, 'stale_claim');
+  }
+  await finish();
+  const left = await baton.pool.rows(sql`
+    select id from sessions where id = any (${[...sessions, ...later]}::uuid[]) and status <> 'closed'`);
+  assert.deepEqual(left, []);
+  await claimTask({ actor: human, sessionId: await openSession(human) }, task.id);
 });
 
 test('a close answers after the first 100 claims; the worker releases the others in batches', async () => {

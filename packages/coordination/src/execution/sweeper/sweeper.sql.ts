@@ -12,12 +12,6 @@ export function findDueSessions(rowsMax: number) {
     order by expires_at limit ${rowsMax}`;
 }
 
-/** Locks the session; no row when another transaction has it locked. */
-export function tryLockSession(tenantId: string, sessionId: string) {
-  return sql<{ id: string }>`
-    select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} for no key update skip locked`;
-}
-
 /** Active claims whose lease is over, the longest ago first; each is checked again when it is ended. */
 export function findDueClaims(rowsMax: number) {
   return sql<DueRow>`

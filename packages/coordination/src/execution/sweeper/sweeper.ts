@@ -1,17 +1,11 @@
 import { continueEnding, findDueEndings } from '../../leases/endings.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
-import { expireSession } from '../../leases/session-ending.ts';
+import { expireFreeSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import {
-  type DueRow,
-  findDueClaims,
-  findDueSessions,
-  tryLockSession,
-  updateClaimsToStale,
-} from './sweeper.sql.ts';
+import { type DueRow, findDueClaims, findDueSessions, updateClaimsToStale } from './sweeper.sql.ts';
 
 /**
  * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use
@@ -29,10 +23,9 @@ export function expireDueSessions({ pool, command }: JobTools<Context>): Job {
     async run() {
       const due = await pool.rows(findDueSessions(batchMax));
       return forEach(due, ({ id, tenant_id: tenantId }) =>
-        command(name, tenantId, async (context) => {
-          if ((await context.db.row(tryLockSession(tenantId, id))) === undefined) return 0;
-          return (await expireSession(context, id)) === undefined ? 0 : 1;
-        }),
+        command(name, tenantId, async (context) =>
+          (await expireFreeSession(context, id)) === undefined ? 0 : 1,
+        ),
       );
     },
   };

@@ -24,7 +24,7 @@ export async function completeTask(
   ifMatch: number,
   presented: PresentedClaim,
 ): Promise<Task> {
-  const task = await lockTaskRow(context, ref);
+  const task = await lockTaskRow(context, ref, presented.claimId);
   requireVersion(task, ifMatch);
   requireCompletable(task);
   const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: false });

@@ -56,7 +56,7 @@ export async function updateTask(
   ifMatch: number,
   change: TaskChange,
 ): Promise<Task> {
-  const before = await lockTaskRow(context, ref);
+  const before = await lockTaskRow(context, ref, change.claimId);
   requireVersion(before, ifMatch);
   const liveClaim = await passClaimGate(
     context,

@@ -11,13 +11,21 @@ export function findTask(tenantId: string, ref: TaskRef) {
       and t.tenant_id = ${tenantId}`;
 }
 
-/** Locks the task for the rest of the command; rows that refer to it may still be added beside it. */
-export function lockTask(tenantId: string, ref: TaskRef) {
+/**
+ * Locks the task for the rest of the command; rows that refer to it may still be added beside it. Before the task, it
+ * shares the locks of the session of the presented claim, if there is one: its end is either seen or waits.
+ */
+export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`
+    with entered as materialized (
+      select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until
+      from claims c join sessions s on s.id = c.session_id
+      where c.id = ${claimId}::uuid and c.tenant_id = ${tenantId}
+    )
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
     where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
-      and t.tenant_id = ${tenantId}
+      and t.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
     for no key update of t`;
 }
 

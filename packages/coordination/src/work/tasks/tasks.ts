@@ -32,10 +32,11 @@ export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
 
 /**
  * Locks a task for the rest of the command and reads it as it is under the lock.
+ * @param claimId the claim that the command presents to the claim gate: its session can't end before the command does
  * @throws Refusal `not_found`
  */
-export async function lockTaskRow(context: Context, ref: TaskRef): Promise<TaskRow> {
-  return (await context.db.row(lockTask(context.tenantId, ref))) ?? fail('not_found');
+export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: string | null): Promise<TaskRow> {
+  return (await context.db.row(lockTask(context.tenantId, ref, claimId ?? null))) ?? fail('not_found');
 }
 
 /** Creates a task (core, section 8.2). */

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { endpointName } from '@baton/kernel/service';
+import { sql } from '@baton/kernel/sql';
+import { collectFixtures, makeFixtureRequest } from '@baton/kernel/testing/matrix-fixtures';
+import type { SampleRequest } from '@baton/kernel/testing/matrix-service';
+import {
+  type Actor,
+  type Answer,
+  startCoordination,
+  type TestCoordination,
+} from '../testing/coordination.ts';
+import type { FixtureTenant } from '../testing/fixtures.ts';
+import { untilBlockedBy } from '../testing/waiting.ts';
+import { endpoints } from './endpoints.ts';
+
+// No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the principal's
+// lock alone; a command that doesn't share that lock may be under way and commit later. So each writing endpoint is
+// called while somebody has the lock: it must wait, and then be refused.
+
+const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
+const writing = endpoints.filter(
+  ({ method, auth, transaction }) => method !== 'GET' && auth === undefined && transaction !== 'none',
+);
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+type Endpoint = (typeof endpoints)[number];
+
+function pathOf({ path }: Endpoint, { params }: SampleRequest): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params?.[name] ?? '');
+}
+
+async function headersOf(endpoint: Endpoint, request: SampleRequest, actor: Actor) {
+  const given = { ...request.headers };
+  if (endpoint.idempotency === 'required') given['idempotency-key'] = randomUUID();
+  if (endpoint.ifMatch !== undefined && given['if-match'] === undefined) {
+    const { headers } = await actor.get(pathOf(endpoint, request).replace(/:[\w-]+$/, ''));
+    given['if-match'] = headers.get('etag') as string;
+  }
+  return given;
+}
+
+const eventsBy = async ({ principalId }: Actor) =>
+  (
+    await baton.pool.row<{ count: number }>(
+      sql`select count(*) as count from events where actor_id = ${principalId}`,
+    )
+  )?.count;
+
+for (const endpoint of writing)
+  for (const keyed of [false, true])
+    test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {
+      const actor = await baton.actor();
+      const request = await makeFixtureRequest(fixtures, endpoint, { baton, actor });
+      const headers = await headersOf(endpoint, request, actor);
+      if (keyed) headers['idempotency-key'] = randomUUID();
+      const before = await eventsBy(actor);
+      const { answer } = await baton.pool.transaction(async (tx) => {
+        await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${actor.principalId}))`);
+        await tx.run(sql`update principals set status = 'disabled' where id = ${actor.principalId}`);
+        const answer = baton.request(endpoint.method, `/api/v1${pathOf(endpoint, request)}`, {
+          token: actor.token,
+          headers,
+          ...(request.body === undefined ? {} : { body: request.body }),
+        });
+        await untilBlockedBy(tx, baton, answer);
+        return { answer };
+      });
+      const { status, body }: Answer = await answer;
+      assert.deepEqual([status, body.error?.code], [403, 'principal_not_active'], JSON.stringify(body));
+      assert.equal(await eventsBy(actor), before);
+    });

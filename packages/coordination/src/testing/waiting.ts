@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '@baton/kernel/db';
+import { sql } from '@baton/kernel/sql';
+import type { Answer, TestCoordination } from './coordination.ts';
+
+const waitMsMax = 9_000;
+
+/** Waits for a condition. @throws AssertionError when it doesn't come true in 9 s */
+export async function until(holds: () => boolean | Promise<boolean>, what = 'it'): Promise<void> {
+  for (const deadline = performance.now() + waitMsMax; !(await holds()); await sleep(5))
+    assert.ok(performance.now() < deadline, `${what} took longer than ${waitMsMax} ms`);
+}
+
+/**
+ * Waits until a request waits for a lock of this transaction.
+ * @throws AssertionError when it is answered instead
+ */
+export async function untilBlockedBy(tx: Db, baton: TestCoordination, sent: Promise<Answer>): Promise<void> {
+  const { pid } = (await tx.row(sql<{ pid: number }>`select pg_backend_pid() as pid`)) as { pid: number };
+  const waiting = sql<{ n: number }>`
+    select count(*)::int as n from pg_stat_activity where ${pid}::int = any (pg_blocking_pids(pid))`;
+  let answer: Answer | undefined;
+  sent.then(
+    (given) => {
+      answer = given;
+    },
+    () => undefined,
+  );
+  await until(async () => {
+    assert.ok(answer === undefined, `it was answered ${answer?.status} ${JSON.stringify(answer?.body)}`);
+    return ((await baton.pool.row(waiting))?.n ?? 0) > 0;
+  }, 'the wait for the lock');
+}
+
+/** Keeps so many requests going at once until it is stopped, and keeps their answers. */
+export function startTraffic(parallel: number, request: (n: number) => Promise<Answer>) {
+  let goes = true;
+  const answered: { status: number }[] = [];
+  const loops = Array.from({ length: parallel }, async (_, n) => {
+    while (goes) answered.push({ status: (await request(n)).status });
+  });
+  return {
+    answered,
+    async stop() {
+      goes = false;
+      await Promise.all(loops);
+    },
+  };
+}
