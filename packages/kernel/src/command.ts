@@ -151,7 +151,7 @@ async function inTransaction<Caller, Context extends object>(
       runtime.authorize(call.caller, endpoint);
       return { context: undefined, answer: replayed(stored), refusal: undefined };
     }
-    await runtime.lockCaller?.(tx, call.caller);
+    if (!endpoint.handlerLocksCaller) await runtime.lockCaller?.(tx, call.caller);
     runtime.authorize(call.caller, endpoint);
     const context = runtime.context(call, tx, true);
     try {

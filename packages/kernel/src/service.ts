@@ -118,6 +118,8 @@ export interface EndpointSpec<
    * read): on the pool.
    */
   transaction?: 'command' | 'statement' | 'none';
+  /** The handler locks the caller itself, because it locks another principal too and the order matters. */
+  handlerLocksCaller?: boolean;
   /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
   secrets?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
@@ -157,6 +159,7 @@ export interface Endpoint<Context = object> {
   readonly etag: string | undefined;
   readonly paging: boolean;
   readonly transaction: 'command' | 'statement' | 'none';
+  readonly handlerLocksCaller: boolean;
   readonly secrets: readonly string[];
   readonly example: unknown;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
@@ -210,6 +213,7 @@ export function endpointsOf<V extends Vocabulary>(
       etag: spec.etag,
       paging: spec.paging ?? false,
       transaction: spec.transaction ?? (reads ? 'none' : 'command'),
+      handlerLocksCaller: spec.handlerLocksCaller ?? false,
       secrets: spec.secrets ?? [],
       example: spec.example,
       precheck: spec.precheck,

@@ -2,6 +2,7 @@ import { endWorkOf } from '../../leases/endings.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
+import { requireActiveCaller } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { fail } from '../errors.ts';
@@ -30,9 +31,10 @@ export async function disablePrincipal(
   reason: string | undefined,
 ): Promise<Principal> {
   const { db, tenantId } = context;
-  const before = await lockAlone(context, principalId);
+  const before = await lockAlone(context, principalId, async (found) => {
+    if (found.status !== 'disabled') await requireMayDisable(context, found);
+  });
   if (before.status === 'disabled') return principalOf(before);
-  await requireMayDisable(context, before);
 
   const row = (await db.row(updatePrincipalStatus(tenantId, principalId, 'disabled'))) as PrincipalRow;
   const revokedBindings = await revokeIamBindingsOf(context, principalId);
@@ -56,15 +58,29 @@ export async function disablePrincipal(
 }
 
 /**
- * Locks a principal against its own commands, for a change of its status. The caller's own row is shared by this command
- * already, and is never the one to be disabled: asking for more of it would only wait for the caller's other commands.
- * @throws Refusal `not_found`
+ * Locks a principal against its own commands, for a change of its status, and the caller (shared) as any command does.
+ * The two are locked in the order of their ids: of two who disable each other one waits for the other, and then finds
+ * that it isn't active any more. The caller itself is only shared, because its status is never changed by its own command.
+ * @param check is done before the lock too, so that nobody makes a principal's commands wait whose status they may not change
+ * @throws Refusal `principal_not_active`, `not_found`, and what `check` refuses
  */
-async function lockAlone({ db, tenantId, caller }: Context, principalId: string): Promise<PrincipalRow> {
-  const before = (await db.row(findPrincipal(tenantId, principalId))) ?? fail('not_found', { principalId });
-  if (principalId === caller.principalId) return before;
+async function lockAlone(
+  context: Context,
+  principalId: string,
+  check: (principal: PrincipalRow) => Promise<void>,
+): Promise<PrincipalRow> {
+  const { db, tenantId, caller } = context;
+  const lockCaller = () => requireActiveCaller(db, caller);
+  const isFirst = principalId < caller.principalId;
+  if (!isFirst) await lockCaller();
+  const found = (await db.row(findPrincipal(tenantId, principalId))) ?? fail('not_found', { principalId });
+  await check(found);
+  if (principalId === caller.principalId) return found;
   await db.row(takePrincipalLock(principalId));
-  return (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? before;
+  if (isFirst) await lockCaller();
+  const locked = (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? found;
+  await check(locked);
+  return locked;
 }
 
 /**
@@ -94,10 +110,11 @@ export async function enablePrincipal(
   reason: string | undefined,
 ): Promise<EnabledPrincipal> {
   const { db, tenantId } = context;
-  const before = await lockAlone(context, principalId);
+  const before = await lockAlone(context, principalId, async (found) => {
+    if (found.status !== 'active') await requireMayEnable(context, found);
+  });
   const liveApiKeys = (await livePermissionsOfKeys(context, principalId)).length;
   if (before.status === 'active') return { ...principalOf(before), liveApiKeys };
-  await requireMayEnable(context, before);
 
   const row = (await db.row(updatePrincipalStatus(tenantId, principalId, 'active'))) as PrincipalRow;
   for (const binding of await getBindingRows(context, principalId)) forgetIdentity(context, binding);

@@ -116,6 +116,7 @@ export const principalsApi = [
     errors: ['not_found', 'principal_kind_not_disableable', 'cannot_disable_self', 'permission_escalation'],
     emits: [iamBindingRevoked, delegationRevoked, claimReleased, sessionClosed, runFailed, principalDisabled],
     example: { reason: 'left the company' },
+    handlerLocksCaller: true,
     handle: (input, context) => disablePrincipal(context, input.params.id, input.body.reason),
   }),
   endpoint({
@@ -133,6 +134,7 @@ export const principalsApi = [
     errors: ['not_found', 'principal_kind_not_enableable', 'permission_escalation'],
     emits: [principalEnabled],
     example: { reason: 'back again' },
+    handlerLocksCaller: true,
     handle: (input, context) => enablePrincipal(context, input.params.id, input.body.reason),
   }),
 ];
