@@ -39,16 +39,12 @@ create table claims (
   constraint claims_status_check CHECK ((status = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text]))),
   constraint claims_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES principals(id),
   constraint claims_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
-  constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
-  constraint claims_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id)
 );
-CREATE INDEX claims_by_session ON public.claims USING btree (session_id, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at DESC, id DESC);
 CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at DESC, id DESC);
-CREATE INDEX claims_by_task ON public.claims USING btree (task_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
-CREATE INDEX claims_newest ON public.claims USING btree (tenant_id, acquired_at DESC, id DESC);
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
-CREATE INDEX claims_of_session ON public.claims USING btree (session_id) WHERE (status = 'active'::text);
 CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE (status = 'active'::text);
 
 create table delegations (
@@ -105,8 +101,7 @@ create table events (
   trace_run_id text,
   payload jsonb not null,
   occurred_at timestamp(3) with time zone default now() not null,
-  constraint events_pkey PRIMARY KEY (sequence),
-  constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  constraint events_pkey PRIMARY KEY (sequence)
 );
 CREATE INDEX events_in_order ON public.events USING btree (tenant_id, "position", sequence);
 CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id, "position", sequence);
@@ -427,6 +422,8 @@ create table tenants (
   constraint tenants_pkey PRIMARY KEY (id),
   constraint tenants_slug_key UNIQUE (slug)
 );
+CREATE TRIGGER tenants_never_truncated BEFORE TRUNCATE ON public.tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
+CREATE TRIGGER tenants_of_the_journal BEFORE DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 
 CREATE OR REPLACE FUNCTION public.count_prerequisite()
  RETURNS trigger
@@ -509,8 +506,10 @@ CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid, tenant uuid)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
+declare
+  locked text;
 begin
-  perform pg_advisory_xact_lock_shared(principal_lock(principal));
+  locked := pg_advisory_xact_lock_shared(principal_lock(principal))::text;
   return (select status from principals where id = principal and tenant_id = tenant);
 end $function$;
 

@@ -125,6 +125,9 @@ export class Turns {
   }
 
   #leave(count: number): void {
-    for (const [limit, key] of this.#limits.slice(0, count)) limit.leave(key);
+    for (let at = 0; at < count; at += 1) {
+      const [limit, key] = this.#limits[at] as readonly [ConcurrencyLimit, string];
+      limit.leave(key);
+    }
   }
 }

@@ -34,8 +34,11 @@ export function roundedIntegerIn(document: object): string | undefined {
   return roundedIn.get(document);
 }
 
-/** Digits that may be more than a double holds, or an exponent; without either nothing is looked at further. */
-const mayBeRounded = /[\d.]{16}|\d[eE]\+?\d/;
+/**
+ * Where a number may begin: digits that may be more than a double holds, or an exponent; without either nothing is looked
+ * at further. Most UUIDs hold `7e2` or the like, but not behind one of these marks.
+ */
+const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 
 /** An object or list that the scan is inside of. */
 interface OpenNode {

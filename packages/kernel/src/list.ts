@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, type SqlBool, type StringReference, sql } from 'kysely';
-import type { Db } from './db.ts';
+import { type Db, queryBuilder } from './db.ts';
 import { type CursorForm, cutPage, decodeCursor, type Page, type Position } from './paging.ts';
 import type { Statement } from './sql.ts';
 
@@ -66,6 +66,34 @@ export function pageQuery<DB, TB extends keyof DB, Row>(
   order: ListOrder<Row>,
   page: Page,
 ): PageQuery<Row> {
+  const { sql: text, parameters } = bounded(query, order, page).compile();
+  return { statement: { text, values: parameters }, order, page };
+}
+
+/**
+ * The page of several lists as one: each is read in its own order from its own part of an index.
+ * @param parts have no row in common
+ * @throws Refusal `invalid_cursor`
+ */
+export function mergedPageQuery<DB, TB extends keyof DB, Row>(
+  parts: readonly SelectQueryBuilder<DB, TB, Row>[],
+  order: ListOrder<Row>,
+  page: Page,
+): PageQuery<Row> {
+  const pages = parts.map((part) => sql`select * from (${bounded(part, order, page)}) as part`);
+  const columns = Object.keys(order.columns).map(
+    (column) => sql`${sql.ref(column)} ${sql.raw(order.direction)}`,
+  );
+  const merged = sql`${sql.join(pages, sql` union all `)} order by ${sql.join(columns)} limit ${page.limit + 1}`;
+  const { sql: text, parameters } = merged.compile(queryBuilder());
+  return { statement: { text, values: parameters }, order, page };
+}
+
+function bounded<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Row>,
+  page: Page,
+): SelectQueryBuilder<DB, TB, Row> {
   const columns = Object.entries(order.columns).map(([column, form]) => {
     const reference = sql.ref(order.table === undefined ? column : `${order.table}.${column}`);
     return form === 'timestamp?' ? sql`coalesce(${reference}, 'infinity')` : reference;
@@ -73,13 +101,10 @@ export function pageQuery<DB, TB extends keyof DB, Row>(
   let ordered = query.limit(page.limit + 1);
   for (const column of columns) ordered = ordered.orderBy(column, order.direction);
   const start = startOf(order, page);
-  if (start !== undefined) {
-    const comparison = sql.raw(order.direction === 'desc' ? '<' : '>');
-    // Compared as one row: column by column, PostgreSQL could not use the index to find the start.
-    ordered = ordered.where(sql<SqlBool>`(${sql.join(columns)}) ${comparison} (${sql.join(start)})`);
-  }
-  const { sql: text, parameters } = ordered.compile();
-  return { statement: { text, values: parameters }, order, page };
+  if (start === undefined) return ordered;
+  const comparison = sql.raw(order.direction === 'desc' ? '<' : '>');
+  // Compared as one row: column by column, PostgreSQL could not use the index to find the start.
+  return ordered.where(sql<SqlBool>`(${sql.join(columns)}) ${comparison} (${sql.join(start)})`);
 }
 
 /**

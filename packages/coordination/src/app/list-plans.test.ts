@@ -99,6 +99,18 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
       });
 });
 
+describe('the claims of a session that has 20,000 are read in pages of fewer than 1,000 rows', () => {
+  const listClaims = endpoints.find(({ id }) => id === 'listClaims') as Endpoint<Context>;
+  for (const status of [undefined, 'active', 'released'])
+    test(`status ${status ?? 'any'}`, async () => {
+      const [claim] = await baton.pool.rows<{ session_id: string }>(
+        sql`select session_id from claims limit 1`,
+      );
+      const query = { sessionId: claim?.session_id, ...(status !== undefined && { status }) };
+      assert.ok((await rowsReadBy(listClaims, query)) <= rowsReadMax);
+    });
+});
+
 describe('a search over 20,000 rows reads fewer than 1,000 of them', () => {
   const searchTasks = endpoints.find(({ id }) => id === 'listTasks') as Endpoint<Context>;
   for (const q of [

@@ -1,9 +1,10 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import { type ListOrder, matching, mergedPageQuery, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { claimStatuses } from './claim.ts';
 
 export interface NewClaim {
   tenantId: string;
@@ -136,5 +137,9 @@ export type ClaimFilter = { readonly [Column in 'task_id' | 'session_id' | 'stat
 
 export function findClaims(tenantId: string, filter: ClaimFilter, page: Page) {
   const query = build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+  const found = matching(query, filter);
+  if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
+  // The indexes of all claims, and of those of a session, begin with the status.
+  const parts = claimStatuses.map((status) => found.where('status', '=', status));
+  return mergedPageQuery(parts, newestFirst, page);
 }

@@ -283,6 +283,8 @@ test('the journal refuses update, delete and truncate, also to the owner of the 
     'delete from events',
     'truncate events',
     'truncate tenants cascade',
+    'delete from tenants',
+    'update tenants set id = gen_random_uuid()',
   ])
     await assert.rejects(baton.pool.run({ text, values: [] }), /append-only/);
 });
