@@ -154,11 +154,32 @@ test('another process with the pid of a dead server is not adopted', async () =>
   assert.equal(again.adopted, false);
 });
 
+test('an initdb that outlived its killed Baton does not disturb the next start', async (t) => {
+  // It goes on writing its folder, whatever the next start does there.
+  const folder = join(directory, 'data.new');
+  const script = `const { mkdirSync, writeFileSync } = require('node:fs');
+    setInterval(() => {
+      mkdirSync(process.argv[1], { recursive: true });
+      for (let n = 0; n < 100; n += 1) writeFileSync(process.argv[1] + '/file' + n, '');
+    }, 0)`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const orphan = spawn(process.execPath, ['-e', script, folder], { stdio: 'ignore' });
+  t.after(async () => {
+    orphan.kill('SIGKILL');
+    if (orphan.exitCode === null && orphan.signalCode === null) await once(orphan, 'exit');
+  });
+  while (readdirSync(folder).length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+  const cluster = await start();
+  assert.equal(await serverVersion(cluster.url('postgres')), 18);
+});
+
 test('data that a crash left incomplete is removed', async () => {
-  mkdirSync(join(directory, 'data.new'), { recursive: true, mode: 0o700 });
-  writeFileSync(join(directory, 'data.new', 'PG_VERSION'), '18\n');
+  for (const name of ['data.new', 'data.new-1234abcd']) {
+    mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
+    writeFileSync(join(directory, name, 'PG_VERSION'), '18\n');
+  }
   await start();
-  assert.equal(readdirSync(directory).includes('data.new'), false);
+  assert.ok(!readdirSync(directory).some((name) => name.startsWith('data.new')));
 });
 
 test('when its path is too long for a socket, the socket is under the temporary folder', async () => {

@@ -7,7 +7,16 @@ import { StartError } from '../start-error.ts';
 import { type Account, chooseAccount } from './account.ts';
 import { locateBinaries } from './binaries.ts';
 import { isAlive, isServerOf, readPidFile } from './pid-file.ts';
-import { addressOf, dataOf, initialise, launch, logOf, superuser, waitUntilReady } from './server-process.ts';
+import {
+  addressOf,
+  dataOf,
+  initialise,
+  launch,
+  logOf,
+  removeDrafts,
+  superuser,
+  waitUntilReady,
+} from './server-process.ts';
 import { prepareSocketDirectory } from './socket-directory.ts';
 
 /** A running PostgreSQL, started here or found running. */
@@ -53,6 +62,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const account = chooseAccount(dirname(binaries.postgres), dirname(directory));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chownToAccount(directory, account);
+  removeDrafts(directory);
   const folder = { directory, account, durable };
   if (!existsSync(dataOf(directory))) await initialise(binaries.initdb, folder);
   const socketDirectory = prepareSocketDirectory(directory, account);

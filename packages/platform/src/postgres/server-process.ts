@@ -1,5 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
-import { closeSync, constants, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -29,16 +39,15 @@ export const dataOf = (directory: string) => join(directory, 'data');
 export const logOf = (directory: string) => join(directory, 'server.log');
 
 /**
- * Creates the data directory of a new cluster under a temporary name and renames it at the end, so that the next call
- * removes what a crash left incomplete.
+ * Creates the data directory of a new cluster under a name of its own and renames it at the end. An initdb that outlived
+ * its killed Baton may still write to the folder of an earlier call, so that one is never used again.
  * @throws StartError with initdb's error
  */
 export async function initialise(
   initdb: string,
   { directory, account, durable }: ServerFolder,
 ): Promise<void> {
-  const draft = `${dataOf(directory)}.new`;
-  rmSync(draft, { recursive: true, force: true });
+  const draft = `${dataOf(directory)}.new-${randomBytes(4).toString('hex')}`;
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const others = ['--auth=trust', '--no-instructions', ...(durable ? [] : ['--no-sync'])];
   const { program, args, options } = command(account, initdb, [
@@ -57,6 +66,16 @@ export async function initialise(
     throw new StartError(`PostgreSQL's data could not be created in ${directory}: ${reason}`, { cause });
   }
   renameSync(draft, dataOf(directory));
+}
+
+/** Removes what a crash left incomplete; what an initdb is still writing is left to a later start. */
+export function removeDrafts(directory: string): void {
+  for (const name of readdirSync(directory).filter((name) => name.startsWith('data.new')))
+    try {
+      rmSync(join(directory, name), { recursive: true, force: true });
+    } catch (error) {
+      if (!['ENOTEMPTY', 'EBUSY', 'EPERM'].includes(failureCode(error))) throw error;
+    }
 }
 
 /**
