@@ -1,4 +1,4 @@
-import { migrateDatabase, runCommand, serve } from '@baton/kernel/command-line';
+import { migrateDatabase, rehearseMigration, runCommand, serve } from '@baton/kernel/command-line';
 import { createLog } from '@baton/kernel/log';
 import { breakGlassCommand } from '../access/api-keys/break-glass.command.ts';
 import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
@@ -11,7 +11,7 @@ import { readCoordinationSettings } from './settings.ts';
 const usage = `Usage: baton coordination <command>
 
   serve      answer requests on CP_HOST:CP_PORT until SIGTERM or SIGINT
-  migrate    bring the schema of CP_DATABASE_URL up to date
+  migrate    bring the schema of CP_DATABASE_URL up to date; with --dry-run only try it and undo it
 
 At the host of the database, without any credential:
   break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
@@ -47,9 +47,13 @@ async function serveCoordination(): Promise<void> {
   });
 }
 
-async function migrateCoordination(): Promise<void> {
+async function migrateCoordination([option, ...others]: string[]): Promise<void> {
+  const isRehearsal = option === '--dry-run';
+  if (others.length > 0 || !(isRehearsal || option === undefined))
+    throw new Error('Usage: baton coordination migrate [--dry-run]');
   const { CP_DATABASE_URL } = readCoordinationSettings(process.env);
-  await migrateDatabase('coordination', CP_DATABASE_URL, migrationsDirectory);
+  const act = isRehearsal ? rehearseMigration : migrateDatabase;
+  await act('coordination', CP_DATABASE_URL, migrationsDirectory);
 }
 
 /** Runs a command of the operator on the database; the running processes learn of it by a notification. */

@@ -1,10 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * Makes coordination's journal begin a new epoch at the first connection of a service: its readers may have seen events
- * that the backup does not have. The restored database itself can't show it: it is the same cluster on the same timeline.
+ * The restored database itself can't show that its journal's history went back: it is the same cluster on the same
+ * timeline. Without what it knows of its server, the journal begins a new epoch at the first connection (0205). A backup
+ * of an older Baton has no such column yet.
  */
+const forgetServer = `
+  do $$ begin
+    if exists (
+      select from pg_attribute where attrelid = 'journal_epoch'::regclass and attname = 'server_started_at')
+    then update journal_epoch set server_started_at = null;
+    else update journal_epoch set cluster = 'restored';
+    end if;
+  end $$`;
+
+/** Makes coordination's journal begin a new epoch: its readers may have seen events that the backup does not have. */
 export async function beginNewHistory(url: (database: string) => string): Promise<void> {
   const client = new pg.Client({
     connectionString: url('coordination'),
@@ -15,7 +25,7 @@ export async function beginNewHistory(url: (database: string) => string): Promis
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query('update journal_epoch set cluster = $1', [`restored/${randomUUID()}`]);
+    await client.query(forgetServer);
   } finally {
     await client.end();
   }
