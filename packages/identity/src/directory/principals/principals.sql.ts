@@ -31,21 +31,42 @@ export function findPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** Waits for a disable, and makes one wait; requests that make credentials don't wait for each other. */
-export function lockPrincipalShared(tenantId: string, principalId: string) {
+/**
+ * Shares the lock of a principal: waits for a disable, and makes one wait; requests that make credentials don't wait for
+ * each other. The status is read after that wait.
+ */
+export function enterPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
-    select p.id, p.kind, p.display_name, p.status, p.created_at
+    select p.id, p.kind, p.display_name, enter_principal(p.id) as status, p.created_at
     from memberships m join principals p on p.id = m.principal_id
-    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'
-    for share of p`;
+    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
+/** The same for a change of the principal itself: changes wait for each other on its row. */
 export function lockPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
+    with entered as materialized (
+      select m.principal_id, enter_principal(m.principal_id) from memberships m
+      where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'
+    )
     select p.id, p.kind, p.display_name, p.status, p.created_at
-    from memberships m join principals p on p.id = m.principal_id
-    where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'
+    from entered e join principals p on p.id = e.principal_id
     for no key update of p`;
+}
+
+/**
+ * Takes the lock of a principal alone: waits for what is being made for it, about a second at most; what comes later sees
+ * the change. The row is locked by a statement after this one.
+ */
+export function takePrincipalLock(principalId: string) {
+  return sql`select take_principal_lock(${principalId})`;
+}
+
+/** The same for a member of the tenant only. */
+export function takeMemberLock(tenantId: string, principalId: string) {
+  return sql`
+    select take_principal_lock(principal_id) from memberships
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and status = 'active'`;
 }
 
 export function updateDisabled(principalId: string, byAdmin: boolean) {
@@ -60,7 +81,9 @@ export type LockedPerson = Pick<PrincipalRow, 'status'> &
 /** Whatever its memberships: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
-    select status, disabled_by_admin from principals where id = ${principalId} for no key update`;
+    with entered as materialized (select enter_principal(${principalId}))
+    select p.status, p.disabled_by_admin from entered, principals p where p.id = ${principalId}
+    for no key update of p`;
 }
 
 /**

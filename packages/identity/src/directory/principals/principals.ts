@@ -20,6 +20,7 @@ import {
   principalUpdated,
 } from './principals.events.ts';
 import {
+  enterPrincipal,
   findDirectoryUsers,
   findPrincipal,
   findPrincipals,
@@ -27,7 +28,8 @@ import {
   type LockedPerson,
   lockPrincipal,
   lockPrincipalAnywhere,
-  lockPrincipalShared,
+  takeMemberLock,
+  takePrincipalLock,
   updateDisabled,
   updateDisplayName,
   updateEnabled,
@@ -89,7 +91,7 @@ export function getLockedMember(
   tenantId: string,
   principalId: string,
 ): Promise<PrincipalRow | undefined> {
-  return db.row(lockPrincipalShared(tenantId, principalId));
+  return db.row(enterPrincipal(tenantId, principalId));
 }
 
 export type { LockedPerson };
@@ -97,6 +99,12 @@ export type { LockedPerson };
 /** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
 export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   return db.row(lockPrincipalAnywhere(principalId));
+}
+
+/** The same for disabling the person: nothing else is under way for the principal until the transaction ends. */
+export async function lockPersonAlone(db: Db, principalId: string): Promise<LockedPerson | undefined> {
+  await db.run(takePrincipalLock(principalId));
+  return lockPerson(db, principalId);
 }
 
 /** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
@@ -191,11 +199,13 @@ async function lockForChange(
   action: 'principals.disable' | 'principals.enable',
   { tenantId, principalId }: { tenantId: string; principalId: string },
 ): Promise<PrincipalRow> {
-  const principal = await context.db.row(lockPrincipal(tenantId, principalId));
+  const { db } = context;
+  if (action === 'principals.disable') await db.run(takeMemberLock(tenantId, principalId));
+  const principal = await db.row(lockPrincipal(tenantId, principalId));
   if (principal !== undefined) return principal;
   const resource = ['principal', principalId] as const;
   const reason = 'principal_not_found';
-  if (await tenantExists(context.db, tenantId))
+  if (await tenantExists(db, tenantId))
     audit(context, { tenantId, action, resource, outcome: 'denied', reason });
   return fail('principal_not_found', {}, { commits: true });
 }

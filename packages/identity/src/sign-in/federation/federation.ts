@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
 import { sqlState, violatedConstraint } from '@baton/kernel/db';
 import { Refusal } from '@baton/kernel/refusal';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
@@ -35,6 +36,16 @@ type Action = 'federation.authenticate' | 'federation.exchange';
 type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_allowed';
 
 const attemptsMax = 3;
+
+/**
+ * Of one person and provider, in this process. They wait for each other's locks anyway; the others wait in a queue, without
+ * a connection.
+ */
+const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
+  runningMax: 2,
+  queuedMax: 500,
+  waitMsMax: 5000,
+});
 const acrLengthMax = 200;
 
 /**
@@ -73,15 +84,20 @@ export async function exchangeFederatedToken(
     };
     return grant(inside, signIn, request, deny);
   });
-  return 'code' in outcome ? fail(outcome.code) : outcome;
+  if ('code' in outcome) return fail(outcome.code);
+  const { signing, ...rest } = outcome;
+  return { accessToken: await signing, ...rest };
 }
+
+/** What is answered, while its token is still being signed. */
+type Unsigned = Omit<FederatedToken, 'accessToken'> & { readonly signing: Promise<string> };
 
 async function grant(
   context: Context,
   signIn: SignIn,
   { audience, scopes }: FederatedTokenRequest,
   deny: (code: Denial, groups?: readonly string[]) => { code: Denial },
-): Promise<FederatedToken | { code: Denial }> {
+): Promise<Unsigned | { code: Denial }> {
   const { privilegedScopes: privileged, IAM_TOKEN_TTL_SECONDS: expiresIn } = context.settings;
   const { principalId, principalKind, externalIdentityId, provider, identity, authTime } = signIn;
   if (principalKind !== 'human') return deny('human_principal_required');
@@ -94,7 +110,8 @@ async function grant(
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
   const sessionId = randomUUID();
-  const accessToken = await signAccessToken(context, {
+  // Started here, where a full queue still refuses everything; awaited after the commit, for a disable waits until then.
+  const signing = signAccessToken(context, {
     tenantId,
     principalId,
     principalKind,
@@ -107,11 +124,13 @@ async function grant(
     authTime,
     acr: identity.acr,
   });
+  // If the transaction fails nobody awaits it: its own rejection must not end the process as unhandled.
+  signing.catch(() => undefined);
   const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
   const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;
   recordSignIn(context, signIn, 'federation.exchange', 'allowed', reason);
-  const token = { accessToken, tokenType: 'Bearer' as const, expiresIn, audience, scope: answer.scope };
-  return { ...token, sessionId, ...signIn.view };
+  const token = { tokenType: 'Bearer' as const, expiresIn, audience, scope: answer.scope };
+  return { ...token, signing, sessionId, ...signIn.view };
 }
 
 /**
@@ -143,10 +162,12 @@ async function confirmUnlimited<T>(
   try {
     const found = await context.providerKeys.keysOf(provider);
     const identity = await verifyUpstreamToken(provider, token, found, context.providerKeys);
-    const outcome = await inTransaction(context, async (inside) => {
-      const signIn = await signInPerson(inside, provider, identity, found.isStale);
-      return finish(inside, signIn);
-    });
+    const outcome = await signInsOfPerson.run(`${provider.id} ${identity.subject}`, () =>
+      inTransaction(context, async (inside) => {
+        const signIn = await signInPerson(inside, provider, identity, found.isStale);
+        return finish(inside, signIn);
+      }),
+    );
     context.counters.presented('upstream', 'signed_in');
     return outcome;
   } catch (error) {

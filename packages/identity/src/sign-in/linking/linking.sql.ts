@@ -39,15 +39,13 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
 
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
-/** Of any status and tenant. The lock makes a concurrent disable wait. */
-export function lockPeople(tenantId: string, principalIds: readonly string[]) {
+/** Of any status and tenant. The lock makes a disable wait; the status is read after the wait for one. */
+export function enterPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`
-    select p.id, p.kind, p.status, exists (
+    select p.id, p.kind, enter_principal(p.id) as status, exists (
       select from memberships m
       where m.tenant_id = ${tenantId} and m.principal_id = p.id and m.status = 'active') as is_member
-    from principals p where p.id = any (${principalIds}::uuid[])
-    order by p.id
-    for share of p`;
+    from (select * from principals where id = any (${principalIds}::uuid[]) order by id) p`;
 }
 
 /** Violates a unique index when a concurrent transaction links the same: the sign-in is tried again then. */

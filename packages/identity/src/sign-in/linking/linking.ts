@@ -9,12 +9,12 @@ import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import {
+  enterPeople,
   findLinks,
   insertLink,
   type LinkClaims,
   type LinkRow,
   lockLinks,
-  lockPeople,
   type PersonRow,
   updateLink,
 } from './linking.sql.ts';
@@ -49,7 +49,7 @@ export async function linkPerson(
   const claims = { providerId: provider.id, issuer: provider.issuer, subject, externalId };
   const found = await db.rows(findLinks(claims));
   const people = await db.rows(
-    lockPeople(
+    enterPeople(
       provider.tenant_id,
       found.map((link) => link.principal_id),
     ),

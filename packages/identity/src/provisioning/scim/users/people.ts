@@ -8,6 +8,7 @@ import {
   disableNew,
   type LockedPerson,
   lockPerson,
+  lockPersonAlone,
   makeActive,
 } from '../../../directory/principals/principals.ts';
 import { emit } from '../../../records/journal/journal.ts';
@@ -97,7 +98,8 @@ async function reusePerson(
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  const locked = await lockPrincipal(db, person);
+  // Alone from the start where the person is disabled: two that share the lock would wait for each other.
+  const locked = await lockPrincipal(db, person, { alone: !content.active });
   // Read again under the lock: another transaction may have taken the person since.
   const identity = await db.row(lockIdentity(known.id, content.externalId));
   if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
@@ -114,9 +116,14 @@ async function reusePerson(
 /**
  * Locks the principal of a user. To be called before its identity or the user itself is locked: a sign-in and a disable
  * lock in the same order, and the reverse order could deadlock.
+ * @param alone for disabling the person: then nothing else is under way for them
  */
-export async function lockPrincipal(db: Db, person: Pick<Person, 'principal_id'>): Promise<LockedPerson> {
-  return (await lockPerson(db, person.principal_id)) ?? fail('scim_not_found');
+export async function lockPrincipal(
+  db: Db,
+  person: Pick<Person, 'principal_id'>,
+  { alone }: { alone: boolean },
+): Promise<LockedPerson> {
+  return (await (alone ? lockPersonAlone : lockPerson)(db, person.principal_id)) ?? fail('scim_not_found');
 }
 
 /** Takes over the name and the external id that the directory gives the user now. Its principal is locked. */
@@ -135,7 +142,7 @@ export async function updatePerson(
 
 /**
  * Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does.
- * @param locked the person's principal
+ * @param locked the person's principal, locked alone
  */
 export async function disablePerson(
   context: Context,

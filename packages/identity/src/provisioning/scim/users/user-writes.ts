@@ -17,7 +17,7 @@ import {
   reserveUserName,
   restoreAccount,
 } from './user-accounts.ts';
-import { findPrincipalOfUser, findScimUser, lockScimUser } from './users.sql.ts';
+import { findScimUser, lockScimUser } from './users.sql.ts';
 
 /**
  * Runs the writes of users in their transaction. If the source has an upstream directory, that one is called first
@@ -76,14 +76,14 @@ export async function runUserChange<T>(
   const { upstream } = sourceOf(context);
   if (upstream === undefined)
     return runWrite(context, async (inside) => {
-      const { row, person } = await lockForChange(inside, id);
+      const { row, person } = await lockForChange(inside, id, contentAfter);
       return work(inside, row, person);
     });
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const seen = await announceChange(context, upstream, id, action, contentAfter);
     try {
       return await runWrite(context, async (inside) => {
-        const { row, person } = await lockForChange(inside, id);
+        const { row, person } = await lockForChange(inside, id, contentAfter);
         if (await isOvertaken(inside, seen, row)) throw new ChangedMeanwhile();
         return work(inside, row, person);
       });
@@ -132,13 +132,22 @@ async function isOvertaken(
   return row.version !== seen.version || found?.upstream_restores !== seen.restores;
 }
 
-/** Locks a user after its principal, as a disable does. */
-async function lockForChange(context: Context, id: string): Promise<{ row: UserRow; person: LockedPerson }> {
+/** Locks a user after its principal, as a disable does; the principal alone where the change disables the person. */
+async function lockForChange(
+  context: Context,
+  id: string,
+  contentAfter: ContentAfter,
+): Promise<{ row: UserRow; person: LockedPerson }> {
   const { db } = context;
   const of = [sourceOf(context).id, parseId(id)] as const;
-  const known = (await db.row(findPrincipalOfUser(...of))) ?? fail('scim_not_found');
-  const person = await lockPrincipal(db, known);
+  const known = (await db.row(findScimUser(...of))) ?? fail('scim_not_found');
+  requireMatch(context.headers, known.version);
+  const alone = contentAfter?.(known).active !== true;
+  const person = await lockPrincipal(db, known, { alone });
   const row = (await db.row(lockScimUser(...of))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
+  // Changed meanwhile, and the change disables the person after all.
+  const disables = !alone && isWantedActive(row) && contentAfter?.(row).active !== true;
+  if (disables) await lockPrincipal(db, row, { alone: true });
   return { row, person };
 }

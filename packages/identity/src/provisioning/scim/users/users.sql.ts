@@ -44,11 +44,6 @@ export function findScimUser(sourceId: string, id: string) {
     from scim_users where id = ${id} and provisioning_source_id = ${sourceId}`;
 }
 
-export function findPrincipalOfUser(sourceId: string, id: string) {
-  return sql<Pick<UserRow, 'principal_id'>>`
-    select principal_id from scim_users where id = ${id} and provisioning_source_id = ${sourceId}`;
-}
-
 /** For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the same time waits. */
 export function lockScimUser(sourceId: string, id: string) {
   return sql<UserRow>`

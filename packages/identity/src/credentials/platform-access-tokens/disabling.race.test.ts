@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { makeBearer } from '../../testing/objects.ts';
+import { actAmid } from '../../testing/traffic.ts';
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity();
+});
+after(() => identity.close());
+
+test('a disable wins against 200 parallel requests for tokens of the principal, and leaves no live token', async () => {
+  const { tenantId, principalId } = await makeBearer(identity);
+  const path = `/tenants/${tenantId}/principals/${principalId}`;
+  const wanted = { name: 'x', audiences: ['control-plane'] };
+  // Through another process: what is measured is not the wait for a connection of the one that is kept busy.
+  const quiet = await identity.another();
+  await actAmid(quiet, {
+    request: () =>
+      identity.post(`${path}/platform-access-tokens`, wanted, { 'idempotency-key': randomUUID() }),
+    act: () => quiet.post(`${path}:disable`),
+  });
+  const row = await identity.pool.row<{ live: number }>(sql`
+    select count(*) as live from platform_access_tokens
+    where principal_id = ${principalId} and revoked_at is null`);
+  assert.equal(row?.live, 0);
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
+import { makePrincipal, makeTenant } from '../../testing/objects.ts';
+import { until } from '../../testing/waiting.ts';
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity();
+});
+after(() => identity.close());
+
+async function makeVictim() {
+  const tenantId = await makeTenant(identity);
+  const principalId = await makePrincipal(identity, tenantId);
+  return {
+    principalId,
+    disable: () => identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`),
+  };
+}
+
+const entering = (principalId: string) =>
+  sql<{ status: string }>`select enter_principal(${principalId}) as status`;
+
+test('a disable ends the connection of a command of its principal that stands still', async () => {
+  const { principalId, disable } = await makeVictim();
+  const began = performance.now();
+  const stuck = identity.pool.transaction(async (tx) => {
+    await tx.row(entering(principalId));
+    const { status } = await disable();
+    assert.equal(status, 200);
+    assert.ok(performance.now() - began < 5000);
+    return tx.row(entering(principalId));
+  });
+  await assert.rejects(stuck, /terminat|connection error/);
+});
+
+test('a disable waits for another one that is at work', async () => {
+  const { principalId, disable } = await makeVictim();
+  const answer = await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`select take_principal_lock(${principalId})`);
+    const second = disable();
+    // Longer than what a holder is left that stands still.
+    await tx.run(sql`select pg_sleep(1.5)`);
+    return { second };
+  });
+  assert.equal((await answer.second).status, 200);
+});
+
+test('who comes after a waiting disable sees the principal disabled', async () => {
+  const { principalId, disable } = await makeVictim();
+  const waits = async () => {
+    const row = await identity.pool.row<{ count: number }>(
+      sql`select count(*) as count from pg_locks where locktype = 'advisory' and not granted`,
+    );
+    return (row?.count ?? 0) > 0;
+  };
+  const [disabled, later] = await identity.pool
+    .transaction(async (tx) => {
+      await tx.row(entering(principalId));
+      const asked = disable();
+      await until(waits, 'the disable waits');
+      return [asked, identity.pool.row(entering(principalId))] as const;
+    })
+    .then((both) => Promise.all(both));
+  assert.equal(disabled.status, 200);
+  assert.equal(later?.status, 'disabled');
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { TestIdentity } from '../../testing/identity.ts';
+import { makeSource } from '../../testing/provisioning.ts';
+import { scimClient } from '../../testing/scim-client.ts';
+import { actAmid, countAllowed } from '../../testing/traffic.ts';
+import { makeRealm, newSubject, signInBy, startFederation } from './testing/sign-in.ts';
+import type { Upstream } from './testing/upstream.ts';
+
+let identity: TestIdentity;
+let upstream: Upstream;
+before(async () => {
+  ({ identity, upstream } = await startFederation());
+});
+after(async () => {
+  await identity.close();
+  await upstream.close();
+});
+
+for (const parallel of [12, 200])
+  test(`a disable wins against ${parallel} parallel exchanges of one ID token, and none commits after it`, async () => {
+    const realm = await makeRealm(identity, upstream);
+    const token = await upstream.sign({ sub: newSubject() });
+    const { principalId } = (await signInBy(identity, realm, token)).body;
+    const exchanges = () => countAllowed(identity, realm.tenantId, 'federation.exchange');
+    let committed = 0;
+    await actAmid(identity, {
+      parallel,
+      request: () => signInBy(identity, realm, token, 'exchange'),
+      async act() {
+        const disabled = await identity.post(`/tenants/${realm.tenantId}/principals/${principalId}:disable`);
+        committed = await exchanges();
+        return disabled;
+      },
+    });
+    assert.equal(await exchanges(), committed);
+  });
+
+for (const act of ['active: false', 'delete'] as const)
+  test(`a directory's "${act}" wins against 200 parallel exchanges of one ID token`, async () => {
+    const realm = await makeRealm(identity, upstream, { lifecycleProfile: 'managed' });
+    const { token } = await makeSource(identity, realm.tenantId, realm.key);
+    const directory = scimClient(identity, token);
+    const sub = newSubject();
+    const { body: user } = await directory.post('/Users', { userName: sub, externalId: sub });
+    const idToken = await upstream.sign({ sub });
+    const path = `/Users/${user.id}`;
+    await actAmid(identity, {
+      request: () => signInBy(identity, realm, idToken, 'exchange'),
+      act: () =>
+        act === 'delete'
+          ? directory.delete(path)
+          : directory.patch(path, [{ op: 'replace', path: 'active', value: false }]),
+    });
+  });

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { sql } from '@baton/kernel/sql';
+import type { Answer, TestIdentity } from './identity.ts';
+import { made, makePrincipal, makeTenant } from './objects.ts';
+import { until } from './waiting.ts';
+
+/** Three times what a quiet machine may need. */
+const actMsMax = 3000;
+
+/** So many show that the traffic is under way. */
+const enoughAnswers = 100;
+
+interface Answered {
+  readonly startedAt: number;
+  readonly answer: Answer;
+}
+
+interface ActAmid {
+  readonly parallel?: number;
+  /** What the victim sends all the time. */
+  request(): Promise<Answer>;
+  act(): Promise<Answer>;
+  /** Whether the act refuses the requests from then on. */
+  readonly isShut?: boolean;
+}
+
+interface Traffic {
+  readonly answered: readonly Answered[];
+  /** Ends it, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Keeps `parallel` requests going until it is stopped; each is sent again when it is answered. */
+function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic {
+  let goes = true;
+  const answered: Answered[] = [];
+  const loops = Array.from({ length: parallel }, async () => {
+    while (goes) {
+      const startedAt = performance.now();
+      answered.push({ startedAt, answer: await request() });
+    }
+  });
+  const stopped = Promise.all(loops);
+  // Awaited by `stop`, maybe long after it failed.
+  stopped.catch(() => undefined);
+  return {
+    answered,
+    async stop() {
+      goes = false;
+      await stopped;
+    },
+  };
+}
+
+/**
+ * Carries out an emergency act amid the traffic of its victim, which then goes on: of what is started after the act was
+ * acknowledged, nothing may get through. On a loaded machine even the disable of a principal that nobody uses takes long
+ * meanwhile: the act may take three times as long as that.
+ * @param identity the process of the act
+ */
+export async function actAmid(
+  identity: TestIdentity,
+  { parallel = 200, request, act, isShut = true }: ActAmid,
+): Promise<void> {
+  const tenantId = await makeTenant(identity);
+  const unused = await makePrincipal(identity, tenantId);
+  const traffic = startTraffic(parallel, request);
+  try {
+    await until(() => traffic.answered.length >= enoughAnswers, 'the traffic goes');
+    const began = performance.now();
+    await made(identity.post(`/tenants/${tenantId}/principals/${unused}:disable`));
+    const startedAt = performance.now();
+    const { status, body } = await act();
+    const acknowledgedAt = performance.now();
+    const [tookMs, quietMs] = [acknowledgedAt - startedAt, startedAt - began];
+    assert.ok([200, 204].includes(status), JSON.stringify(body));
+    assert.ok(tookMs < Math.max(actMsMax, 3 * quietMs), `the act took ${Math.round(tookMs)} ms`);
+    const isLater = (one: Answered) => one.startedAt > acknowledgedAt;
+    await until(() => traffic.answered.some(isLater), 'a request was answered that came after the act');
+    await traffic.stop();
+    const through = traffic.answered.filter((one) => isLater(one) && one.answer.status < 300);
+    if (isShut) assert.deepEqual(through.slice(0, 3), [], `${through.length} got through after the act`);
+  } finally {
+    await traffic.stop();
+  }
+}
+
+/** How many audit rows there are of an action that was allowed. */
+export async function countAllowed(
+  { pool }: TestIdentity,
+  tenantId: string,
+  action: string,
+): Promise<number> {
+  const row = await pool.row<{ count: number }>(sql`
+    select count(*) as count from audit_records
+    where tenant_id = ${tenantId} and action = ${action} and outcome = 'allowed'`);
+  return row?.count ?? 0;
+}
