@@ -11,7 +11,11 @@ export const errors = {
     'Use a method that Allow names.',
   ),
   idempotency_key_reused: code(409, 'The key was used for another request.', 'Use a new key.'),
-  request_too_large: code(413, 'The body is larger than 1 MiB.', 'Send less.'),
+  request_too_large: code(
+    413,
+    'The body is larger than the route reads: 1 MiB, 64 KiB for a sign-in, 16 KiB on other routes without a credential in a header.',
+    'Send less.',
+  ),
   invalid_request: invalid(
     'The request has another form than the declared one; `detail` is a list of the problems.',
   ),

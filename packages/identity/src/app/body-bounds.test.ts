@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import { storeCounts } from '../testing/records.ts';
+import { endpoints } from './endpoints.ts';
+
+/** The longest body of each route that anybody can send to: no credential in a header (contract, section 22). */
+
+let identity: TestIdentity;
+before(async () => {
+  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+});
+after(() => identity.close());
+
+const json = { 'content-type': 'application/json' };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const bounds: Record<string, { bytesMax: number; headers?: Record<string, string> }> = {
+  'POST /api/v1/platform-access-tokens:exchange': { bytesMax: 16_384 },
+  'POST /api/v1/platform-access-tokens:introspect': { bytesMax: 16_384 },
+  'POST /api/v1/platform-access-tokens:revoke-self': { bytesMax: 16_384 },
+  'POST /api/v1/tokens/exchange': { bytesMax: 16_384 },
+  'POST /oauth2/token': { bytesMax: 16_384, headers: form },
+  'POST /api/v1/tenants/{tenantId}/federation:authenticate': { bytesMax: 65_536 },
+  'POST /api/v1/tenants/{tenantId}/federation:exchange': { bytesMax: 65_536 },
+};
+
+/** Of exactly so many bytes, and of the wrong form: it is looked at only if its size is right. */
+const bodyOf = (bytes: number, headers: Record<string, string>) =>
+  headers === form ? `grant_type=${'x'.repeat(bytes - 11)}` : `{"x":"${'x'.repeat(bytes - 8)}"}`;
+
+test('the list is complete: every route without a credential in a header that takes a body', () => {
+  const strangers = endpoints.filter(
+    ({ auth, body }) => auth !== undefined && auth !== 'provisioning' && body,
+  );
+  const names = strangers.map(({ method, path, root }) => `${method} ${root ? '' : '/api/v1'}${path}`);
+  assert.deepEqual(names.toSorted(), Object.keys(bounds).toSorted());
+});
+
+for (const [route, { bytesMax, headers = json }] of Object.entries(bounds))
+  test(`${route} reads ${bytesMax} bytes and refuses one more, whether or not its length is declared`, async () => {
+    const path = (route.split(' ')[1] as string).replace('{tenantId}', randomUUID());
+    const before = await storeCounts(identity);
+    const send = async (bytes: number, isDeclared: boolean) => {
+      const text = bodyOf(bytes, headers);
+      const response = await fetch(`${identity.url}${path}`, {
+        method: 'POST',
+        headers,
+        ...(isDeclared ? { body: text } : { body: new Blob([text]).stream(), duplex: 'half' }),
+      });
+      return [response.status, JSON.stringify(await response.json())];
+    };
+    for (const isDeclared of [true, false]) {
+      const [status, answer] = await send(bytesMax, isDeclared);
+      assert.ok(status === 422 || status === 400, `${status} ${answer}`);
+      const refused = await send(bytesMax + 1, isDeclared);
+      const codes = headers === form ? { error: 'invalid_request' } : { detail: 'request_too_large' };
+      assert.deepEqual([refused[0], JSON.parse(refused[1] as string)], [413, codes]);
+    }
+    assert.deepEqual(await storeCounts(identity), before);
+  });
