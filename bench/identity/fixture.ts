@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type AuditKey, readAuditKey } from '@baton/identity/records/audit-chain/audit-key';
 import { type AdminPost, identityAdmin } from '../identity-admin.ts';
 import { type ServiceProcess, startIdentityProcess, startOidcProviderProcess } from '../service-process.ts';
 
@@ -15,6 +16,9 @@ export interface ExchangeFixture {
   readonly oidcProvider: ServiceProcess;
   /** The signing key of both services, in PEM. */
   readonly signingKey: string;
+  /** Authenticates the audit rows, as identity does. */
+  readonly auditKey: AuditKey;
+  readonly databaseUrl: string;
   /** One personal access token per agent. */
   readonly tokens: readonly string[];
   /** As many service accounts of identity, which oidc-provider has as clients too. */
@@ -22,6 +26,8 @@ export interface ExchangeFixture {
 }
 
 export const audience = 'control-plane';
+/** One whose tokens are signed by ES256. */
+export const ellipticAudience = 'control-plane.es256';
 export const scope = 'control-plane:read';
 /** The same audience for oidc-provider, where it must be a URI. */
 export const resource = 'urn:bench:control-plane';
@@ -39,39 +45,46 @@ export async function makeExchangeFixture(
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
   const adminSecret = randomBytes(24).toString('base64url');
+  const { auditKeyFile, ellipticKeyFile } = makeKeyFiles(cleanup);
   const settings = {
     IAM_DATABASE_URL: databaseUrl,
     IAM_CREATE_SCHEMA_ON_STARTUP: 'true',
     IAM_BOOTSTRAP_TOKEN: adminSecret,
     IAM_SIGNING_PRIVATE_KEY: signingKey,
-    IAM_AUDIT_KEY_FILE: makeAuditKey(cleanup),
+    IAM_AUDIT_KEY_FILE: auditKeyFile,
+    IAM_SIGNING_ES256_KEY_FILE: ellipticKeyFile,
   };
   const identity = await startIdentityProcess(settings, profileDirectory);
   cleanup.defer(() => identity.stop());
-  const { tokens, clients } = await makeCredentials(identityAdmin(identity.port, adminSecret), agents);
+  const made = await makeCredentials(identityAdmin(identity.port, adminSecret), agents);
   const oidcProvider = await startOidcProviderProcess({
     SIGNING_KEY: signingKey,
-    CLIENTS: JSON.stringify(clients),
+    CLIENTS: JSON.stringify(made.clients),
     AUDIENCE: audience,
     SCOPE: scope,
   });
   cleanup.defer(() => oidcProvider.stop());
-  return { identity, oidcProvider, signingKey, tokens, clients };
+  const auditKey = await readAuditKey(auditKeyFile);
+  return { identity, oidcProvider, signingKey, auditKey, databaseUrl, ...made };
 }
 
 /** The default run seals the audit record, so the benchmark does too. */
-function makeAuditKey(cleanup: AsyncDisposableStack): string {
+function makeKeyFiles(cleanup: AsyncDisposableStack) {
   const folder = mkdtempSync(join(tmpdir(), 'baton-bench-key-'));
   cleanup.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'audit.key');
-  writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
-  return file;
+  const [auditKeyFile, ellipticKeyFile] = [join(folder, 'audit.key'), join(folder, 'es256.pem')];
+  writeFileSync(auditKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(ellipticKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  return { auditKeyFile, ellipticKeyFile };
 }
 
 async function makeCredentials(post: AdminPost, agents: number) {
   const tenant = `/tenants/${(await post('/tenants', { slug: 'bench', name: 'Bench' })).id}`;
   await post(`${tenant}/audiences`, { key: audience, allowedScopes: [scope] });
-  const rights = { audiences: [audience], scopeCeiling: [scope] };
+  const elliptic = { key: ellipticAudience, allowedScopes: [scope], signingAlgorithm: 'ES256' };
+  await post(`${tenant}/audiences`, elliptic);
+  const rights = { audiences: [audience, ellipticAudience], scopeCeiling: [scope] };
   const tokens: string[] = [];
   const clients: Client[] = [];
   for (let agent = 0; agent < agents; agent += 1) {

@@ -4,14 +4,14 @@ import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
 import { makeExchangeFixture } from './fixture.ts';
 import { type MeasuredGroup, printTable, reportOf } from './measurement.ts';
-import { bareSignatures, requestsOf, type Workload } from './workloads.ts';
+import { bareDriver, bareSignatures, requestsOf, type Workload } from './workloads.ts';
 
 /** The first group warms up code, statements and caches for the second. */
 const groups = [
   { connections: 16, warmUpMs: 4000 },
   { connections: 64, warmUpMs: 500 },
 ] as const;
-/** For one workload at one number of connections. Ten of these with start and warm-up take less than 90 s. */
+/** For one workload at one number of connections. Fourteen of these with start and warm-up take two minutes. */
 const measuredSecondsMax = 6;
 
 /**
@@ -27,7 +27,11 @@ export async function benchIdentity(args: string[], stopping: AbortSignal): Prom
   const fixture = await makeExchangeFixture(store.url, agents, profileDirectory, cleanup);
   const measured: MeasuredGroup[] = [];
   for (const { connections, warmUpMs } of groups) {
-    const workloads = [...requestsOf(fixture, connections), bareSignatures(fixture)];
+    const workloads = [
+      ...requestsOf(fixture, connections),
+      bareDriver(fixture, connections, cleanup),
+      bareSignatures(fixture),
+    ];
     const options = { rounds, roundMs, warmUpMs, stopping };
     measured.push({ connections, measurements: await runInterleaved(workloads, options) });
   }

@@ -1,6 +1,13 @@
 import type { Measurement } from '../measurement.ts';
 
-export type WorkloadName = 'exchange' | 'service account' | 'introspection' | 'oidc-provider' | 'signature';
+export type WorkloadName =
+  | 'exchange'
+  | 'ES256 exchange'
+  | 'service account'
+  | 'introspection'
+  | 'oidc-provider'
+  | 'bare driver'
+  | 'signature';
 
 export interface MeasuredGroup {
   readonly connections: number;
@@ -21,11 +28,14 @@ export function reportOf(store: string, groups: readonly MeasuredGroup[]) {
     ),
     ratios: groups.map(({ connections, measurements }) => {
       const { exchange, signature, 'oidc-provider': oidcProvider } = measurements;
+      const elliptic = measurements['ES256 exchange'];
       const { p50Ms, p99Ms } = exchange.figures();
       return {
         connections,
         toSignatures: exchange.ratioTo(signature),
         toOidcProvider: exchange.ratioTo(oidcProvider),
+        ellipticToBareDriver: elliptic.ratioTo(measurements['bare driver']),
+        ellipticToRsa: elliptic.ratioTo(exchange),
         p99ToP50: Math.round((p99Ms / p50Ms) * 10) / 10,
       };
     }),
@@ -49,8 +59,11 @@ export function printTable({ store, measurements, ratios }: ReturnType<typeof re
         String(one.serviceCpuMicros).padStart(17),
       ].join(' '),
     );
-  for (const { connections, toSignatures, toOidcProvider, p99ToP50 } of ratios)
+  for (const ratio of ratios) {
+    const { connections, toSignatures, toOidcProvider, p99ToP50, ellipticToBareDriver, ellipticToRsa } =
+      ratio;
     console.log(
-      `\nAt ${connections} connections exchanges reach ${toSignatures.toFixed(2)} of the bare signatures of this machine and ${toOidcProvider.toFixed(2)} times the rate of oidc-provider; their p99 is ${p99ToP50.toFixed(1)} times their p50.`,
+      `\nAt ${connections} connections exchanges reach ${toSignatures.toFixed(2)} of the bare signatures of this machine and ${toOidcProvider.toFixed(2)} times the rate of oidc-provider; their p99 is ${p99ToP50.toFixed(1)} times their p50. ES256 exchanges reach ${ellipticToBareDriver.toFixed(2)} of the bare driver and ${ellipticToRsa.toFixed(1)} times the RS256 ones.`,
     );
+  }
 }

@@ -1,10 +1,12 @@
 import { createPrivateKey, randomBytes, sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { findTokens, insertLedgerEntries } from '@baton/identity/issuing/exchange/exchanges.sql';
+import { createPool } from '@baton/kernel/db';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
 import type { ServiceProcess } from '../service-process.ts';
-import { audience, type ExchangeFixture, resource, scope } from './fixture.ts';
+import { audience, type ExchangeFixture, ellipticAudience, resource, scope } from './fixture.ts';
 import type { WorkloadName } from './measurement.ts';
 
 /** One of the operations whose rates are compared. */
@@ -32,6 +34,7 @@ export function requestsOf(
   const accounts = clients.slice(0, connections);
   const form = { grant_type: 'client_credentials', scope, resource };
   const exchangeBodies = bearers.map((token) => JSON.stringify({ token, audience }));
+  const ellipticBodies = bearers.map((token) => JSON.stringify({ token, audience: ellipticAudience }));
   const accountBodies = accounts.map((client) => JSON.stringify({ ...client, audience, scopes: [scope] }));
   const introspectionBodies = bearers.map((token) => JSON.stringify({ token }));
   const formBodies = accounts.map(({ clientId, clientSecret }) =>
@@ -40,6 +43,7 @@ export function requestsOf(
   const base = '/api/v1/platform-access-tokens';
   return [
     overHttp('exchange', identity, `${base}:exchange`, json, exchangeBodies),
+    overHttp('ES256 exchange', identity, `${base}:exchange`, json, ellipticBodies),
     overHttp('service account', identity, '/api/v1/tokens/exchange', json, accountBodies),
     overHttp('introspection', identity, `${base}:introspect`, json, introspectionBodies),
     overHttp('oidc-provider', oidcProvider, '/token', 'application/x-www-form-urlencoded', formBodies),
@@ -100,3 +104,54 @@ export function bareSignatures({ signingKey }: ExchangeFixture): Workload {
   };
   return { name: 'signature', service: undefined, open: async () => round };
 }
+
+/**
+ * The two statements of an exchange, sent by the driver without the service: each worker for its own token, one after the
+ * other on a connection of its own.
+ */
+export function bareDriver(
+  { databaseUrl, auditKey, tokens }: ExchangeFixture,
+  connections: number,
+  cleanup: AsyncDisposableStack,
+): Workload {
+  const pool = createPool({
+    url: databaseUrl,
+    connectionsMax: connections,
+    applicationName: 'baton-bench',
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 10_000,
+    idleInTransactionTimeoutMs: 60_000,
+    onError: () => undefined,
+  });
+  cleanup.defer(() => pool.close());
+  const queries = tokens.slice(0, connections).map((token) => ({
+    kind: 'platform_access_token' as const,
+    publicPrefix: token.split('_')[2] ?? '',
+    audience,
+  }));
+  const round = {
+    concurrency: connections,
+    async run(worker: number) {
+      const query = queries[worker] as (typeof queries)[number];
+      const row = await pool.row(findTokens([query], useIntervalSeconds));
+      if (row?.allowed_scopes == null) throw new BenchError('The statement found no token.');
+      const draft = {
+        tenant_id: row.tenant_id,
+        action: 'platform_access_tokens.exchange' as const,
+        actor_ref: row.principal_id,
+        resource_type: 'platform_access_token',
+        resource_id: row.id,
+        outcome: 'allowed' as const,
+        reason: `pat:${query.publicPrefix} audience:${audience}`,
+        request_id: `req_${worker}`,
+      };
+      const used = row.is_use_due ? (['platform_access_token', row.id] as const) : undefined;
+      await pool.run(insertLedgerEntries([{ audit: draft, used }], auditKey));
+    },
+    close: () => undefined,
+  };
+  return { name: 'bare driver', service: undefined, open: async () => round };
+}
+
+/** The default of IAM_PAT_LAST_USED_INTERVAL_SECONDS. */
+const useIntervalSeconds = 30;
