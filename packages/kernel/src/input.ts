@@ -144,9 +144,12 @@ function readJson(
   return { text, sent };
 }
 
-/** Reads a form (`application/x-www-form-urlencoded`); refuses a repeated name and NUL. */
+/**
+ * Reads a form (`application/x-www-form-urlencoded`); refuses a repeated name and NUL. A field without a value counts as
+ * absent (RFC 6749, section 3.2).
+ */
 function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Record<string, string> } {
-  const pairs = [...new URLSearchParams(bytes.toString('utf8'))];
+  const pairs = [...new URLSearchParams(bytes.toString('utf8'))].filter(([, value]) => value !== '');
   const sent = Object.fromEntries(pairs);
   const isRepeated = Object.keys(sent).length < pairs.length;
   if (isRepeated || pairs.some(([name, value]) => `${name}${value}`.includes('\0')))

@@ -1,4 +1,5 @@
 import { InvalidRequest } from '@baton/kernel/refusal';
+import { type Reply, reply } from '@baton/kernel/service';
 import { sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -11,24 +12,30 @@ import type { OauthToken, OauthTokenRequest } from './oauth-token.ts';
  * @throws Refusal `unsupported_grant_type`, `invalid_client`, `audience_not_allowed`, `scope_not_allowed`;
  * InvalidRequest for another media type, two ways to name the client, and no audience
  */
-export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
-  const media = String(context.headers['content-type'] ?? '')
-    .split(';', 1)[0]
-    ?.trim()
-    .toLowerCase();
-  if (media !== 'application/x-www-form-urlencoded') refuse('the body is no form');
+export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
+  if (!isForm(String(context.headers['content-type'] ?? ''))) refuse('the body is no form');
   if (form.grant_type !== 'client_credentials') fail('unsupported_grant_type');
   const client = clientOf(context, form);
   const audience = form.audience ?? form.resource ?? '';
   if (audience === '' || (form.resource ?? audience) !== audience) refuse('exactly one audience is needed');
   const scopes = sortedSet((form.scope ?? '').split(' ').filter((scope) => scope !== ''));
   const granted = await exchangeClientCredentials(context, { ...client, audience, scopes });
-  return {
+  const token: OauthToken = {
     access_token: granted.accessToken,
     token_type: granted.tokenType,
     expires_in: granted.expiresIn,
     scope: scopes.join(' '),
   };
+  // RFC 6749 asks for it beside `Cache-Control: no-store`.
+  return reply(200, token, { pragma: 'no-cache' });
+}
+
+/** Names and values are escaped to ASCII, so every charset will do in which that is what it is in UTF-8. */
+function isForm(contentType: string): boolean {
+  const [media, ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(one)?.[1]).find(Boolean);
+  const isAscii = charset === undefined || ['utf-8', 'us-ascii', 'iso-8859-1'].includes(charset);
+  return isAscii && media?.trim() === 'application/x-www-form-urlencoded';
 }
 
 /** By client_secret_basic or client_secret_post, never by both. */
