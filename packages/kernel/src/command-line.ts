@@ -1,3 +1,4 @@
+import { shortSecretWarning } from './admin-secret.ts';
 import { listenUntilStopped } from './listen.ts';
 import type { Logger } from './log.ts';
 import { migrate, rehearseMigrations } from './migrate.ts';
@@ -43,6 +44,8 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
+  /** The secret that makes an administrator, and its setting: a short one is warned of. */
+  readonly adminSecret: { readonly setting: string; readonly secret: string };
   /** Further fields of the log line that names the address. */
   readonly logged?: object;
 }
@@ -50,11 +53,13 @@ export interface ServeOptions {
 /** The command `serve`: answers on a port of its own until SIGTERM or SIGINT. */
 export async function serve(
   create: () => Promise<RunningService>,
-  { name, host, port, log, logged }: ServeOptions,
+  { name, host, port, log, adminSecret, logged }: ServeOptions,
 ): Promise<void> {
   const service = await create();
   try {
     const { url, stopped } = await listenUntilStopped(service, { host, port, log });
+    const warning = shortSecretWarning(adminSecret.setting, adminSecret.secret, host);
+    if (warning !== undefined) log.warn(warning);
     log.info({ url, ...logged }, `${name} answers at ${url}`);
     await stopped;
   } catch (error) {

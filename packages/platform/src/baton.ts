@@ -1,3 +1,4 @@
+import { shortSecretWarning } from '@baton/kernel/admin-secret';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
@@ -71,6 +72,10 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
     iamBootstrapToken: settings.IAM_BOOTSTRAP_TOKEN || made.iamBootstrapToken,
     cpBootstrapToken: settings.CP_BOOTSTRAP_TOKEN || made.cpBootstrapToken,
   };
+  for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
+    const warning = shortSecretWarning(setting, settings[setting], settings.HOST);
+    if (warning !== undefined) say(`Warning: ${warning}`);
+  }
   const urls = urlsOf(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;

@@ -36,13 +36,20 @@ await runCommand(
 );
 
 async function serveCoordination(): Promise<void> {
-  const { CP_ENV, CP_HOST, CP_PORT, CP_LOG_LEVEL } = readCoordinationSettings(process.env);
+  const {
+    CP_ENV,
+    CP_HOST,
+    CP_PORT,
+    CP_LOG_LEVEL,
+    CP_BOOTSTRAP_TOKEN: secret = '',
+  } = readCoordinationSettings(process.env);
   const log = createLog({ name: 'coordination', level: CP_LOG_LEVEL });
   await serve(() => createCoordination({ env: process.env, log }), {
     name: 'coordination',
     host: CP_HOST,
     port: CP_PORT,
     log,
+    adminSecret: { setting: 'CP_BOOTSTRAP_TOKEN', secret },
     logged: { env: CP_ENV },
   });
 }

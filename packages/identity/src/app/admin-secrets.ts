@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { adminSecretCharactersMin } from '@baton/kernel/admin-secret';
 import { SettingError } from '@baton/kernel/config';
 import type { Settings } from './settings.ts';
 
@@ -9,7 +10,6 @@ export interface NamedSecret {
 }
 
 const setting = 'IAM_BOOTSTRAP_TOKENS_FILE';
-const secretLengthMin = 16;
 const lineForm = /^([A-Za-z0-9._-]{1,100}):(.+)$/;
 
 /**
@@ -30,8 +30,8 @@ export async function readAdminSecrets(
     const [, name = '', rest = ''] = lineForm.exec(line) ?? [];
     const secret = rest.trim();
     if (name === '') throw refuse('is not `name:secret`; a name has letters, digits, `.`, `_` and `-`');
-    if (secret.length < secretLengthMin)
-      throw refuse(`has a secret of less than ${secretLengthMin} characters`);
+    if (secret.length < adminSecretCharactersMin)
+      throw refuse(`has a secret of less than ${adminSecretCharactersMin} characters`);
     if (found.some((other) => other.name === name)) throw refuse('repeats a name');
     if (secret === settings.IAM_BOOTSTRAP_TOKEN || found.some((other) => other.secret === secret))
       throw refuse('repeats a secret');

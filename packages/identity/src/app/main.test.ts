@@ -67,6 +67,20 @@ describe('baton identity serve', () => {
     assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);
   });
 
+  test('warns of a short admin secret where others can connect, without telling it', async () => {
+    for (const [host, secret, isWarned] of [
+      ['0.0.0.0', 'short-s3cret', true],
+      ['127.0.0.1', 'short-s3cret', false],
+      ['0.0.0.0', 'a-secret-of-24-characters', false],
+    ] as const) {
+      const { child, exited, output } = await serve({ IAM_HOST: host, IAM_BOOTSTRAP_TOKEN: secret });
+      assert.equal(output().includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned, host);
+      assert.ok(!output().includes(secret));
+      child.kill('SIGTERM');
+      assert.equal(await exited, 0);
+    }
+  });
+
   test('finishes the request under way at SIGTERM, then ends with 0', async () => {
     const { child, url, exited } = await serve({ IAM_BOOTSTRAP_TOKEN: 'secret' });
     const body = JSON.stringify({ slug: 'slow', name: 'x' });

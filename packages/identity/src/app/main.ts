@@ -24,9 +24,12 @@ await runCommand(usage, {
 });
 
 async function serveIdentity(): Promise<void> {
-  const { IAM_HOST: host, IAM_PORT: port, IAM_LOG_LEVEL: level } = readIdentitySettings(process.env);
+  const settings = readIdentitySettings(process.env);
+  const { IAM_HOST: host, IAM_PORT: port, IAM_LOG_LEVEL: level } = settings;
   const log = createLog({ name: 'identity', level });
-  await serve(() => createIdentity({ env: process.env, log }), { name: 'identity', host, port, log });
+  const adminSecret = { setting: 'IAM_BOOTSTRAP_TOKEN', secret: settings.IAM_BOOTSTRAP_TOKEN };
+  const options = { name: 'identity', host, port, log, adminSecret };
+  await serve(() => createIdentity({ env: process.env, log }), options);
 }
 
 async function migrateIdentity([option, ...others]: string[]): Promise<void> {

@@ -1,0 +1,25 @@
+import { BlockList, isIP } from 'node:net';
+
+/** As many as a named admin secret must have: 16 random characters of base64url are 96 bits, beyond any guessing. */
+export const adminSecretCharactersMin = 16;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/**
+ * What an operator is told whose admin secret can be guessed by others than this machine's users.
+ * @param setting the name of the secret; @param host the address that the service listens on
+ * @returns undefined for a secret that is long enough, for none, and where only this machine can connect
+ */
+export function shortSecretWarning(setting: string, secret: string, host: string): string | undefined {
+  if (secret === '' || secret.length >= adminSecretCharactersMin || isLoopback(host)) return undefined;
+  return `${setting} has less than ${adminSecretCharactersMin} characters, and whoever reaches ${host || 'this machine'} can try to guess it: set a longer one.`;
+}
+
+/** Names other than `localhost` may stand for any address. */
+function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  if (version === 0) return host.toLowerCase() === 'localhost';
+  return loopback.check(host, version === 6 ? 'ipv6' : 'ipv4');
+}
