@@ -517,12 +517,14 @@ CREATE OR REPLACE FUNCTION public.enter_session(session uuid, owner uuid, person
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
 AS $function$
+declare
+  locked text;
 begin
-  perform pg_advisory_xact_lock_shared(principal_lock(owner));
+  locked := pg_advisory_xact_lock_shared(principal_lock(owner))::text;
   if person is not null then
-    perform pg_advisory_xact_lock_shared(principal_lock(person));
+    locked := pg_advisory_xact_lock_shared(principal_lock(person))::text;
   end if;
-  perform pg_advisory_xact_lock_shared(session_lock(session));
+  locked := pg_advisory_xact_lock_shared(session_lock(session))::text;
   return (
     select expires_at from sessions s
     where s.id = session and s.status = 'active' and not exists (
