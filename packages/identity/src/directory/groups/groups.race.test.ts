@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { journalOf } from '../../testing/records.ts';
@@ -24,6 +25,16 @@ const outcomeOf = ({ status, body }: { status: number; body: { detail?: string }
 const sides = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? identity : other));
 const typesOf = async (tenantId: string, ...wanted: string[]) =>
   (await journalOf(identity, tenantId)).map(({ type }) => type).filter((type) => wanted.includes(type));
+
+test('a group is disabled without waiting for sign-ins and changes that add members', async () => {
+  const { path } = await makeGroup();
+  await identity.pool.transaction(async (tx) => {
+    // As whoever adds a member locks it, until its commit.
+    await tx.run(sql`select id from groups where id = ${path.slice(-36)} for key share`);
+    const { status, body } = await other.patch(path, { status: 'disabled' });
+    assert.equal(status, 200, JSON.stringify(body));
+  });
+});
 
 test('a new name and a new status at the same time both stay, with an event each', async () => {
   for (let round = 0; round < 10; round += 1) {

@@ -44,6 +44,14 @@ export function lockGroupShared(tenantId: string, groupId: string) {
     for key share`;
 }
 
+/** Waits for other changes only: a group is disabled at once, however many add members to it. */
+export function lockGroupForChange(tenantId: string, groupId: string) {
+  return sql<GroupRow>`
+    select id, tenant_id, key, name, status, source, created_at
+    from groups where id = ${groupId} and tenant_id = ${tenantId}
+    for no key update`;
+}
+
 /** Waits for other changes, and for those who add a member under the shared lock. */
 export function lockGroup(tenantId: string, groupId: string) {
   return sql<GroupRow>`

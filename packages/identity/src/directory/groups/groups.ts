@@ -23,6 +23,7 @@ import {
   findGroups,
   insertGroup,
   lockGroup,
+  lockGroupForChange,
   updateGroupRow,
 } from './groups.sql.ts';
 
@@ -62,7 +63,7 @@ export async function updateGroup(
   groupId: string,
   changes: GroupChange,
 ): Promise<GroupRow> {
-  const group = await lockLocalGroup(context.db, tenantId, groupId);
+  const group = requireLocal(await context.db.row(lockGroupForChange(tenantId, groupId)));
   const changed = changesOf<GroupRow>(group, changes);
   if (Object.keys(changed).length === 0) return group;
   const next = { ...group, ...changed };
@@ -79,7 +80,7 @@ export async function updateGroup(
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
 export async function deleteGroup(context: Context, tenantId: string, groupId: string): Promise<undefined> {
-  const { key } = await lockLocalGroup(context.db, tenantId, groupId);
+  const { key } = requireLocal(await context.db.row(lockGroup(tenantId, groupId)));
   const removed = await deleteGroupMembers(context, tenantId, groupId);
   await context.db.run(deleteGroupRow(groupId));
   emit(context, groupDeleted, { tenantId, aggregateId: groupId }, { groupId });
@@ -87,7 +88,8 @@ export async function deleteGroup(context: Context, tenantId: string, groupId: s
   audit(context, { tenantId, action: 'groups.delete', resource: ['group', groupId], reason });
 }
 
-async function lockLocalGroup(db: Db, tenantId: string, groupId: string): Promise<GroupRow> {
-  const group = (await db.row(lockGroup(tenantId, groupId))) ?? fail('group_not_found');
+/** @throws Refusal `group_not_found`, `group_is_federated` */
+function requireLocal(group: GroupRow | undefined): GroupRow {
+  if (group === undefined) fail('group_not_found');
   return group.source === 'local' ? group : fail('group_is_federated');
 }
