@@ -180,7 +180,8 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
     endpoint: `GET /scim/v2/${noun}/{id}`,
     prepare: () => withResource(noun),
     faults: [...access, fault('scim_not_found', absent('id'))],
-    besides: outside,
+    // A group with more than 100,000 members.
+    besides: noun === 'Groups' ? [...outside, 'scim_too_many'] : outside,
     proven: accessWithBody,
     finish,
   },

@@ -10,6 +10,8 @@ const limits = {
   lists: new ConcurrencyLimit('lists of the source', { ...bounds, queuedMax: 32 }),
   /** A write takes milliseconds, and directories send many at once. */
   writes: new ConcurrencyLimit('writes of the source', { ...bounds, queuedMax: 500 }),
+  /** An answer may have 30 MB, which are held until the client has read them. */
+  largeGroups: new ConcurrencyLimit('large groups of the source', { ...bounds, runningMax: 2, queuedMax: 8 }),
 };
 
 /**
@@ -24,6 +26,21 @@ export function limitConcurrency<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   return limits[kind].run(sourceId, work);
+}
+
+/**
+ * Makes the answer with a large group, at most 2 at a time for a source. An answer counts until it is sent, or the client
+ * is gone.
+ * @throws as `limitConcurrency`
+ */
+export function limitLargeGroups<T>(context: Context, view: () => Promise<T>): Promise<T> {
+  const made = Promise.withResolvers<T>();
+  const isSent = new Promise<void>((sent) => context.whenGone(sent));
+  limitConcurrency('largeGroups', sourceOf(context).id, async () => {
+    made.resolve(await view());
+    await isSent;
+  }).catch(made.reject);
+  return made.promise;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { metaOf, scimBase } from '../protocol/resource-meta.ts';
 import { groupKind, groupUrn } from '../protocol/schemas.ts';
@@ -7,7 +8,13 @@ import { isSelected, type Selection, selectAttributes } from '../protocol/select
 import { documentOf, type GroupRow } from './group.ts';
 import { findMembers } from './groups.sql.ts';
 
-/** Groups as answers show them. The members of all groups are read at once, and only if the answer shows them. */
+/** Of all groups of an answer: 30 MB. */
+const membersMax = 100_000;
+
+/**
+ * Groups as answers show them. The members of all groups are read at once, and only if the answer shows them.
+ * @throws Refusal `scim_too_many` beyond 100,000 members: `excludedAttributes=members` shows the group without them
+ */
 export async function viewGroups(
   context: Context,
   rows: readonly GroupRow[],
@@ -15,7 +22,10 @@ export async function viewGroups(
 ): Promise<JsonObject[]> {
   const areMembersShown = rows.length > 0 && isSelected(groupKind, 'members', selection);
   const groupIds = rows.map(({ group_id: id }) => id);
-  const members = areMembersShown ? await context.db.rows(findMembers(sourceOf(context).id, groupIds)) : [];
+  const members = areMembersShown
+    ? await context.db.rows(findMembers(sourceOf(context).id, groupIds, membersMax + 1))
+    : [];
+  if (members.length > membersMax) fail('scim_too_many');
   const membersOf = Map.groupBy(members, ({ group_id: id }) => id);
   return rows.map((row) => {
     const group: JsonObject = {

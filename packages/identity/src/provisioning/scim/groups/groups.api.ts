@@ -6,7 +6,6 @@ import {
   groupUpdated,
 } from '../../../directory/groups/groups.events.ts';
 import { endpoint } from '../../context.ts';
-import { runWrite } from '../access/concurrency-limit.ts';
 import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
 import { groupUrn } from '../protocol/schemas.ts';
 import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
@@ -66,8 +65,7 @@ export const create = endpoint({
   errors: ['scim_invalid_value', 'scim_uniqueness'],
   emits: [groupCreated, groupMembershipAdded],
   example,
-  handle: ({ query, body }, context) =>
-    runWrite(context, (inside) => createGroup(inside, body, parseSelection(query))),
+  handle: ({ query, body }, context) => createGroup(context, body, parseSelection(query)),
 });
 
 export const get = endpoint({
@@ -79,7 +77,7 @@ export const get = endpoint({
   params: idParam,
   query: selectionQuery,
   returns: { 200: ScimGroup, 304: null },
-  errors: ['scim_not_found'],
+  errors: ['scim_not_found', 'scim_too_many'],
   handle: ({ params, query }, context) => getGroup(context, params.id, parseSelection(query)),
 });
 
@@ -96,8 +94,7 @@ export const replace = endpoint({
   errors: ['scim_not_found', 'scim_version_mismatch', 'scim_invalid_value', 'scim_uniqueness'],
   emits: changeEvents,
   example,
-  handle: ({ params, query, body }, context) =>
-    runWrite(context, (inside) => replaceGroup(inside, params.id, body, parseSelection(query))),
+  handle: ({ params, query, body }, context) => replaceGroup(context, params.id, body, parseSelection(query)),
 });
 
 export const update = endpoint({
@@ -116,8 +113,7 @@ export const update = endpoint({
     schemas: [patchUrn],
     Operations: [{ op: 'replace', path: 'displayName', value: 'Engineers' }],
   },
-  handle: ({ params, query, body }, context) =>
-    runWrite(context, (inside) => updateGroup(inside, params.id, body, parseSelection(query))),
+  handle: ({ params, query, body }, context) => updateGroup(context, params.id, body, parseSelection(query)),
 });
 
 export const remove = endpoint({
@@ -130,7 +126,7 @@ export const remove = endpoint({
   returns: { 204: null },
   errors: ['scim_not_found', 'scim_version_mismatch'],
   emits: [groupMembershipRemoved, groupDeleted],
-  handle: ({ params }, context) => runWrite(context, (inside) => deleteGroup(inside, params.id)),
+  handle: ({ params }, context) => deleteGroup(context, params.id),
 });
 
 export const groupsApi = [list, search, create, get, replace, update, remove];

@@ -119,8 +119,8 @@ export function deleteMembersExcept(groupId: string, sourceId: string, userIds: 
     returning m.principal_id`;
 }
 
-/** The members of many groups at once. */
-export function findMembers(sourceId: string, groupIds: readonly string[]) {
+/** The members of many groups at once, so many at most. */
+export function findMembers(sourceId: string, groupIds: readonly string[], limit: number) {
   return sql<
     Pick<RowOf<Tables['group_members']>, 'group_id'> & Pick<RowOf<Tables['scim_users']>, 'id' | 'user_name'>
   >`
@@ -128,7 +128,8 @@ export function findMembers(sourceId: string, groupIds: readonly string[]) {
     from group_members m
     join scim_users u on u.principal_id = m.principal_id and u.provisioning_source_id = ${sourceId}
     where m.group_id = any (${groupIds}::uuid[])
-    order by m.created_at, u.id`;
+    order by m.created_at, u.id
+    limit ${limit}`;
 }
 
 export function hasMoreMembersThan(groupId: string, count: number) {

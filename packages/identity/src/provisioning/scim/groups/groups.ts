@@ -9,6 +9,7 @@ import { emit } from '../../../records/journal/journal.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
+import { limitLargeGroups, runWrite } from '../access/concurrency-limit.ts';
 import { sourceOf } from '../access/scim-access.ts';
 import { type ListOrder, listPage, type Shape } from '../filter/listing.ts';
 import { type PatchOperation, parseOperations } from '../patch/operations.ts';
@@ -52,6 +53,9 @@ import {
 /** With more members than this the answer to a PATCH is empty: to list them would cost more than the change. */
 const shownMembersMax = 200;
 
+/** An answer with more members, 300 bytes each, is one of few that a source gets at a time. */
+const freelyShownMembersMax = 2000;
+
 type Answer<Body = JsonObject> = Promise<Reply<Body>>;
 
 /**
@@ -73,7 +77,7 @@ export function groupShape(selection: Selection): Shape {
   };
 }
 
-/** @throws Refusal `scim_not_found` */
+/** @throws Refusal `scim_not_found`; `scim_too_many` beyond 100,000 members; `unavailable` */
 export async function getGroup(
   context: Context,
   id: string,
@@ -84,7 +88,16 @@ export async function getGroup(
   const headers = { etag: versionTag(row.version) };
   if (isUnchanged(context.headers, row.version))
     return scimReply<JsonObject | undefined>(304, undefined, headers);
-  return scimReply(200, await viewGroup(context, row, selection), headers);
+  const areMembersShown = isSelected(groupKind, 'members', selection);
+  const size = areMembersShown
+    ? await context.db.row(hasMoreMembersThan(row.group_id, freelyShownMembersMax))
+    : undefined;
+  const view = () => viewGroup(context, row, selection);
+  return scimReply(
+    200,
+    size?.is_more === true ? await limitLargeGroups(context, view) : await view(),
+    headers,
+  );
 }
 
 /**
@@ -93,21 +106,28 @@ export async function getGroup(
  * thousand groups of the tenant have it
  */
 export async function createGroup(context: Context, body: JsonObject, selection: Selection): Answer {
-  const { db, settings } = context;
-  const source = sourceOf(context);
-  const { tenantId } = source;
   const document = parseDocument(groupKind, body);
   const content = contentOf(document);
   const members = memberIdsOf(document['members']);
   const wanted = keyOf(content.displayName);
-  const reserved = new Set(settings.privilegedScopes.values());
+  const reserved = new Set(context.settings.privilegedScopes.values());
   if (reserved.has(wanted)) fail('scim_uniqueness');
+  const keys = keysLike(wanted).filter((one) => !reserved.has(one));
+  return runWrite(context, (inside) => storeNewGroup(inside, content, members, keys, selection));
+}
+
+async function storeNewGroup(
+  context: Context,
+  content: GroupContent,
+  members: readonly string[],
+  keys: readonly string[],
+  selection: Selection,
+): Answer {
+  const { db } = context;
+  const source = sourceOf(context);
+  const { tenantId } = source;
   const [id, groupId] = [randomUUID(), randomUUID()];
-  const key = await insertUnderFreeKey(
-    db,
-    { id: groupId, tenantId, name: content.displayName },
-    keysLike(wanted).filter((one) => !reserved.has(one)),
-  );
+  const key = await insertUnderFreeKey(db, { id: groupId, tenantId, name: content.displayName }, keys);
   const scimGroup = { id, sourceId: source.id, tenantId, groupId };
   const created = await refuseDuplicates(db.row(insertScimGroup(scimGroup, content)));
   const payload = { groupId, key, source: 'scim' as const, provisioningSource: source.key };
@@ -146,15 +166,17 @@ export async function replaceGroup(
   body: JsonObject,
   selection: Selection,
 ): Answer {
-  await requireVersion(context, id);
+  await findCurrent(context, id);
   const document = parseDocument(groupKind, body);
   const content = contentOf(document);
   const members: MemberChange = { kind: 'replace', userIds: memberIdsOf(document['members']) };
-  const row = await lockForChange(context, id, [members]);
-  const changed = await storeChange(context, row, content, [members]);
-  await recordWrite(context, 'scim.groups.replace', changed);
-  const headers = { etag: versionTag(changed.version) };
-  return scimReply(200, await viewGroup(context, changed, selection), headers);
+  return runWrite(context, async (inside) => {
+    const row = await lockForChange(inside, id, [members]);
+    const changed = await storeChange(inside, row, content, [members]);
+    await recordWrite(inside, 'scim.groups.replace', changed);
+    const headers = { etag: versionTag(changed.version) };
+    return scimReply(200, await viewGroup(inside, changed, selection), headers);
+  });
 }
 
 /**
@@ -168,26 +190,35 @@ export async function updateGroup(
   body: JsonObject,
   selection: Selection,
 ): Answer<JsonObject | undefined> {
-  await requireVersion(context, id);
+  const read = await findCurrent(context, id);
   const operations = parseOperations(groupKind, body);
   const isOfMembers = ({ target }: PatchOperation) => target.attribute.name === 'members';
   const others = operations.filter((operation) => !isOfMembers(operation));
   const members = operations.filter(isOfMembers).map(memberChangeOf);
-  const row = await lockForChange(context, id, members);
-  const content = contentOf(patchDocument(documentOf(row), others));
-  const changed = await storeChange(context, row, content, members);
-  await recordWrite(context, 'scim.groups.patch', changed);
-  const headers = { etag: versionTag(changed.version) };
-  const isLarge = await context.db.row(hasMoreMembersThan(row.group_id, shownMembersMax));
-  if (isLarge?.is_more === true) return scimReply<JsonObject | undefined>(204, undefined, headers);
-  return scimReply(200, await viewGroup(context, changed, selection), headers);
+  const patched = (row: GroupRow) => contentOf(patchDocument(documentOf(row), others));
+  // Worked out before the group is locked, and again only if it was changed meanwhile.
+  const content = patched(read);
+  return runWrite(context, async (inside) => {
+    const row = await lockForChange(inside, id, members);
+    const after = row.version === read.version ? content : patched(row);
+    const changed = await storeChange(inside, row, after, members);
+    await recordWrite(inside, 'scim.groups.patch', changed);
+    const headers = { etag: versionTag(changed.version) };
+    const isLarge = await inside.db.row(hasMoreMembersThan(row.group_id, shownMembersMax));
+    if (isLarge?.is_more === true) return scimReply<JsonObject | undefined>(204, undefined, headers);
+    return scimReply(200, await viewGroup(inside, changed, selection), headers);
+  });
 }
 
 /**
  * Deletes a group with its memberships, and the group of the tenant.
  * @throws Refusal `scim_not_found`, `scim_version_mismatch`
  */
-export async function deleteGroup(context: Context, id: string): Answer<undefined> {
+export function deleteGroup(context: Context, id: string): Answer<undefined> {
+  return runWrite(context, (inside) => storeDeletion(inside, id));
+}
+
+async function storeDeletion(context: Context, id: string): Answer<undefined> {
   const { tenantId, key: provisioningSource } = sourceOf(context);
   const row = await lockForChange(context, id);
   const groupId = row.group_id;
@@ -200,10 +231,11 @@ export async function deleteGroup(context: Context, id: string): Answer<undefine
 }
 
 /** To be called before the body is looked at. @throws Refusal `scim_not_found`, `scim_version_mismatch` */
-async function requireVersion(context: Context, id: string): Promise<void> {
+async function findCurrent(context: Context, id: string): Promise<GroupRow> {
   const row =
     (await context.db.row(findScimGroup(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
+  return row;
 }
 
 /**
