@@ -54,6 +54,21 @@ test('a folder that was open to others is closed to them, unless it holds things
   assert.equal(modeOf(shared), 0o1777);
 });
 
+test('the folder of the secrets is closed to all others, also where it was open before', () => {
+  const secrets = join(folder.path, 'secrets');
+  mkdirSync(secrets);
+  for (const mode of [0o777, 0o750, 0o710]) {
+    chmodSync(secrets, mode);
+    openHome(folder.path).release();
+    assert.equal(statSync(secrets).mode & 0o7777, 0o700);
+  }
+  // As the database's server runs: in a home that it may pass.
+  writePrivateFile(join(secrets, 'key'), 'x');
+  chmodSync(folder.path, 0o755);
+  if (process.getuid?.() === 0)
+    asOrdinaryUser(() => assert.throws(() => readFileSync(join(secrets, 'key')), { code: 'EACCES' }));
+});
+
 test('a home that another Baton uses is refused with its process id', () => {
   const home = openHome(folder.path);
   assert.throws(() => openHome(folder.path), sentence(new RegExp(`process ${process.pid}`)));

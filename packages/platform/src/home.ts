@@ -29,6 +29,8 @@ export function openHome(directory: string): Home {
     const path = (...names: string[]) => join(directory, ...names);
     checkVersion(path('version.json'));
     mkdirSync(path('secrets'), { recursive: true, mode: 0o700 });
+    // Also where it was made with other rights: as root, the home itself lets the database's user pass (0710).
+    chmodSync(path('secrets'), 0o700);
     return { directory, isNew, path, release: lock.release };
   } catch (error) {
     lock.release();
