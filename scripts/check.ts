@@ -92,7 +92,7 @@ function layers(): string {
     'packages/kernel/src/http.ts -> packages/kernel/src/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
     'scripts/check.ts -> scripts/layers.ts',
-    'scripts/test.ts -> packages/platform/src/postgres/cluster.ts',
+    'scripts/test-environment.ts -> packages/platform/src/postgres/cluster.ts',
   ];
   const unseen = known.filter((edge) => !edges.has(edge)).map((edge) => `the check did not see ${edge}`);
   const tooFew = files.length < 40 || imports.length < 2 * files.length;

@@ -51,7 +51,7 @@ export async function execute<Caller, Context extends object>(
     never
   >);
   const keyed = keyOf(runtime, endpoint, call, input);
-  const turns = runtime.turnsOf?.(call.caller, endpoint);
+  const turns = runtime.turnsOf?.(call.caller, endpoint, input.params);
   if (turns === undefined) return run(runtime, endpoint, call, input, keyed);
   const waiting = turns.enter();
   if (waiting !== undefined) await waiting;

@@ -49,7 +49,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
- * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match.
+ * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. It yields where a large body lets others go on.
  * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
  */
 export function inputReader(endpoint: Operation) {
@@ -58,13 +58,13 @@ export function inputReader(endpoint: Operation) {
   const query = z.strictObject(queryShape);
   const knownNames = new Map(Object.keys(queryShape).map((name) => [name.toLowerCase(), name]));
   const { body: bodySchema, bodyOptional, ifMatch } = endpoint;
-  return (
+  return function* read(
     rawParams: unknown,
     sentQuery: unknown,
     headers: IncomingHttpHeaders,
     bytes: Buffer,
     beforeIfMatch?: () => void,
-  ): ParsedInput => {
+  ): Generator<void, ParsedInput> {
     const problems: Problem[] = [];
     const rawQuery = endpoint.looseQuery ? pickQuery(knownNames, sentQuery as object) : sentQuery;
     const parsedQuery = check('query', query, { ...(rawQuery as object) }, problems) as Record<
@@ -79,10 +79,12 @@ export function inputReader(endpoint: Operation) {
       problems.push(compressed);
     const { text, sent } = endpoint.form
       ? readForm(bytes, problems)
-      : readJson(bytes, bodySchema !== undefined, bodyOptional, problems);
+      : yield* readJson(bytes, bodySchema !== undefined, bodyOptional, problems);
+    yield;
     const body =
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
+    yield;
     refuseUnstorable(rawParams as object, rawQuery as object, text, sent);
     beforeIfMatch?.();
     const { limit, cursor, ...rest } = parsedQuery;
@@ -112,12 +114,12 @@ function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Recor
   return picked;
 }
 
-function readJson(
+function* readJson(
   bytes: Buffer,
   expected: boolean,
   optional: boolean,
   problems: Problem[],
-): { text: string; sent: unknown } {
+): Generator<void, { text: string; sent: unknown }> {
   const refuse = (type: string, message: string) => {
     problems.push({ in: 'body', path: [], type, message });
     return { text: '', sent: undefined };
@@ -134,6 +136,7 @@ function readJson(
   } catch {
     return refuse('json_invalid', 'The body is not valid JSON in UTF-8');
   }
+  yield;
   if (mayOverflow.test(text) && holdsInfinity(sent as Json))
     return refuse('json_invalid', 'The body holds a number that is too large');
   noteRoundedIntegers(text, sent as Json);
@@ -177,7 +180,7 @@ function problemsOf(where: Problem['in'], issue: z.core.$ZodIssue): Problem[] {
     typeof part === 'number' ? part : String(part).slice(0, problemNameLengthMax),
   );
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, problemsMax).map((key) => ({
       in: where,
       path: [...path, key.slice(0, problemNameLengthMax)],
       type: 'extra_forbidden',

@@ -4,6 +4,7 @@ import { execute } from './command.ts';
 import { answerError, rendererAt } from './error-answer.ts';
 import { headOf, readBody, refuseDeclaredSize, send } from './http-message.ts';
 import { inputReader } from './input.ts';
+import { finished, largeBodies, largeBodyBytesMin } from './large-bodies.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, endpointName, pathOf } from './service.ts';
 
@@ -30,7 +31,11 @@ export function requestHandler<Caller, Context extends object>(
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
       const bytes = await readBody(request.raw, bytesMax);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
-      const input = readInput(request.params, request.query, head.headers, bytes, authorize);
+      const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
+      const input =
+        bytes.length < largeBodyBytesMin
+          ? finished(steps)
+          : await largeBodies.read(runtime.tenantOf(caller) ?? head.address, steps);
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
       const answer = await execute(runtime, endpoint, call, input);
       runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);

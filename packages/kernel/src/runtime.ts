@@ -35,10 +35,12 @@ export interface ServiceRuntime<Caller, Context extends object> {
   sizeBeforeCredential(endpoint: Operation): boolean;
   /** Who asks; throws a Refusal. Called before anything of the request's content is looked at. */
   authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
+  /** Undefined for a caller without a tenant of its own: an administrator, or nobody yet. */
+  tenantOf(caller: Caller): string | undefined;
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;
   /** Limits what runs at once for a caller; whoever waits for a turn holds no connection. Undefined: no limit. */
-  turnsOf?(caller: Caller, endpoint: Operation): Turns | undefined;
+  turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
   /** The longest that one statement of a list may run; absent, as long as any other. */
   readonly listTimeoutMs?: number;
   /** Whose keys and fingerprints they are; needed where idempotency is. */

@@ -122,6 +122,7 @@ export function coordinationRuntime(
     bodyBytesMax: () => settings.CP_MAX_BODY_BYTES,
     sizeBeforeCredential: () => true,
     authenticate: (head, endpoint) => authenticator.authenticate(head, endpoint),
+    tenantOf: (caller) => (caller === nobody ? undefined : caller.tenantId),
     authorize: refuseMissingPermission,
     turnsOf: turnsFor(settings.CP_DATABASE_CONNECTIONS_MAX),
     listTimeoutMs: Math.min(listTimeoutMsMax, settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000),

@@ -1,3 +1,4 @@
+import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
 import type { RequestMetrics } from '@baton/kernel/metrics';
 import type { ServiceRuntime } from '@baton/kernel/runtime';
 import type { Operation } from '@baton/kernel/service';
@@ -17,6 +18,25 @@ const strangersBodyBytesMax = 16_384;
 export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 'bodyBytesMax'>): number {
   const hasHeader = auth === undefined || auth === 'provisioning';
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
+}
+
+/** What waits for a turn: as many and as long as would otherwise wait for a connection. */
+const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
+/** Of the connections, what calls about one tenant may hold at once: those about others always find one free. */
+const shares = { reads: 0.25, writes: 0.6 };
+
+/** Reads and writes take turns of their own. An exchange has no tenant before its shared read, which needs no turn. */
+function turnsFor(connectionsMax: number) {
+  const limitOf = (kind: 'reads' | 'writes') =>
+    new ConcurrencyLimit(`${kind} of the tenant`, {
+      ...turnBounds,
+      runningMax: Math.max(1, Math.floor(connectionsMax * shares[kind])),
+    });
+  const [reads, writes] = [limitOf('reads'), limitOf('writes')];
+  return ({ scim }: Caller, { method }: Operation, { tenantId }: Readonly<Record<string, unknown>>) => {
+    const tenant = scim?.tenantId ?? tenantId;
+    return typeof tenant === 'string' ? new Turns([method === 'GET' ? reads : writes, tenant]) : undefined;
+  };
 }
 
 /** What every SCIM endpoint may answer before its own checks. */
@@ -77,6 +97,8 @@ export function identityRuntime(
     sizeBeforeCredential: ({ auth }) => auth !== undefined,
     authenticate: async (head, endpoint) =>
       endpoint.auth === 'provisioning' ? admitScim(head, endpoint) : admit(head, endpoint),
+    tenantOf: ({ scim }) => scim?.tenantId,
+    turnsOf: turnsFor(tools.settings.IAM_DATABASE_CONNECTIONS_MAX),
     authorize: () => undefined,
     context: (call, db) => contextOf(tools, call, db),
     beforeCommit: flushRecords,

@@ -150,6 +150,7 @@ function doorRuntime(
         throw new Refusal('invalid_credentials', {}, { reason: 'malformed' });
       return { tenantId, principalId, permissions: new Set(permissions?.split(',')) };
     },
+    tenantOf: ({ tenantId }) => tenantId,
     authorize({ permissions }, { permission }) {
       if (permission.length > 0 && !permission.some((name) => permissions.has(name)))
         throw new Refusal('permission_denied', { required: permission });

@@ -79,16 +79,22 @@ export interface MatrixService<Tenant = object> {
   readonly tenant: Tenant;
   /** Objects made with it belong to another tenant. */
   readonly otherTenant: Tenant;
+  /** The settings by which another process of the service works on the same store. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
   headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
   close(): Promise<void>;
 }
 
-/** What every case works with. */
-export interface Matrix {
+/** A service under test, and the way to it. */
+export interface MatrixTarget {
   readonly adapter: MatrixAdapter;
   readonly service: MatrixService;
   readonly client: Client;
+}
+
+/** What every case works with. */
+export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
   /** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
@@ -133,7 +139,7 @@ export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: Samp
 
 /** Sends a request as one of the callers; `changes` replaces parts of it, and an undefined header takes it away. */
 export function sendAs(
-  { adapter, service, client }: Matrix,
+  { adapter, service, client }: MatrixTarget,
   endpoint: Operation,
   caller: MatrixCaller,
   request: SampleRequest,

@@ -17,6 +17,7 @@ import {
   type Matrix,
   type MatrixAdapter,
   type MatrixService,
+  type MatrixTarget,
   type SampleRequest,
   sendAs,
 } from './matrix-service.ts';
@@ -95,21 +96,12 @@ async function startMatrix<Tenant extends object>(
       return client.send(sent);
     },
   };
-  const matrix: Matrix = {
+  const matrix: Matrix & { readonly service: MatrixService<Tenant> } = {
     adapter: setup,
     service,
     client: counted,
     store: await watchStore(service.databaseUrl, setup.ignoredChanges),
-    async makeRequest(endpoint) {
-      const operation = fixtures.operations.get(endpoint.id);
-      if (typeof operation === 'object') return undefined;
-      const request = await makeFixtureRequest(fixtures, endpoint, service.tenant);
-      const key: Record<string, string> = setup.keyRequired(endpoint)
-        ? { 'idempotency-key': randomUUID() }
-        : {};
-      const ifMatch = endpoint.ifMatch === undefined ? {} : await findIfMatch(matrix, endpoint, request);
-      return { ...request, headers: { ...key, ...ifMatch, ...request.headers } };
-    },
+    makeRequest: (endpoint) => makeSampleRequest(setup, matrix, endpoint),
     async makeForeignParams(endpoint) {
       const { params } = await makeFixtureRequest(fixtures, endpoint, service.otherTenant);
       const shared = addressesShared(fixtures, endpoint);
@@ -119,8 +111,22 @@ async function startMatrix<Tenant extends object>(
   return matrix;
 }
 
+/** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+export async function makeSampleRequest<Tenant extends object>(
+  setup: MatrixSetup<Tenant>,
+  target: MatrixTarget & { readonly service: MatrixService<Tenant> },
+  endpoint: Operation,
+): Promise<SampleRequest | undefined> {
+  const { fixtures } = setup;
+  if (typeof fixtures.operations.get(endpoint.id) === 'object') return undefined;
+  const request = await makeFixtureRequest(fixtures, endpoint, target.service.tenant);
+  const key: Record<string, string> = setup.keyRequired(endpoint) ? { 'idempotency-key': randomUUID() } : {};
+  const ifMatch = endpoint.ifMatch === undefined ? {} : await findIfMatch(target, endpoint, request);
+  return { ...request, headers: { ...key, ...ifMatch, ...request.headers } };
+}
+
 /** The ETag of the object that the endpoint changes, as the operation answers it that reads the object. */
-async function findIfMatch(matrix: Matrix, endpoint: Operation, request: SampleRequest) {
+async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: SampleRequest) {
   const path = endpoint.path.replace(/:[\w-]+$/, '');
   const reader = matrix.adapter.endpoints.find((other) => other.method === 'GET' && other.path === path);
   assert.ok(

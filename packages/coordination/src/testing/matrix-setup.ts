@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import type { Operation } from '@baton/kernel/service';
+import type { MatrixSetup } from '@baton/kernel/testing/matrix';
+import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
+import type { MatrixCaller } from '@baton/kernel/testing/matrix-service';
+import { endpoints } from '../app/endpoints.ts';
+import { bootstrapToken, migrationsDirectory, startCoordination } from './coordination.ts';
+import type { FixtureTenant } from './fixtures.ts';
+
+/** Every endpoint of coordination against the general rules of its contract (core, section 1). */
+export const matrixSetup: MatrixSetup<FixtureTenant> = {
+  service: 'coordination',
+  basePath: '/api/v1',
+  endpoints,
+  rulesOf: () => ({
+    unauthenticated: { status: 401, code: 'invalid_credentials' },
+    denied: { status: 403, code: 'permission_denied' },
+    scopeless: { status: 403, code: 'scope_not_granted' },
+    invalid: { status: 400, code: 'invalid_request' },
+    unstorable: { status: 422, code: 'validation_error' },
+    tooLarge: { status: 413, code: 'request_too_large' },
+    wrongMethod: { status: 405, code: 'method_not_allowed' },
+    keyRequired: { status: 422, code: 'idempotency_key_required' },
+    keyTooLong: { status: 422, code: 'invalid_idempotency_key' },
+    keyReused: { status: 409, code: 'idempotency_key_reused' },
+    ifMatchRequired: { status: 428, code: 'if_match_required' },
+    ifMatchInvalid: { status: 400, code: 'invalid_if_match' },
+  }),
+  codeOf(body) {
+    const { error, ...rest } = (body ?? {}) as { error?: Record<string, unknown> };
+    const keys = Object.keys(error ?? {}).join();
+    return keys === 'code,message,details,requestId' && Object.keys(rest).length === 0
+      ? String(error?.['code'])
+      : undefined;
+  },
+  keyRequired: ({ idempotency }) => idempotency === 'required',
+  bodyBytesMax: () => 1_048_576,
+  sizeBeforeCredential: () => true,
+  fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
+  migrationsDirectory,
+  // The credential check writes last_used_at whenever its cache has run out.
+  ignoredChanges: ['idempotency_keys', 'iam_bindings.last_used_at'],
+  start,
+};
+
+async function start() {
+  const baton = await startCoordination();
+  const allowed = await baton.actor();
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const narrowed = (...scope: string[]) =>
+    baton.issuer.sign({ sub: allowed.iamPrincipalId, tenant_id: baton.tenantId, scope });
+  const [readOnly, writeOnly, scopeless] = [
+    await narrowed('control-plane:read'),
+    await narrowed('control-plane:write'),
+    await narrowed('another-service:read'),
+  ];
+  const second = await baton.actor();
+  const powerless = await baton.actor({ permissions: [] });
+  function headersOf({ auth, permission }: Operation, caller: MatrixCaller) {
+    if (auth === 'none') return undefined;
+    if (caller === 'anonymous') return {};
+    if (auth === 'bootstrap') return caller === 'allowed' ? bearer(bootstrapToken) : undefined;
+    const isRead = permission.some((name) => name.endsWith('.read'));
+    switch (caller) {
+      case 'allowed':
+        return bearer(allowed.token);
+      case 'second':
+        return bearer(second.token);
+      case 'powerless':
+        return bearer(powerless.token);
+      case 'narrow':
+        return bearer(isRead ? writeOnly : readOnly);
+      default:
+        return bearer(scopeless);
+    }
+  }
+
+  return {
+    url: baton.url,
+    databaseUrl: baton.databaseUrl,
+    env: baton.env,
+    tenant: { baton, actor: allowed },
+    otherTenant: { baton, actor: baton.otherAdmin },
+    headersOf,
+    close: () => baton.close(),
+  };
+}

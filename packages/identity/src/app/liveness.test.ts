@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import type { Operation } from '@baton/kernel/service';
+import { livenessTests } from '@baton/kernel/testing/liveness';
+import type { Hostile } from '@baton/kernel/testing/liveness-bodies';
+import type { Sent } from '@baton/kernel/testing/matrix-client';
+import { adminHeader } from '../testing/identity.ts';
+import { matrixSetup } from '../testing/matrix-setup.ts';
+import { makeBearer } from '../testing/objects.ts';
+
+livenessTests({
+  ...matrixSetup,
+  program: { main: join(import.meta.dirname, 'main.ts'), portSetting: 'IAM_PORT', readyPath: '/readyz' },
+  async ordinary({ otherTenant: { identity, source } }) {
+    const { token, tenantId } = await makeBearer(identity);
+    const calls: Sent[] = [
+      { method: 'GET', path: `/api/v1/tenants/${tenantId}/principals`, headers: adminHeader },
+      {
+        method: 'POST',
+        path: '/api/v1/platform-access-tokens:exchange',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token, audience: 'control-plane' }),
+      },
+      { method: 'GET', path: '/scim/v2/Users', headers: { authorization: `Bearer ${source.token}` } },
+    ];
+    return calls;
+  },
+  worse: worstOfScim,
+});
+
+const filterCharactersMax = 2000;
+const term = 'emails[type eq "work" and value co "a"]';
+
+/** A filter has a grammar, which the declaration of the parameter does not tell. */
+function worstOfScim({ auth, query, id }: Operation): Hostile[] {
+  const filter = `${term} or `.repeat(Math.floor(filterCharactersMax / (term.length + 4)) - 1) + term;
+  const filtered = [filter, 'userName co "a" or title pr', 'not (displayName ew "a")'].map((one) => ({
+    name: 'filter',
+    query: `?filter=${encodeURIComponent(one)}&count=1000`,
+  }));
+  if (auth !== 'provisioning') return [];
+  if ('filter' in query) return filtered;
+  return id === 'updateScimUser' ? [{ name: 'operations', text: operations() }] : [];
+}
+
+/** As many operations as a PATCH may have, each with a filter. */
+function operations(): string {
+  const filter = Array.from({ length: 43 }, (_, at) => `value eq "${at}"`).join(' or ');
+  const operation = { op: 'replace', path: `emails[${filter}].type`, value: 'work' };
+  const emails = Array.from({ length: 1000 }, (_, at) => ({ value: `a${at}@example.com` }));
+  const Operations = [
+    { op: 'add', path: 'emails', value: emails },
+    ...Array.from({ length: 500 }, () => operation),
+  ];
+  return JSON.stringify({ schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations });
+}

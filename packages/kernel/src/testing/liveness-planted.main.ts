@@ -1,0 +1,47 @@
+// A service with endpoints that break a bound of the liveness tests, one each.
+import { createListener, openPort } from '../listener.ts';
+
+const spinMs = 400;
+const heldBytes = 600 * 1024 * 1024;
+const slowMs = 900;
+
+const held: Buffer[] = [];
+/** One at a time, as rows that all need: whoever comes later waits for all before. */
+let line: Promise<unknown> = Promise.resolve();
+let isSlow = false;
+
+const answers: Record<string, () => Promise<number> | number> = {
+  '/api/ordinary': () => (isSlow ? inLine(() => 200) : 200),
+  '/api/fair': () => 200,
+  '/api/spin'() {
+    const startedAt = performance.now();
+    for (let turns = 0; performance.now() - startedAt < spinMs; turns += 1);
+    return 200;
+  },
+  '/api/fail': () => 500,
+  '/api/hold'() {
+    if (held.length === 0) held.push(Buffer.alloc(heldBytes, 1));
+    return 200;
+  },
+  async '/api/lock'() {
+    isSlow = true;
+    const status = await inLine(() => new Promise<number>((done) => setTimeout(() => done(200), slowMs)));
+    isSlow = false;
+    return status;
+  },
+};
+
+function inLine(work: () => Promise<number> | number): Promise<number> {
+  const turn = line.then(work);
+  line = turn;
+  return turn;
+}
+
+const server = createListener({
+  async handler(req, res) {
+    const answer = answers[(req.url ?? '').split('?', 1)[0] as string];
+    res.writeHead((await answer?.()) ?? 404).end();
+  },
+});
+await openPort(server, '127.0.0.1', Number(process.env['PLANTED_PORT']));
+process.on('SIGTERM', () => process.exit(0));

@@ -1,0 +1,53 @@
+// Loaded into a service's process before its program (`node --import`): measures its event loop and memory for the test
+// process that started it, over their IPC channel.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** What a service's process measured since the measure before. */
+export interface ProbeReading {
+  /** The longest time that one turn of the event loop took, and at most what its thread computed in that time. */
+  readonly blockedMs: number;
+  /** As `monitorEventLoopDelay` sees it: also what the machine gave to other processes. */
+  readonly delayP99Ms: number;
+  readonly rssMaxBytes: number;
+  readonly rssBytes: number;
+}
+
+const everyMs = 5;
+const usPerMs = 1000;
+const nsPerMs = 1e6;
+
+if (process.send !== undefined) {
+  const delay = monitorEventLoopDelay({ resolution: everyMs });
+  delay.enable();
+  let [blockedMs, rssMaxBytes] = [0, 0];
+  let [lookedAtMs, computedMs] = [performance.now(), threadMs()];
+  const timer = setInterval(() => {
+    const [nowMs, nowComputedMs] = [performance.now(), threadMs()];
+    // A process that has to wait for a core is late without having done anything.
+    blockedMs = Math.max(blockedMs, Math.min(nowMs - lookedAtMs, nowComputedMs - computedMs));
+    [lookedAtMs, computedMs] = [nowMs, nowComputedMs];
+    rssMaxBytes = Math.max(rssMaxBytes, process.memoryUsage.rss());
+  }, everyMs);
+  timer.unref();
+  process.on('message', (message) => {
+    if (message !== 'measure') return;
+    const rssBytes = process.memoryUsage.rss();
+    const reading: ProbeReading = {
+      blockedMs,
+      delayP99Ms: delay.percentile(99) / nsPerMs,
+      rssMaxBytes: Math.max(rssMaxBytes, rssBytes),
+      rssBytes,
+    };
+    delay.reset();
+    [blockedMs, rssMaxBytes] = [0, rssBytes];
+    process.send?.(reading);
+  });
+  // The service ends when it is told to, not when its parent closes the channel.
+  process.channel?.unref();
+}
+
+/** The processor time of this thread: neither that of garbage collection beside it nor of other threads. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / usPerMs;
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endpointName, type Operation } from '../service.ts';
+import { type Hostile, worstRequests } from './liveness-bodies.ts';
+import { type Calls, percentile, runLoad } from './liveness-load.ts';
+import { type ProbedProcess, type ServiceProgram, startProbed } from './liveness-process.ts';
+import { type MatrixSetup, makeSampleRequest } from './matrix.ts';
+import { createClient, type Sent } from './matrix-client.ts';
+import { type MatrixService, type MatrixTarget, pathOf, type SampleRequest } from './matrix-service.ts';
+
+export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant> {
+  readonly program: Omit<ServiceProgram, 'env'>;
+  /** What another tenant does meanwhile: right requests that can be repeated. */
+  ordinary(service: MatrixService<Tenant>): Promise<readonly Sent[]>;
+  /** Connections of the hostile caller; 24 when absent. */
+  readonly parallel?: number;
+  /** Worse requests than those that are made from the declaration. */
+  worse?(endpoint: Operation): readonly Hostile[];
+}
+
+/** What must hold for everybody else while one caller does its worst. */
+export const livenessBounds = {
+  /** Of the quiet p99 of the bystander; on a machine that does other things too, less than `p99MsFloor` says nothing. */
+  p99TimesMax: 5,
+  p99MsFloor: 250,
+  /** The longest that a turn of the event loop may compute; a loaded machine computes at half the speed. */
+  blockedMsMax: 100,
+  blockedMsMaxLoaded: 200,
+  /** By how much the process may grow over its size before the first hostile request. */
+  growthBytesMax: 512 * 1024 * 1024,
+};
+
+interface Figures {
+  readonly name: string;
+  readonly quietP99Ms: number;
+  readonly p99Ms: number;
+  readonly calls: number;
+  readonly hostileCalls: number;
+  readonly blockedMs: number;
+  readonly delayP99Ms: number;
+  readonly growthBytes: number;
+  readonly problems: readonly string[];
+}
+
+/** Set by `npm run liveness`: the file for the figures. It runs longer, each kind of request alone, and on a quiet machine. */
+const reportFile = process.env['BATON_LIVENESS_REPORT'];
+const isLong = reportFile !== undefined;
+const lastsMs = isLong ? 500 : 200;
+const quietLastsMs = 500;
+/** Connections of the hostile caller. */
+const usualParallel = 24;
+const calmMs = 40;
+const calmMsMax = 30_000;
+
+/**
+ * Registers a test per endpoint: while one caller sends the worst requests that the declaration allows, on 24
+ * connections, another tenant's calls stay fast and free of errors, and the service's event loop and memory bounded.
+ * The service is a process of its own. An endpoint that breaks a bound is tried a second time before it fails.
+ */
+export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
+  describe(`liveness of ${setup.service}`, () => {
+    let rig: Rig<Tenant>;
+    before(async () => {
+      rig = await openRig(setup);
+    });
+    after(() => rig?.close());
+    for (const endpoint of setup.endpoints) {
+      test(`nobody else notices the worst requests of ${endpointName(endpoint)}`, async () => {
+        assert.deepEqual(await tryEndpoint(setup, rig, endpoint), []);
+      });
+    }
+  });
+}
+
+/** The service under load and what is measured with. */
+export interface Rig<Tenant extends object> {
+  readonly target: MatrixTarget & { readonly service: MatrixService<Tenant> };
+  readonly process: ProbedProcess;
+  readonly ordinary: readonly Sent[];
+  readonly startBytes: number;
+  readonly parallel: number;
+  readonly quietP99Ms: number;
+  close(): Promise<void>;
+}
+
+export async function openRig<Tenant extends object>(setup: LivenessSetup<Tenant>): Promise<Rig<Tenant>> {
+  const service = await setup.start();
+  const client = createClient(service.url);
+  const closers: (() => Promise<void> | void)[] = [() => service.close(), () => client.close()];
+  const close = async () => {
+    for (const closeOne of closers.reverse()) await closeOne();
+  };
+  try {
+    const child = await startProbed({ ...setup.program, env: service.env ?? {} });
+    closers.push(() => child.stop());
+    const ordinary = await setup.ordinary(service);
+    // The first calls compile the code.
+    await quietP99Of(child, ordinary);
+    const { rssBytes } = await child.measure();
+    const quietP99Ms = await quietP99Of(child, ordinary);
+    const target = { adapter: setup, service, client };
+    const { parallel = usualParallel } = setup;
+    return { target, parallel, process: child, ordinary, startBytes: rssBytes, quietP99Ms, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function quietP99Of({ url }: ProbedProcess, ordinary: readonly Sent[]): Promise<number> {
+  const { bystander } = await runLoad({ url, hostile: [], parallel: 0, ordinary, lastsMs: quietLastsMs });
+  return percentile(bystander.ms, 0.99);
+}
+
+/** @returns what the endpoint's worst requests broke, twice; empty for nothing */
+export async function tryEndpoint<Tenant extends object>(
+  setup: LivenessSetup<Tenant>,
+  rig: Rig<Tenant>,
+  endpoint: Operation,
+): Promise<readonly string[]> {
+  const sample = (await makeSampleRequest(setup, rig.target, endpoint)) ?? { params: {} };
+  const worst = [
+    ...worstRequests(endpoint, sample, setup.bodyBytesMax(endpoint)),
+    ...(setup.worse?.(endpoint) ?? []),
+  ];
+  // Alone each shows its own figures; together all of them are tried in a fifth of the time.
+  const groups = isLong ? groupsOf(worst) : [worst];
+  const problems: string[] = [];
+  for (const group of groups) {
+    const hostile = group.map((one) => sentOf(rig, endpoint, sample, one));
+    const name = `${endpointName(endpoint)}${isLong ? `, ${group[0]?.name}` : ''}`;
+    let figures = await measure(rig, name, hostile);
+    if (figures.problems.length > 0) {
+      await untilCalm(rig.process, rig.ordinary);
+      const quietP99Ms = Math.max(rig.quietP99Ms, await quietP99Of(rig.process, rig.ordinary));
+      figures = await measure({ ...rig, quietP99Ms }, name, hostile);
+    }
+    if (reportFile !== undefined)
+      appendFileSync(reportFile, `${JSON.stringify({ service: setup.service, ...figures })}\n`);
+    problems.push(...figures.problems.map((problem) => `${name}: ${problem}`));
+  }
+  return problems;
+}
+
+/** Requests of one name together. */
+function groupsOf(worst: readonly Hostile[]): Hostile[][] {
+  const groups = new Map<string, Hostile[]>();
+  for (const one of worst) groups.set(one.name, [...(groups.get(one.name) ?? []), one]);
+  return [...groups.values()];
+}
+
+function sentOf<Tenant extends object>(
+  { target: { adapter, service } }: Rig<Tenant>,
+  endpoint: Operation,
+  sample: SampleRequest,
+  { text, query }: Hostile,
+): Sent {
+  const body = text ?? bodyOf(endpoint, sample);
+  const type = endpoint.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  return {
+    method: endpoint.method,
+    path: `${pathOf(endpoint, adapter, sample.params)}${query ?? sample.query ?? ''}`,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': type }),
+      ...sample.headers,
+      ...service.headersOf(endpoint, 'allowed'),
+      ...('idempotency-key' in (sample.headers ?? {}) ? { 'idempotency-key': randomUUID() } : {}),
+    },
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+function bodyOf(endpoint: Operation, { body }: SampleRequest): string | undefined {
+  if (body === undefined) return undefined;
+  return endpoint.form
+    ? new URLSearchParams(body as Record<string, string>).toString()
+    : JSON.stringify(body);
+}
+
+async function measure<Tenant extends object>(
+  rig: Rig<Tenant>,
+  name: string,
+  hostile: readonly Sent[],
+): Promise<Figures> {
+  const { process: child, ordinary, parallel, startBytes, quietP99Ms } = rig;
+  await untilCalm(child, ordinary);
+  await child.measure();
+  const { bystander, hostile: theirs } = await runLoad({
+    url: child.url,
+    hostile,
+    parallel,
+    ordinary,
+    lastsMs,
+  });
+  const { blockedMs, delayP99Ms, rssMaxBytes } = await child.measure();
+  const figures = {
+    name,
+    quietP99Ms,
+    p99Ms: percentile(bystander.ms, 0.99),
+    calls: bystander.ms.length,
+    hostileCalls: theirs.ms.length,
+    blockedMs,
+    delayP99Ms,
+    growthBytes: rssMaxBytes - startBytes,
+  };
+  return { ...figures, problems: problemsOf(figures, bystander, theirs) };
+}
+
+/** What the load before left is finished: a call takes as long as usual. */
+async function untilCalm({ url }: ProbedProcess, [call]: readonly Sent[]): Promise<void> {
+  const startedAt = performance.now();
+  for (let calm = 0; calm < 2 && performance.now() - startedAt < calmMsMax; ) {
+    const calledAt = performance.now();
+    await fetch(`${url}${call?.path}`, {
+      method: call?.method ?? 'GET',
+      headers: { ...call?.headers },
+      ...(call?.body === undefined ? {} : { body: call.body }),
+    }).then((answer) => answer.arrayBuffer());
+    const isCalm = performance.now() - calledAt < calmMs;
+    calm = isCalm ? calm + 1 : 0;
+    if (!isCalm) await sleep(calmMs);
+  }
+}
+
+function problemsOf(
+  { quietP99Ms, p99Ms, blockedMs, growthBytes }: Omit<Figures, 'problems'>,
+  bystander: Calls,
+  theirs: Calls,
+): string[] {
+  const { p99TimesMax, p99MsFloor, growthBytesMax, blockedMsMax, blockedMsMaxLoaded } = livenessBounds;
+  const p99MsMax = Math.max(p99TimesMax * quietP99Ms, p99MsFloor);
+  const longest = isLong ? blockedMsMax : blockedMsMaxLoaded;
+  const failed = [...bystander.statuses].filter(([status]) => status < 200 || status >= 400);
+  const broken = [...theirs.statuses].filter(([status]) => status === 500);
+  return [
+    ...failed.map(([status, count]) => `the bystander got ${status || 'no answer'} ${count} times`),
+    ...broken.map(([status, count]) => `the hostile caller got ${status} ${count} times`),
+    ...(p99Ms > p99MsMax
+      ? [
+          `the bystander's p99 was ${p99Ms.toFixed(0)} ms, quiet ${quietP99Ms.toFixed(0)}, at most ${p99MsMax.toFixed(0)}`,
+        ]
+      : []),
+    ...(blockedMs > longest
+      ? [`the event loop computed ${blockedMs.toFixed(0)} ms in one turn, at most ${longest}`]
+      : []),
+    ...(growthBytes > growthBytesMax
+      ? [`the process grew by ${(growthBytes / 2 ** 20).toFixed(0)} MiB, at most ${growthBytesMax / 2 ** 20}`]
+      : []),
+  ];
+}
