@@ -31,6 +31,7 @@ const steps: Step[] = [
     run: () => tool('knip', '--no-progress', '--no-config-hints', '--include', knipIssues),
   },
   { name: 'tests only', run: usedByTestsOnly },
+  { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
   { name: 'generated files', run: generated },
 ];
 

@@ -9,6 +9,8 @@ import type { Json } from './wire.ts';
 const problemsMax = 20;
 const problemNameLengthMax = 100;
 const problemPathLengthMax = 200;
+/** Ours have at most some hundred. */
+const cursorCharactersMax = 8000;
 
 /** A request's parsed input. The range of `limit` is not checked yet: see `pagingShape`. */
 export interface ParsedInput {
@@ -27,10 +29,11 @@ const pagingShape: Shape = {
   limit: z
     .string()
     .regex(/^-?\d+$/, 'must be an integer')
+    .max(100)
     .transform(Number)
     .optional()
     .describe('How many items at most, 1 to 200; 50 when absent.'),
-  cursor: z.string().optional().describe('The `nextCursor` of the page before.'),
+  cursor: z.string().max(cursorCharactersMax).optional().describe('The `nextCursor` of the page before.'),
 };
 
 export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Shape {

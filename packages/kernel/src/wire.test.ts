@@ -110,9 +110,16 @@ test('a flag in a query is true or false in any case, and nothing else', () => {
 });
 
 test('texts by name keep every name, and refuse the one that would vanish', () => {
-  const texts = textsByName(z.string(), z.string());
+  const texts = textsByName(z.string(), z.string(), 2);
   const named = { constructor: 'a', '': 'b' };
   assert.deepEqual(texts.parse(named), named);
-  for (const refused of [JSON.parse('{"__proto__": "a"}'), { a: 1 }, ['a'], null, 'a'])
+  for (const refused of [
+    JSON.parse('{"__proto__": "a"}'),
+    { a: 1 },
+    { a: 'a', b: 'b', c: 'c' },
+    ['a'],
+    null,
+    'a',
+  ])
     assert.equal(texts.safeParse(refused).success, false, JSON.stringify(refused));
 });

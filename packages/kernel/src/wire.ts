@@ -20,7 +20,10 @@ export const Timestamp = z
 
 /** An instant in a request: any offset; without one it is UTC. Comes out in the form of answers. */
 export const InstantInput = z
-  .union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], 'must be an RFC 3339 instant')
+  .union(
+    [z.iso.datetime({ offset: true, local: true }).max(100), z.iso.date()],
+    'must be an RFC 3339 instant',
+  )
   .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an RFC 3339 instant')
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
@@ -37,18 +40,29 @@ export const FreeObject = z
   )
   .meta({ type: 'object' });
 
+/** A free object that is sent. Its bound is checked by whoever takes it, with a code of its own. */
+export function freeObjectOf(bytesMax: number) {
+  return FreeObject.meta({ type: 'object', 'x-maxBytes': bytesMax });
+}
+
 /** Texts by names that the client chooses. A plain record would drop the name `__proto__` without a word. */
-export function textsByName(name: z.ZodString, text: z.ZodString) {
+export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
   const record = z.record(name, text);
-  const { $schema: _, ...form } = z.toJSONSchema(record);
+  const { $schema: _, ...described } = z.toJSONSchema(record);
+  const form = { ...described, maxProperties: namesMax };
   return z
     .custom<Record<string, string>>(
       (value) => !Object.hasOwn(Object(value), '__proto__'),
       'must not hold the name __proto__',
     )
+    .refine((value) => Object.keys(Object(value)).length <= namesMax, `must have at most ${namesMax} names`)
     .pipe(record)
     .meta(form);
 }
+
+export const queryWordCharactersMax = 2000;
+/** A text whose own rules, with a code of its own, are stricter: longer than any of them allows. */
+export const QueryWord = z.string().max(queryWordCharactersMax);
 
 /** `?flag=true`; some clients write `True`. */
 export const QueryFlag = z

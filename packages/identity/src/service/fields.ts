@@ -25,7 +25,12 @@ export const audienceLengthMax = 120;
 export const Issuer = characters(1, 500);
 
 /** A list of names, read without repeats and in the order of code points, as answers show it. */
-export const NameSet = z.array(z.string()).transform(sortedSet);
+export const NameSet = names().transform(sortedSet);
+
+/** Names whose own forms, with a code of their own, are stricter. */
+export function names(min = 0) {
+  return z.array(z.string().max(10_000)).min(min).max(1000);
+}
 
 export const tenantParam = { tenantId: Uuid };
 export const principalParams = { tenantId: Uuid, principalId: Uuid };

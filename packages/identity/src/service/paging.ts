@@ -71,6 +71,7 @@ interface Positioned {
 export function cursorParam(name: string) {
   return z
     .string()
+    .max(8000)
     .optional()
     .transform((cursor, check) => positionOf(name, cursor, check))
     .describe('The cursor that the page before gave; absent for the first page.');

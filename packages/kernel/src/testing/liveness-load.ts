@@ -21,7 +21,7 @@ export interface LoadOptions {
 const ordinaryAtOnce = 2;
 const pauseMs = 2;
 /** Fewer samples say nothing; a bystander who waits long makes the load last longer, up to the bound. */
-const samplesMin = 20;
+const samplesMin = 12;
 const lastsMsMax = 15_000;
 
 /** Sends hostile requests without a pause, and beside them the ordinary ones. Afterwards nothing is under way. */

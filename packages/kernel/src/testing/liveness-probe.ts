@@ -42,8 +42,9 @@ if (process.send !== undefined) {
     [blockedMs, rssMaxBytes] = [0, rssBytes];
     process.send?.(reading);
   });
-  // The service ends when it is told to, not when its parent closes the channel.
   process.channel?.unref();
+  // A test process that was killed stops nothing.
+  process.on('disconnect', () => process.exit());
 }
 
 /** The processor time of this thread: neither that of garbage collection beside it nor of other threads. */

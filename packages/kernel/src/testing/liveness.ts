@@ -15,7 +15,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
   readonly program: Omit<ServiceProgram, 'env'>;
   /** What another tenant does meanwhile: right requests that can be repeated. */
   ordinary(service: MatrixService<Tenant>): Promise<readonly Sent[]>;
-  /** Connections of the hostile caller; 24 when absent. */
+  /** Connections of the hostile caller; 24 when absent, 12 in the short form. */
   readonly parallel?: number;
   /** Worse requests than those that are made from the declaration. */
   worse?(endpoint: Operation): readonly Hostile[];
@@ -48,15 +48,15 @@ interface Figures {
 /** Set by `npm run liveness`: the file for the figures. It runs longer, each kind of request alone, and on a quiet machine. */
 const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
-const lastsMs = isLong ? 500 : 200;
+const lastsMs = isLong ? 500 : 150;
 const quietLastsMs = 500;
 /** Connections of the hostile caller. */
-const usualParallel = 24;
+const usualParallel = isLong ? 24 : 12;
 const calmMs = 40;
 const calmMsMax = 30_000;
 
 /**
- * Registers a test per endpoint: while one caller sends the worst requests that the declaration allows, on 24
+ * Registers a test per endpoint: while one caller sends the worst requests that the declaration allows, on many
  * connections, another tenant's calls stay fast and free of errors, and the service's event loop and memory bounded.
  * The service is a process of its own. An endpoint that breaks a bound is tried a second time before it fails.
  */

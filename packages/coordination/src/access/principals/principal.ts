@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import {
+  FreeObject,
+  freeObjectOf,
+  type JsonObject,
+  queryWordCharactersMax,
+  Timestamp,
+  Uuid,
+} from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 
 export const principalKinds = ['human', 'agent', 'service'] as const;
@@ -40,10 +48,10 @@ const profileText = (charactersMax: number) => z.string().max(charactersMax).nul
 
 export const PrincipalRequest = z
   .strictObject({
-    kind: z.string(),
+    kind: z.string().max(queryWordCharactersMax),
     displayName,
-    status: z.string().default('active'),
-    metadata: FreeObject.default({}),
+    status: z.string().max(queryWordCharactersMax).default('active'),
+    metadata: freeObjectOf(documentBytesMax).default({}),
   })
   .meta({ id: 'PrincipalRequest' });
 export type PrincipalRequest = z.output<typeof PrincipalRequest>;
@@ -61,7 +69,7 @@ export const PrincipalChange = z
       })
       .nullable()
       .optional(),
-    metadata: FreeObject.nullable().optional(),
+    metadata: freeObjectOf(documentBytesMax).nullable().optional(),
   })
   .meta({ id: 'PrincipalChange' });
 export type PrincipalChange = z.output<typeof PrincipalChange>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
@@ -54,7 +54,7 @@ export const principalsApi = [
     path: '/principals',
     summary: 'List principals, newest first.',
     permission: 'principals.read',
-    query: { kind: z.string().optional() },
+    query: { kind: QueryWord.optional() },
     paging: true,
     returns: { 200: pageOf(Principal) },
     errors: ['invalid_kind', 'invalid_cursor'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimExpired, claimReleased, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
@@ -37,7 +37,7 @@ export const claimsApi = [
     path: '/claims',
     summary: 'List claims, newest first.',
     permission: 'tasks.read',
-    query: { taskId: Uuid.optional(), sessionId: Uuid.optional(), status: z.string().optional() },
+    query: { taskId: Uuid.optional(), sessionId: Uuid.optional(), status: QueryWord.optional() },
     paging: true,
     returns: { 200: pageOf(Claim) },
     errors: ['invalid_status', 'invalid_cursor'],

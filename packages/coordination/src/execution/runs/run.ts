@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { wireMapper } from '@baton/kernel/row';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { FreeObject, freeObjectOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 import { Task } from '../../work/tasks/task.ts';
 
 export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
@@ -48,8 +49,8 @@ export const RunRequest = z
   .strictObject({
     claimId: Uuid,
     fencingToken: z.int(),
-    input: FreeObject.nullish(),
-    metadata: FreeObject.default({}),
+    input: freeObjectOf(documentBytesMax).nullish(),
+    metadata: freeObjectOf(documentBytesMax).default({}),
     maxDurationSeconds: Budget,
     maxActions: Budget,
     agentRevisionId: Uuid.nullish(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { FreeObject, pageOf, Uuid } from '@baton/kernel/wire';
+import { freeObjectOf, pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskCompleted } from '../../work/tasks/tasks.events.ts';
 import { endpoint } from '../context.ts';
@@ -50,8 +51,8 @@ export const runsApi = [
       taskId: Uuid.optional(),
       claimId: Uuid.optional(),
       principalId: Uuid.optional(),
-      agentKey: z.string().optional(),
-      status: z.string().optional(),
+      agentKey: QueryWord.optional(),
+      status: QueryWord.optional(),
     },
     paging: true,
     returns: { 200: pageOf(Run) },
@@ -78,7 +79,10 @@ export const runsApi = [
     permission: 'tasks.claim',
     params,
     body: z
-      .strictObject({ output: FreeObject.nullish(), completeTask: z.boolean().default(true) })
+      .strictObject({
+        output: freeObjectOf(documentBytesMax).nullish(),
+        completeTask: z.boolean().default(true),
+      })
       .meta({ id: 'RunSuccess' }),
     bodyOptional: true,
     returns: { 200: SucceededRun },
@@ -110,7 +114,7 @@ export const runsApi = [
     body: z
       .strictObject({
         failureReason: z.string().min(1).max(2000).default('failed'),
-        output: FreeObject.nullish(),
+        output: freeObjectOf(documentBytesMax).nullish(),
       })
       .meta({ id: 'RunFailure' }),
     bodyOptional: true,

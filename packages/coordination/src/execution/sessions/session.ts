@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { wireMapper } from '@baton/kernel/row';
-import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { FreeObject, freeObjectOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { SessionRow } from '../../leases/lease-rows.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 
 export const sessionStatuses = ['active', 'stale', 'closed'] as const;
 
@@ -34,19 +35,19 @@ export const Session = z
 export type Session = z.infer<typeof Session>;
 
 const Harness = z.strictObject({
-  type: z.string(),
+  type: z.string().max(queryWordCharactersMax),
   version: z.string().max(100).default(''),
-  protocolVersion: z.string().default('1'),
-  capabilities: z.array(z.string()).max(100).default([]),
+  protocolVersion: z.string().max(100).default('1'),
+  capabilities: z.array(z.string().max(10_000)).max(100).default([]),
   hostname: z.string().max(255).nullish(),
-  environment: FreeObject.default({}),
+  environment: freeObjectOf(documentBytesMax).default({}),
 });
 
 export const SessionRequest = z
   .strictObject({
     clientName: z.string().min(1).max(200),
     clientVersion: z.string().max(100).default(''),
-    metadata: FreeObject.default({}),
+    metadata: freeObjectOf(documentBytesMax).default({}),
     onBehalfOf: Uuid.nullish(),
     ttlSeconds: z.int().nullish(),
     harness: Harness.nullish(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimReleased, sessionClosed, sessionExpired } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { Session, SessionRequest } from './session.ts';
@@ -42,7 +42,7 @@ export const sessionsApi = [
     path: '/sessions',
     summary: 'List sessions, newest first.',
     permission: 'sessions.manage',
-    query: { status: z.string().optional() },
+    query: { status: QueryWord.optional() },
     paging: true,
     returns: { 200: pageOf(Session) },
     errors: ['invalid_status', 'invalid_cursor'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
+import { QueryWord, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { encodeCursor } from './cursor.ts';
 
@@ -46,16 +46,16 @@ export type JournalEventPage = z.infer<typeof JournalEventPage>;
 
 /** The query of `GET /events`, besides `limit` and `cursor`. */
 export const EventQuery = {
-  after: z.string().optional().meta({ description: 'Older consumers: a sequence. `cursor` goes before it.' }),
-  before: z.string().optional().meta({ description: 'The page that ends just before this cursor.' }),
+  after: QueryWord.optional().meta({ description: 'Older consumers: a sequence. `cursor` goes before it.' }),
+  before: QueryWord.optional().meta({ description: 'The page that ends just before this cursor.' }),
   order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Of the items of the page only.' }),
   tail: queryInteger(1, Number.MAX_SAFE_INTEGER)
     .optional()
     .meta({ description: 'The newest events, this many at most.' }),
-  entityType: z.string().optional(),
+  entityType: QueryWord.optional(),
   entityId: Uuid.optional(),
   types: z
-    .union([z.string(), z.array(z.string())])
+    .union([QueryWord, z.array(QueryWord).max(200)])
     .optional()
     .meta({ description: 'Prefixes of event types, 20 at most, repeated or separated by commas.' }),
   workspaceId: Uuid.optional(),

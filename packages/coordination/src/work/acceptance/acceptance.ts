@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FreeObject, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
+import { FreeObject, freeObjectOf, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
@@ -15,7 +15,7 @@ export const AcceptanceCheck = z.strictObject({
   key: z.string().regex(checkKeyForm),
   kind: z.enum(kinds),
   description: z.string().min(1).max(2000),
-  spec: FreeObject.nullish(),
+  spec: freeObjectOf(specBytesMax).nullish(),
   when: z
     .array(
       z
@@ -35,7 +35,9 @@ const approval = { approver: Uuid.optional(), approverRole: Uuid.optional() };
 const deterministicSpec = z.union([
   z.strictObject({
     skill: z.string().regex(skillRef),
-    inputs: z.union([z.string(), textsByName(z.string(), z.string())]).optional(),
+    inputs: z
+      .union([z.string().max(16_384), textsByName(z.string().max(16_384), z.string().max(16_384), 1000)])
+      .optional(),
     expect: FreeObject.optional(),
   }),
   z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 
@@ -20,7 +20,7 @@ export const TaskRelation = z
 export type TaskRelation = z.infer<typeof TaskRelation>;
 
 export const TaskRelationRequest = z
-  .strictObject({ toTask: TaskRef, type: z.string() })
+  .strictObject({ toTask: TaskRef, type: z.string().max(queryWordCharactersMax) })
   .meta({ id: 'TaskRelationRequest' });
 export type TaskRelationRequest = z.output<typeof TaskRelationRequest>;
 

@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { InstantInput, QueryFlag, Uuid } from '@baton/kernel/wire';
+import { InstantInput, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskPage } from '../tasks/task.ts';
 import { listTasks } from './task-list.ts';
@@ -12,10 +11,10 @@ export const taskListApi = [
     summary: 'List tasks, newest first, or by a date with the nearest first and undated last.',
     permission: 'tasks.read',
     query: {
-      status: z.string().optional(),
-      systemStatusCategory: z.string().optional(),
-      typeKey: z.string().optional(),
-      priority: z.string().optional(),
+      status: QueryWord.optional(),
+      systemStatusCategory: QueryWord.optional(),
+      typeKey: QueryWord.optional(),
+      priority: QueryWord.optional(),
       ownerId: Uuid.optional(),
       assigneeId: Uuid.optional(),
       workspaceId: Uuid.optional(),
@@ -27,13 +26,10 @@ export const taskListApi = [
       startTo: InstantInput.optional(),
       dueFrom: InstantInput.optional(),
       dueTo: InstantInput.optional(),
-      sort: z.string().optional().describe('startDate or dueDate; without it the newest come first.'),
-      q: z
-        .string()
-        .optional()
-        .describe(
-          'Words that each occur in the title, the description or the public id; 200 characters, 10 words.',
-        ),
+      sort: QueryWord.optional().describe('startDate or dueDate; without it the newest come first.'),
+      q: QueryWord.optional().describe(
+        'Words that each occur in the title, the description or the public id; 200 characters, 10 words.',
+      ),
     },
     paging: true,
     returns: { 200: TaskPage },

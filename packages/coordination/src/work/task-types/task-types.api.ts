@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { pageOf, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TaskType } from './task-type.ts';
 import { getTaskType, listTaskTypes } from './task-types.ts';
@@ -11,7 +10,7 @@ export const taskTypesApi = [
     path: '/task-types',
     summary: 'List task types, newest first.',
     permission: 'task_types.read',
-    query: { key: z.string().optional(), status: z.string().optional() },
+    query: { key: QueryWord.optional(), status: QueryWord.optional() },
     paging: true,
     returns: { 200: pageOf(TaskType) },
     errors: ['invalid_status', 'invalid_cursor'],

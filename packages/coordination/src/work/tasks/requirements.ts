@@ -2,15 +2,17 @@ import { z } from 'zod';
 import { fail } from '../errors.ts';
 
 const namesMax = 50;
+/** Longer than any form below allows, each of which has its own code. */
+const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const capabilityForm = /^\S(.{0,198}\S)?$/;
 const skillForm = /^[^\s@]([^@]{0,198}[^\s@])?(@[^\s@]{1,50})?$/;
 
 /** Roles, capabilities and skills that an executor must have, all of them (organisation, section 9.3). */
 export const RequirementsInput = z.strictObject({
-  roles: z.array(z.string()).max(namesMax).default([]),
-  capabilities: z.array(z.string()).max(namesMax).default([]),
-  skills: z.array(z.string()).max(namesMax).default([]),
+  roles: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
+  capabilities: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
+  skills: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
 });
 
 /**

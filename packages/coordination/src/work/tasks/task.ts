@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
-import { FreeObject, InstantInput, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import {
+  FreeObject,
+  InstantInput,
+  type JsonObject,
+  pageOf,
+  queryWordCharactersMax,
+  Timestamp,
+  Uuid,
+} from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
 import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';
@@ -54,10 +63,16 @@ export type Task = z.infer<typeof Task>;
 
 export const TaskPage = pageOf(Task);
 
+/** Where the contract is silent: half of a body. */
+const descriptionCharactersMax = 524_288;
+
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);
+const description = z.string().max(descriptionCharactersMax);
+/** Another word than those is refused with a code of its own. */
+const priority = z.string().max(queryWordCharactersMax);
 /** A document of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
-const customFields = z.unknown().meta({ type: 'object' });
+const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 const assigneeId = z
   .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
   .meta({ description: 'A principal, or `agent:<key>` for an agent of the registry.' });
@@ -67,8 +82,8 @@ const evidence = z.array(parsedLater(Evidence)).max(evidenceItemsMax);
 export const NewTask = z
   .strictObject({
     title,
-    description: z.string().default(''),
-    priority: z.string().default('medium'),
+    description: description.default(''),
+    priority: priority.default('medium'),
     status: status.nullish(),
     typeId: Uuid.nullish(),
     typeKey: z.string().min(1).max(63).nullish(),
@@ -93,8 +108,8 @@ export type NewTask = z.output<typeof NewTask>;
 export const TaskChange = z
   .strictObject({
     title: title.nullish(),
-    description: z.string().nullish(),
-    priority: z.string().nullish(),
+    description: description.nullish(),
+    priority: priority.nullish(),
     status: status.nullish(),
     ownerId: Uuid.nullish(),
     assigneeId: assigneeId.nullish(),

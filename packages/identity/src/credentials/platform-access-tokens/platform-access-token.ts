@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/kernel/wire';
 import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
-import { Name, NameSet } from '../../service/fields.ts';
+import { Name, NameSet, names as namesOf } from '../../service/fields.ts';
 import { cursorParam, rowsPerPageMax } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 
@@ -84,7 +84,7 @@ export const ttlSecondsMin = 60;
 export const NewPlatformAccessToken = z
   .strictObject({
     name: Name,
-    audiences: z.array(z.string()).min(1).pipe(NameSet),
+    audiences: namesOf(1).pipe(NameSet),
     scopeCeiling: NameSet.default([]),
     expiresInSeconds: z.int().min(ttlSecondsMin).nullish(),
   })
@@ -95,4 +95,5 @@ export type NewPlatformAccessToken = z.infer<typeof NewPlatformAccessToken>;
 export const PresentedSecret = z
   .string()
   .min(1)
+  .max(16_384)
   .describe('The secret of a platform access token, or an imported key.');

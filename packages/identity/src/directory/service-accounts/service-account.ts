@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { Name, NameSet, tenantParam } from '../../service/fields.ts';
+import { Name, NameSet, names as namesOf, tenantParam } from '../../service/fields.ts';
 import { NextAfter, pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PrincipalRow } from '../principals/principal.ts';
@@ -49,7 +49,7 @@ export const serviceAccountPages = {
     .meta({ id: 'ServiceAccountPage' }),
 };
 
-const Audiences = z.array(z.string()).min(1).pipe(NameSet);
+const Audiences = namesOf(1).pipe(NameSet);
 
 export const NewServiceAccount = z
   .strictObject({ displayName: Name, audiences: Audiences, scopeCeiling: NameSet.default([]) })

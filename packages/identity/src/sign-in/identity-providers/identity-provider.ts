@@ -39,7 +39,14 @@ const JwksUri = characters(0, 500).refine(
 );
 
 /** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
-const GroupMappings = textsByName(z.string().regex(/[^\s/]/, 'must name a group'), Key);
+const GroupMappings = textsByName(
+  z
+    .string()
+    .regex(/[^\s/]/, 'must name a group')
+    .max(1000),
+  Key,
+  10_000,
+);
 
 /** Clients of the provider, read without repeats and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);

@@ -20,11 +20,11 @@ const queryCanceled = '57014';
 
 /** The query of a list. `SearchRequest` has the same names in its body. */
 export const listQuery = {
-  filter: z.string().optional(),
-  startIndex: z.string().optional(),
-  count: z.string().optional(),
-  sortBy: z.string().optional(),
-  sortOrder: z.string().optional(),
+  filter: z.string().max(16_384).optional(),
+  startIndex: z.string().max(16_384).optional(),
+  count: z.string().max(16_384).optional(),
+  sortBy: z.string().max(16_384).optional(),
+  sortOrder: z.string().max(16_384).optional(),
   ...selectionQuery,
 };
 

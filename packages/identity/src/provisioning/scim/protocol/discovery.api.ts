@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { QueryWord } from '@baton/kernel/wire';
 import { endpoint } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import {
@@ -14,7 +15,7 @@ import { scim } from './scim-endpoint.ts';
 
 const discovery = { ...scim, method: 'GET' } as const;
 const metaUrn = 'urn:ietf:params:scim:schemas:core:2.0:';
-const filterQuery = { filter: z.string().optional() };
+const filterQuery = { filter: QueryWord.optional() };
 
 export const serviceProviderConfig = endpoint({
   id: 'getScimServiceProviderConfig',
@@ -45,7 +46,7 @@ export const resourceType = endpoint({
   ...discovery,
   path: '/scim/v2/ResourceTypes/{name}',
   summary: 'One kind of resource.',
-  params: { name: z.string() },
+  params: { name: z.string().max(1000) },
   returns: {
     200: scimForm('ScimResourceType', { schemas: [`${metaUrn}ResourceType`], id: 'User', name: 'User' }),
   },
@@ -73,7 +74,7 @@ export const schema = endpoint({
   ...discovery,
   path: '/scim/v2/Schemas/{urn}',
   summary: 'The attributes of one schema.',
-  params: { urn: z.string() },
+  params: { urn: z.string().max(1000) },
   returns: { 200: scimForm('ScimSchema', { schemas: [`${metaUrn}Schema`], id: userUrn, name: 'User' }) },
   errors: ['scim_not_found'],
   handle: ({ params }, context) => scimReply(200, getSchema(context, params.urn)),

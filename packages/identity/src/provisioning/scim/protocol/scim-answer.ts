@@ -9,7 +9,13 @@ const listUrn = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
  * @param example shown in the API description
  */
 export function scimForm(id: string, example: JsonObject) {
-  return FreeObject.meta({ id, type: 'object', contentMediaType: scimMediaType, examples: [example] });
+  return FreeObject.meta({
+    id,
+    type: 'object',
+    'x-maxBytes': 1_048_576,
+    contentMediaType: scimMediaType,
+    examples: [example],
+  });
 }
 
 export const ScimListResponse = scimForm('ScimListResponse', {

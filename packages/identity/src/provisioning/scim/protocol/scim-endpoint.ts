@@ -8,7 +8,7 @@ export const scim = { root: true, auth: 'provisioning', looseQuery: true } as co
 /** A write opens its own transaction: after the queue of its source, and after the upstream directory was called. */
 export const scimWrite = { ...scim, transaction: 'none' } as const;
 
-export const idParam = { id: z.string() };
+export const idParam = { id: z.string().max(1000) };
 
 export const listErrors = ['scim_invalid_value', 'scim_invalid_filter', 'scim_too_many'] as const;
 

@@ -15,8 +15,8 @@ export interface Selection {
 
 /** The query of a single resource. */
 export const selectionQuery = {
-  attributes: z.string().optional(),
-  excludedAttributes: z.string().optional(),
+  attributes: z.string().max(16_384).optional(),
+  excludedAttributes: z.string().max(16_384).optional(),
 };
 
 const namesMax = 200;

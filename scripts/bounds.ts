@@ -1,0 +1,87 @@
+// npm run check: whether everything that a caller may send has a maximum. Prints what has none.
+import { z } from 'zod';
+import { queryShapeOf } from '@baton/kernel/input';
+import { endpointName, type Operation } from '@baton/kernel/service';
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * Finds what a caller may send without a bound: a text without `maxLength`, a list without `maxItems`, names of the
+ * caller's own choice without `maxProperties`, a free document without `x-maxBytes`. In bodies, queries and paths.
+ * @returns one line for each
+ */
+export function unboundedInputs(endpoints: readonly Operation[]): string[] {
+  return endpoints.flatMap((endpoint) => {
+    const forms: [string, z.ZodType][] = [
+      ['query', z.object(queryShapeOf(endpoint))],
+      ['path', z.object(endpoint.params)],
+      ...(endpoint.body === undefined ? [] : [['body', endpoint.body] as [string, z.ZodType]]),
+    ];
+    return forms.flatMap(([where, form]) => {
+      const { $defs = {}, ...schema } = z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
+      const definitions = Object.values($defs) as JsonSchema[];
+      // The form of all parameters lists them; its own type says nothing.
+      const found = [schema as JsonSchema, ...definitions].flatMap((part) => unboundedIn(part, where));
+      return [...new Set(found)].map((problem) => `${endpointName(endpoint)}: ${problem}`);
+    });
+  });
+}
+
+function unboundedIn(form: JsonSchema, path: string): string[] {
+  if (form['$ref'] !== undefined || form['const'] !== undefined || form['enum'] !== undefined) return [];
+  const choices = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => (form[key] ?? []) as JsonSchema[]);
+  if (choices.length > 0) return choices.flatMap((choice) => unboundedIn(choice, path));
+  const types = [form['type']].flat();
+  return [
+    ...(types.includes('string') ? unboundedText(form, path) : []),
+    ...(types.includes('array') ? unboundedList(form, path) : []),
+    ...(types.includes('object') ? unboundedObject(form, path) : []),
+    ...(form['type'] === undefined && form['x-maxBytes'] === undefined ? [`${path} is anything`] : []),
+  ];
+}
+
+function unboundedText({ maxLength, format, pattern }: JsonSchema, path: string): string[] {
+  const isBounded =
+    maxLength !== undefined || format === 'uuid' || (typeof pattern === 'string' && isFinite(pattern));
+  return isBounded ? [] : [`${path} is a text without maxLength`];
+}
+
+/** Whether only texts up to some length match: from start to end, without `*`, `+` and `{2,}`. */
+function isFinite(pattern: string): boolean {
+  const bare = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x');
+  return /^\^.*\$$/.test(pattern) && !/[*+]|\{\d+,\}/.test(bare);
+}
+
+function unboundedList({ maxItems, items, prefixItems }: JsonSchema, path: string): string[] {
+  const parts = [items, ...((prefixItems as unknown[] | undefined) ?? [])].filter(
+    (part) => part !== undefined,
+  );
+  return [
+    ...(maxItems === undefined && prefixItems === undefined ? [`${path} is a list without maxItems`] : []),
+    ...parts.flatMap((part) => unboundedIn(part as JsonSchema, `${path}[]`)),
+  ];
+}
+
+function unboundedObject(form: JsonSchema, path: string): string[] {
+  if (form['x-maxBytes'] !== undefined) return [];
+  const { properties, additionalProperties, maxProperties } = form;
+  const fields = Object.entries((properties ?? {}) as Record<string, JsonSchema>);
+  const others = additionalProperties as JsonSchema | boolean | undefined;
+  const isFree = others === true || (properties === undefined && others === undefined);
+  return [
+    ...(isFree ? [`${path} is a free document without x-maxBytes`] : []),
+    ...(typeof others === 'object' && Object.keys(others).length > 0 && maxProperties === undefined
+      ? [`${path} has any number of names: maxProperties`]
+      : []),
+    ...(typeof others === 'object' ? unboundedIn(others, `${path}.*`) : []),
+    ...fields.flatMap(([name, field]) => unboundedIn(field, `${path}.${name}`)),
+  ];
+}
+
+if (import.meta.filename === process.argv[1]) {
+  // Only now: it loads both services.
+  const { services } = await import('./services.ts');
+  const problems = services.flatMap(({ endpoints }) => unboundedInputs(endpoints));
+  console.log(problems.join('\n'));
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}
