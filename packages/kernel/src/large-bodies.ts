@@ -36,7 +36,7 @@ class LargeBodies {
         try {
           resolve(step());
         } catch (error) {
-          reject(error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         }
         return sleep(Math.ceil(performance.now() - startedAt));
       });

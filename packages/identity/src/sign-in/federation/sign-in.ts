@@ -5,7 +5,11 @@ import { characters, NameSet } from '../../service/fields.ts';
 export const FederatedSignInRequest = z
   .strictObject({
     identityProvider: characters(1, 120).describe('The key of the identity provider.'),
-    token: z.string().min(1).describe('An ID token or access token of that provider (a signed JWT).'),
+    token: z
+      .string()
+      .min(1)
+      .max(65_536)
+      .describe('An ID token or access token of that provider (a signed JWT).'),
   })
   .meta({ id: 'FederatedSignInRequest' });
 export type FederatedSignInRequest = z.infer<typeof FederatedSignInRequest>;
