@@ -67,13 +67,14 @@ function unboundedObject(form: JsonSchema, path: string): string[] {
   const { properties, additionalProperties, maxProperties } = form;
   const fields = Object.entries((properties ?? {}) as Record<string, JsonSchema>);
   const others = additionalProperties as JsonSchema | boolean | undefined;
-  const isFree = others === true || (properties === undefined && others === undefined);
+  const isAny = others === true || (typeof others === 'object' && Object.keys(others).length === 0);
+  const isFree = isAny || (properties === undefined && others === undefined);
   return [
     ...(isFree ? [`${path} is a free document without x-maxBytes`] : []),
-    ...(typeof others === 'object' && Object.keys(others).length > 0 && maxProperties === undefined
+    ...(typeof others === 'object' && !isAny && maxProperties === undefined
       ? [`${path} has any number of names: maxProperties`]
       : []),
-    ...(typeof others === 'object' ? unboundedIn(others, `${path}.*`) : []),
+    ...(typeof others === 'object' && !isAny ? unboundedIn(others, `${path}.*`) : []),
     ...fields.flatMap(([name, field]) => unboundedIn(field, `${path}.${name}`)),
   ];
 }

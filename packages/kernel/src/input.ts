@@ -29,7 +29,7 @@ const pagingShape: Shape = {
   limit: z
     .string()
     .regex(/^-?\d+$/, 'must be an integer')
-    .max(100)
+    .max(cursorCharactersMax)
     .transform(Number)
     .optional()
     .describe('How many items at most, 1 to 200; 50 when absent.'),
