@@ -85,6 +85,7 @@ async function clientOf(at: string) {
       send(`${identityUrl}/api/v1${path}`, {
         'x-iam-bootstrap-token': connection['iamBootstrapToken'] as string,
       }),
+    ready: async () => (await send(`${coordinationUrl}/health/ready`, {})).body,
     async create(title: string): Promise<string> {
       const { status, body: task } = await call('/tasks', { title });
       assert.equal(status, 201, JSON.stringify(task));
@@ -130,6 +131,9 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   assert.deepEqual(new Set(await found(before)), new Set([200]));
   assert.deepEqual(new Set(await found(lost)), new Set([404]));
 
+  const ready = await reader.ready();
+  const epoch = (ready['detail'] as { journalEpoch?: { reason: string } } | undefined)?.journalEpoch;
+  assert.equal(epoch?.reason, 'requested', JSON.stringify(ready));
   const created = await reader.create('in the new history');
   await neverSkips(reader, cursor, created);
   const verified = await run(
