@@ -121,7 +121,7 @@ create table events (
 CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
-CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_writer('19022', 'events_sequence_seq');
+CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table external_identities (
@@ -210,6 +210,26 @@ create table identity_providers (
   constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
   constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table journal_epoch (
+  only_row boolean default true not null,
+  server_started_at timestamp with time zone,
+  table_number bigint,
+  database_number bigint,
+  cluster text,
+  constraint journal_epoch_pkey PRIMARY KEY (only_row),
+  constraint journal_epoch_only_row_check CHECK (only_row)
+);
+
+create table journal_epochs (
+  first_sequence bigint not null,
+  previous_end bigint not null,
+  began_at timestamp(3) with time zone default clock_timestamp() not null,
+  cluster text,
+  reason text not null,
+  constraint journal_epochs_pkey PRIMARY KEY (first_sequence),
+  constraint journal_epochs_reason_check CHECK ((reason = ANY (ARRAY['restart'::text, 'another_cluster'::text, 'restored'::text, 'requested'::text])))
 );
 
 create table journal_floor (
@@ -369,7 +389,6 @@ create table scim_users (
   search tsvector generated always as (scim_search(provisioning_source_id, document)) stored,
   upstream_id text,
   suspended boolean default false not null,
-  upstream_restores integer default 0 not null,
   constraint scim_users_pkey PRIMARY KEY (id),
   constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
   constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
@@ -524,14 +543,62 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid)
+CREATE OR REPLACE FUNCTION public.enter_journal_epoch()
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
+declare
+  held journal_epoch;
+  cluster_now text;
+  why text;
+  head bigint;
+  last_written bigint;
+  first bigint;
 begin
-  perform pg_advisory_xact_lock_shared(principal_lock(principal));
-  return (select status from principals where id = principal);
+  select * into held from journal_epoch for update;
+  if journal_epoch_is_current() then return null; end if;
+  begin
+    cluster_now := (select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+      from pg_control_system());
+  exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state
+    or undefined_function then null;
+  end;
+  update journal_epoch set cluster = cluster_now, server_started_at = pg_postmaster_start_time(),
+    table_number = tableoid::bigint,
+    database_number = (select oid::bigint from pg_database where datname = current_database());
+  head := coalesce(pg_sequence_last_value('events_sequence_seq'), 0);
+  last_written := greatest(
+    (select coalesce(max(sequence), 0) from events), (select coalesce(max(floor), 0) from journal_floor));
+  -- The first start: there is no poller that could be overtaken.
+  if held.server_started_at is null and greatest(head, last_written) = 0 then return null; end if;
+
+  why := case
+    when held.server_started_at is null then 'requested'
+    when split_part(held.cluster, '/', 1) is distinct from split_part(cluster_now, '/', 1) then 'another_cluster'
+    when (select (table_number, database_number) from journal_epoch)
+      is distinct from (held.table_number, held.database_number) then 'restored'
+    when held.cluster is distinct from cluster_now then 'another_cluster'
+    else 'restart' end;
+  first := greatest(
+    (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 65536)::bigint,
+    greatest(head, last_written) + 1048576);
+  perform setval('events_sequence_seq', first);
+  insert into journal_epochs (first_sequence, previous_end, cluster, reason)
+  -- Before this migration pollers were told numbers that no event has.
+  values (first, case when held.cluster is null then greatest(head, last_written) else last_written end, cluster_now, why);
+  return why;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.journal_epoch_is_current()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select pg_is_in_recovery() or not exists (
+    select from journal_epoch
+    where (server_started_at = pg_postmaster_start_time() and table_number = tableoid::bigint
+      and database_number = (select oid::bigint from pg_database where datname = current_database())) is not true)
+$function$;
 
 CREATE OR REPLACE FUNCTION public.journal_settled()
  RETURNS bigint
@@ -539,6 +606,21 @@ CREATE OR REPLACE FUNCTION public.journal_settled()
 AS $function$
   select settled_number(19022, 'events_sequence_seq')
 $function$;
+
+CREATE OR REPLACE FUNCTION public.mark_journal_writer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from journal_epoch
+    where (server_started_at = pg_postmaster_start_time() and table_number = tableoid::bigint) is not true)
+  then perform enter_journal_epoch();
+  end if;
+  perform pg_advisory_xact_lock_shared(
+    (19022::bigint << 48) | coalesce(pg_sequence_last_value('events_sequence_seq'), 0));
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.mark_writer()
  RETURNS trigger
@@ -549,23 +631,6 @@ begin
     (tg_argv[0]::bigint << 48) | coalesce(pg_sequence_last_value(tg_argv[1]::regclass), 0));
   return null;
 end $function$;
-
-CREATE OR REPLACE FUNCTION public.principal_holders(principal uuid)
- RETURNS TABLE(pid integer, is_alone boolean)
- LANGUAGE sql
-AS $function$
-  select l.pid, l.mode = 'ExclusiveLock' from pg_locks l
-  where l.locktype = 'advisory' and l.granted and l.pid <> pg_backend_pid() and l.objsubid = 1
-    and l.database = (select oid from pg_database where datname = current_database())
-    and l.classid = ((principal_lock(principal) >> 32) & 4294967295)::oid
-    and l.objid = (principal_lock(principal) & 4294967295)::oid
-$function$;
-
-CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
- RETURNS bigint
- LANGUAGE sql
- IMMUTABLE
-AS $function$ select (19026::bigint << 48) | (hashtextextended(principal::text, 0) & ((1::bigint << 48) - 1)) $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_audit_change()
  RETURNS trigger
@@ -668,37 +733,3 @@ AS $function$
       and head.number >= 0))
   from (select coalesce(pg_sequence_last_value(numbers), 0) as number) head
 $function$;
-
-CREATE OR REPLACE FUNCTION public.take_principal_lock(principal uuid)
- RETURNS void
- LANGUAGE plpgsql
- SET lock_timeout TO '600ms'
-AS $function$
-declare
-  waited_for integer[];
-  holder record;
-begin
-  for attempt in 1..15 loop
-    if pg_try_advisory_xact_lock(principal_lock(principal)) then return; end if;
-    waited_for := array(select pid from principal_holders(principal));
-    begin
-      perform pg_advisory_xact_lock(principal_lock(principal));
-      return;
-    exception when lock_not_available then
-      perform pg_stat_clear_snapshot();
-      for holder in
-        select h.pid, h.is_alone and (a.state_change > clock_timestamp() - interval '600 ms'
-          or a.state = 'active' and a.wait_event_type is distinct from 'Lock') as is_at_work
-        from principal_holders(principal) h left join pg_stat_activity a on a.pid = h.pid
-        where h.pid = any (waited_for)
-      loop
-        if pg_backend_pid() = any (pg_blocking_pids(holder.pid)) then
-          raise exception 'a holder of the principal waits for this one' using errcode = 'deadlock_detected';
-        elsif holder.is_at_work is not true then
-          perform pg_terminate_backend(holder.pid);
-        end if;
-      end loop;
-    end;
-  end loop;
-  perform pg_advisory_xact_lock(principal_lock(principal));
-end $function$;

@@ -14,6 +14,8 @@ import { readUpstreamCredentials } from '../provisioning/upstream-directory/cred
 import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
 import type { AuditKey } from '../records/audit-chain/audit-key.ts';
 import { keepAuditRecord, openAuditKeeping } from '../records/audit-chain/keeping.ts';
+import { enterEpoch } from '../records/epoch/epoch.ts';
+import { logEpoch, watchEpochs } from '../records/epoch/epoch-watch.ts';
 import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { startJournalRetention } from '../records/journal/retention.ts';
 import { createCounters } from '../service/counters.ts';
@@ -84,6 +86,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
     startStalenessSweep(pool, audit.key, log),
     startKeyUseNotes(signingKeys, log),
     keepAuditRecord(pool, audit, settings, log),
+    watchEpochs(pool, log),
     startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
   ];
   let reloading = Promise.resolve();
@@ -118,7 +121,9 @@ async function openTools(
   registry: Registry,
   auditKey: AuditKey | undefined,
 ): Promise<Tools> {
-  const pool = poolOf(settings, log);
+  const pool = poolOf(settings, log, async (db) => {
+    logEpoch(log, await enterEpoch(db));
+  });
   const signingKeys = new SigningKeys(pool, settings.IAM_SIGNING_QUEUE_MAX);
   try {
     await prepareDatabase(settings, pool);

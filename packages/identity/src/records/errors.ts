@@ -9,6 +9,11 @@ export const errors = {
     'Events after this sequence have been removed because of their age.',
     'Start from the sequence that the header Journal-Floor names; what was removed is gone.',
   ),
+  journal_rewound: code(
+    410,
+    'The sequence is from a history that a restore or a fail-over of the database has ended, or from another database.',
+    'Read on from the sequence that the header Journal-Read-To names; what was read after it may be undone.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

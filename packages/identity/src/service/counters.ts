@@ -6,7 +6,11 @@ export interface Counters {
   presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
   /** Counts one signature and the time it took, waiting included. */
   signed(seconds: number): void;
+  /** Counts a reader of the journal from another history. @returns whether to log it: once a minute */
+  rewound(): boolean;
 }
+
+const rewoundLoggedAgainMs = 60_000;
 
 export function createCounters(registry: Registry): Counters {
   const exchanges = new Counter({
@@ -21,8 +25,20 @@ export function createCounters(registry: Registry): Counters {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],
   });
+  const rewound = new Counter({
+    name: 'iam_journal_readers_rewound_total',
+    help: 'Readings of the journal from a sequence that this database never gave out.',
+    registers: [registry],
+  });
+  let rewoundLoggedAtMs = Number.NEGATIVE_INFINITY;
   return {
     presented: (credential, outcome) => exchanges.inc({ credential, outcome }),
     signed: (seconds) => signing.observe(seconds),
+    rewound() {
+      rewound.inc();
+      if (performance.now() - rewoundLoggedAtMs < rewoundLoggedAgainMs) return false;
+      rewoundLoggedAtMs = performance.now();
+      return true;
+    },
   };
 }

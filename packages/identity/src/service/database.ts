@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
+import { type Db, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
 import { createServicePool } from '@baton/kernel/service-pool';
@@ -12,13 +12,19 @@ export class DatabaseNotReadyError extends Error {
   override readonly name = 'DatabaseNotReadyError';
 }
 
-export function poolOf(settings: Settings, log: Logger): Pool {
+/** @param onConnect runs on every new connection before its first use */
+export function poolOf(
+  settings: Settings,
+  log: Logger,
+  onConnect: (db: Db) => Promise<void> = async () => undefined,
+): Pool {
   return createServicePool({
     url: settings.IAM_DATABASE_URL,
     connectionsMax: settings.IAM_DATABASE_CONNECTIONS_MAX,
     applicationName: 'baton-identity',
     statementTimeoutSeconds: settings.IAM_STATEMENT_TIMEOUT_SECONDS,
     idleInTransactionSeconds: settings.IAM_STATEMENT_TIMEOUT_SECONDS,
+    onConnect,
     log,
   });
 }

@@ -13,6 +13,8 @@ export interface Tables {
   group_members: GroupMembersTable;
   groups: GroupsTable;
   identity_providers: IdentityProvidersTable;
+  journal_epoch: JournalEpochTable;
+  journal_epochs: JournalEpochsTable;
   journal_floor: JournalFloorTable;
   memberships: MembershipsTable;
   platform_access_tokens: PlatformAccessTokensTable;
@@ -164,6 +166,22 @@ interface IdentityProvidersTable {
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
   authorized_parties: Generated<string[]>;
+}
+
+interface JournalEpochTable {
+  only_row: Generated<boolean>;
+  server_started_at: string | null;
+  table_number: number | null;
+  database_number: number | null;
+  cluster: string | null;
+}
+
+interface JournalEpochsTable {
+  first_sequence: number;
+  previous_end: number;
+  began_at: Generated<string>;
+  cluster: string | null;
+  reason: 'restart' | 'another_cluster' | 'restored' | 'requested';
 }
 
 interface JournalFloorTable {

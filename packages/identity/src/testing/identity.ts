@@ -10,6 +10,7 @@ import { recordTruth } from '@baton/kernel/testing/truth';
 import { type Identity, openIdentity } from '../app/app.ts';
 import { endpoints } from '../app/endpoints.ts';
 import { readIdentitySettings } from '../app/settings.ts';
+import { enterEpoch } from '../records/epoch/epoch.ts';
 import { migrationsDirectory, poolOf } from '../service/database.ts';
 
 export interface Answer {
@@ -109,7 +110,9 @@ async function listen(env: Record<string, string> & { IAM_DATABASE_URL: string }
     destination: { write: (line) => logged.push(line) },
   });
   const service = await openIdentity(readIdentitySettings(env), log);
-  const pool = poolOf(readIdentitySettings(env), log);
+  const pool = poolOf(readIdentitySettings(env), log, async (db) => {
+    await enterEpoch(db);
+  });
   const server = createListener(service);
   await openPort(server, '127.0.0.1', 0);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/sql';
 
 /** How many events readers can't see yet, and for how long the oldest unfinished writer has been at work. */
 export function findJournalLag() {
-  return sql<{ unsettled_events: number; writer_seconds: number }>`
+  return sql<{ unsettled_events: number; writer_seconds: number; epochs: number }>`
     select greatest(0, (select case when is_called then last_value else 0 end from events_sequence_seq)
         - journal_settled()) as unsettled_events,
       coalesce((
@@ -10,5 +10,6 @@ export function findJournalLag() {
         from pg_locks locks join pg_stat_activity writers on writers.pid = locks.pid
         where locks.locktype = 'advisory' and locks.objsubid = 1 and locks.classid::bigint >> 16 = 19022
           and locks.database = (select oid from pg_database where datname = current_database())
-      ), 0) as writer_seconds`;
+      ), 0) as writer_seconds,
+      (select count(*) from journal_epochs) as epochs`;
 }

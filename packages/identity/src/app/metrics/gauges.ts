@@ -4,6 +4,7 @@ import type { Tools } from '../context.ts';
 import { findJournalLag } from './gauges.sql.ts';
 
 const journalMsMax = 2000;
+const noJournal = { unsettled_events: Number.NaN, writer_seconds: Number.NaN, epochs: Number.NaN };
 
 /**
  * Adds the gauges of identity (contract, W55): its queues, its connections, the keys of providers and the journal's lag.
@@ -61,7 +62,7 @@ function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys'
   );
 }
 
-/** Both gauges share one statement. Without the database they are NaN. */
+/** These gauges share one statement. Without the database they are NaN. */
 function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
   let asked: ReturnType<typeof ask> | undefined;
   const ask = () => answeredWithin(journalMsMax, pool.row(findJournalLag()));
@@ -69,7 +70,7 @@ function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
     asked ??= ask().finally(() => {
       asked = undefined;
     });
-    return (await asked) ?? { unsettled_events: Number.NaN, writer_seconds: Number.NaN };
+    return (await asked) ?? noJournal;
   };
   gauge(
     'iam_journal_unsettled_events',
@@ -80,5 +81,10 @@ function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
     'iam_journal_oldest_writer_seconds',
     'How long the oldest unfinished writer of the journal has been at work: it holds up every reader.',
     async () => (await journal()).writer_seconds,
+  );
+  gauge(
+    'iam_journal_epochs',
+    'Restarts, fail-overs and restores of the database after which the journal went on.',
+    async () => (await journal()).epochs,
   );
 }

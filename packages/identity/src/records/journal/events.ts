@@ -1,6 +1,9 @@
 import type { Db } from '@baton/kernel/db';
 import { type Reply, reply } from '@baton/kernel/service';
 import type { Context } from '../context.ts';
+import { findPlace } from '../epoch/epoch.sql.ts';
+import { enterEpoch } from '../epoch/epoch.ts';
+import { logEpoch } from '../epoch/epoch-watch.ts';
 import { fail } from '../errors.ts';
 import { type EventPage, type EventQuery, eventOf } from './event.ts';
 import { findEventsAfter, findSettledSequence } from './journal.sql.ts';
@@ -14,12 +17,12 @@ interface Look {
 /**
  * Reads a page of the journal (contract, section 12); with `wait`, it waits while there is no event for the query.
  * `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall below the floor.
- * @throws Refusal `journal_truncated` when events after `after` have been removed
+ * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have been
+ * removed
  */
-export async function listEvents(
-  { db, journalWatch, whenGone }: Context,
-  query: EventQuery,
-): Promise<Reply<EventPage>> {
+export async function listEvents(context: Context, query: EventQuery): Promise<Reply<EventPage>> {
+  const { db, journalWatch, whenGone } = context;
+  await refuseOtherHistory(context, query.after);
   const look = await readPage(db, query);
   if (look.page.items.length > 0 || query.wait === 0) return answerOf(look);
   const { tenantId, type, wait } = query;
@@ -35,7 +38,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   const { after, limit } = query;
   const settled = (await db.row(findSettledSequence()))?.settled ?? 0;
   const rows = await db.rows(findEventsAfter(query, settled, limit + 1));
-  const floor = rows[0]?.floor ?? 0;
+  const { floor = 0, newest = null } = rows[0] ?? {};
   if (after < floor) fail('journal_truncated', {}, { headers: { 'journal-floor': String(floor) } });
   // The row of the floor alone is no event.
   const found = rows.flatMap((row) => (row.sequence === null ? [] : eventOf(row)));
@@ -43,5 +46,22 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   const last = items.at(-1);
   const hasMore = found.length > limit && last !== undefined;
   const page = { items, next_after: hasMore ? last.sequence : null };
-  return { page, readTo: hasMore ? last.sequence : Math.max(after, settled) };
+  return { page, readTo: hasMore ? last.sequence : Math.max(after, newest ?? floor) };
+}
+
+/** The refusal commits: the reading may have begun an epoch. */
+async function refuseOtherHistory({ db, counters, log }: Context, after: number): Promise<void> {
+  let place = await db.row(findPlace(after));
+  if (place?.is_current === false) {
+    logEpoch(log, await enterEpoch(db));
+    place = await db.row(findPlace(after));
+  }
+  const resume = place?.resume ?? null;
+  if (resume === null) return;
+  if (counters.rewound())
+    log.warn(
+      { after, resume },
+      'a reader of the journal has read a history that this database does not have: what was written since its backup, or since its standby had caught up, is lost',
+    );
+  fail('journal_rewound', {}, { headers: { 'journal-read-to': String(resume) }, commits: true });
 }

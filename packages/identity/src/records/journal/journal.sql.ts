@@ -47,8 +47,11 @@ export function findSettledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
 }
 
-/** An event, or none; with the sequence of the last one that was removed. */
-export type FoundRow = (EventRow | { sequence: null }) & { floor: number };
+/**
+ * An event, or none; with the sequence of the last one that was removed, and that of the newest one that can be read.
+ * A reader is never told a number that no event has: after a restore such a number would look like one of another history.
+ */
+export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
 
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
@@ -84,7 +87,15 @@ export function findEventsAfter(
       .selectFrom('journal_floor')
       .leftJoinLateral(wanted.as('found'), (join) => join.onTrue())
       .selectAll('found')
-      .select('floor')
+      .select([
+        'floor',
+        (is) =>
+          is
+            .selectFrom('events')
+            .select(({ fn }) => fn.max('sequence').as('newest'))
+            .where('sequence', '<=', settled)
+            .as('newest'),
+      ])
       .orderBy('sequence')
       .$castTo<FoundRow>(),
   );

@@ -96,7 +96,6 @@ describe('GET /events', () => {
     const page = await read(`&after=${second.readTo}&limit=1`);
     assert.deepEqual([page.items.length, page.items[0].sequence], [1, page.readTo]);
     assert.equal((await read(`&after=${page.readTo}`)).items.length, 1);
-    assert.equal((await read('&after=999999999')).readTo, 999999999);
   });
 
   test('after and limit have their ranges', async () => {

@@ -1,0 +1,37 @@
+import type { Db } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { startJob } from '../../service/background-job.ts';
+import { findLastEpoch } from './epoch.sql.ts';
+
+const lookEveryMs = 5000;
+
+export function logEpoch(log: Logger, reason: string | undefined | null): void {
+  if (reason === undefined || reason === null) return;
+  if (reason === 'restart')
+    log.info('the database server was started again: numbers of the journal continue above all earlier ones');
+  else
+    log.warn(
+      { reason },
+      'the database was restored, or runs in another cluster than before: numbers of the journal continue above all earlier ones',
+    );
+}
+
+/**
+ * Behind a pooler a command's own statement begins the epoch; then this is what logs it.
+ * @returns what ends it
+ */
+export function watchEpochs(db: Db, log: Logger): () => Promise<void> {
+  let known: number | undefined;
+  return startJob({
+    firstMs: 0,
+    intervalMs: lookEveryMs,
+    log,
+    failure: 'the epoch of the journal could not be read',
+    async work() {
+      const last = await db.row(findLastEpoch());
+      const epochs = last?.epochs ?? 0;
+      if (known !== undefined && epochs > known) logEpoch(log, last?.reason);
+      known = epochs;
+    },
+  });
+}

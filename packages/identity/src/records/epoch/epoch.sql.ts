@@ -1,0 +1,44 @@
+import type { Statement } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/sql';
+
+/** Unnamed: it runs once per connection, also before the schema is there. */
+export const enterJournalEpoch: Statement<{ reason: string | null }> = {
+  text: 'select case when not journal_epoch_is_current() then enter_journal_epoch() end as reason',
+  values: [],
+};
+
+export interface PlaceRow {
+  /** Whether the numbers are those of the server that runs now. */
+  is_current: boolean;
+  /** The highest number that was drawn. */
+  head: number;
+  /** The last event of this history before the place that was asked for; null where the place can be one of its own. */
+  resume: number | null;
+}
+
+/**
+ * Whether `after` is a number of this history. A place between two epochs is not: it goes on after the earlier one. Above
+ * the head the present epoch itself can have been read otherwise, so all of it is read again.
+ */
+export function findPlace(after: number) {
+  return sql<PlaceRow>`
+    select journal_epoch_is_current() as is_current, head, case
+      when ${after} > head
+        then (select coalesce(max(previous_end), 0) from journal_epochs
+              where first_sequence = (select max(first_sequence) from journal_epochs))
+      else (select previous_end from journal_epochs where previous_end < ${after} and ${after} < first_sequence
+            order by first_sequence limit 1) end as resume
+    from (select coalesce(pg_sequence_last_value('events_sequence_seq'), 0) as head) numbers`;
+}
+
+export interface LastEpochRow {
+  /** How many there have been; the first one is not counted. */
+  epochs: number;
+  reason: string | null;
+}
+
+export function findLastEpoch() {
+  return sql<LastEpochRow>`
+    select (select count(*) from journal_epochs) as epochs,
+      (select reason from journal_epochs order by first_sequence desc limit 1) as reason`;
+}
