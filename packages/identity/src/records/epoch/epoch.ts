@@ -1,5 +1,7 @@
 import { type Db, sqlState } from '@baton/kernel/db';
-import { enterJournalEpoch } from './epoch.sql.ts';
+import type { Logger } from '@baton/kernel/log';
+import { enterJournalEpoch, findPlace } from './epoch.sql.ts';
+import { logEpoch } from './epoch-watch.ts';
 
 const undefinedFunction = '42883';
 
@@ -17,4 +19,17 @@ export async function enterEpoch(db: Db): Promise<string | undefined> {
     if (sqlState(error) === undefinedFunction) return undefined;
     throw error;
   }
+}
+
+/**
+ * Where a reader of another history goes on; null where `after` can be a number of this one.
+ * @param after the number up to which it has read
+ */
+export async function findResume(db: Db, log: Logger, after: number): Promise<number | null> {
+  let place = await db.row(findPlace(after));
+  if (place?.is_current === false) {
+    logEpoch(log, await enterEpoch(db));
+    place = await db.row(findPlace(after));
+  }
+  return place?.resume ?? null;
 }

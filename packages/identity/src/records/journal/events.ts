@@ -1,9 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import { type Reply, reply } from '@baton/kernel/service';
 import type { Context } from '../context.ts';
-import { findPlace } from '../epoch/epoch.sql.ts';
-import { enterEpoch } from '../epoch/epoch.ts';
-import { logEpoch } from '../epoch/epoch-watch.ts';
+import { findResume } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';
 import { type EventPage, type EventQuery, eventOf } from './event.ts';
 import { findEventsAfter, findSettledSequence } from './journal.sql.ts';
@@ -51,12 +49,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
 
 /** The refusal commits: the reading may have begun an epoch. */
 async function refuseOtherHistory({ db, counters, log }: Context, after: number): Promise<void> {
-  let place = await db.row(findPlace(after));
-  if (place?.is_current === false) {
-    logEpoch(log, await enterEpoch(db));
-    place = await db.row(findPlace(after));
-  }
-  const resume = place?.resume ?? null;
+  const resume = await findResume(db, log, after);
   if (resume === null) return;
   if (counters.rewound())
     log.warn(
