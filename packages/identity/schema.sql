@@ -389,6 +389,7 @@ create table scim_users (
   search tsvector generated always as (scim_search(provisioning_source_id, document)) stored,
   upstream_id text,
   suspended boolean default false not null,
+  upstream_restores integer default 0 not null,
   constraint scim_users_pkey PRIMARY KEY (id),
   constraint scim_users_principal UNIQUE (provisioning_source_id, principal_id),
   constraint scim_users_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
@@ -589,6 +590,15 @@ begin
   return why;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(principal_lock(principal));
+  return (select status from principals where id = principal);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.journal_epoch_is_current()
  RETURNS boolean
  LANGUAGE sql
@@ -631,6 +641,23 @@ begin
     (tg_argv[0]::bigint << 48) | coalesce(pg_sequence_last_value(tg_argv[1]::regclass), 0));
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.principal_holders(principal uuid)
+ RETURNS TABLE(pid integer, is_alone boolean)
+ LANGUAGE sql
+AS $function$
+  select l.pid, l.mode = 'ExclusiveLock' from pg_locks l
+  where l.locktype = 'advisory' and l.granted and l.pid <> pg_backend_pid() and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
+    and l.classid = ((principal_lock(principal) >> 32) & 4294967295)::oid
+    and l.objid = (principal_lock(principal) & 4294967295)::oid
+$function$;
+
+CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select (19026::bigint << 48) | (hashtextextended(principal::text, 0) & ((1::bigint << 48) - 1)) $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_audit_change()
  RETURNS trigger
@@ -733,3 +760,37 @@ AS $function$
       and head.number >= 0))
   from (select coalesce(pg_sequence_last_value(numbers), 0) as number) head
 $function$;
+
+CREATE OR REPLACE FUNCTION public.take_principal_lock(principal uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET lock_timeout TO '600ms'
+AS $function$
+declare
+  waited_for integer[];
+  holder record;
+begin
+  for attempt in 1..15 loop
+    if pg_try_advisory_xact_lock(principal_lock(principal)) then return; end if;
+    waited_for := array(select pid from principal_holders(principal));
+    begin
+      perform pg_advisory_xact_lock(principal_lock(principal));
+      return;
+    exception when lock_not_available then
+      perform pg_stat_clear_snapshot();
+      for holder in
+        select h.pid, h.is_alone and (a.state_change > clock_timestamp() - interval '600 ms'
+          or a.state = 'active' and a.wait_event_type is distinct from 'Lock') as is_at_work
+        from principal_holders(principal) h left join pg_stat_activity a on a.pid = h.pid
+        where h.pid = any (waited_for)
+      loop
+        if pg_backend_pid() = any (pg_blocking_pids(holder.pid)) then
+          raise exception 'a holder of the principal waits for this one' using errcode = 'deadlock_detected';
+        elsif holder.is_at_work is not true then
+          perform pg_terminate_backend(holder.pid);
+        end if;
+      end loop;
+    end;
+  end loop;
+  perform pg_advisory_xact_lock(principal_lock(principal));
+end $function$;
