@@ -43,13 +43,20 @@ export function findBindings(tenantId: string, principalId: string) {
     order by created_at desc, id desc`;
 }
 
-/** Those not revoked, oldest first, locked; one that is re-pointed meanwhile is left out. */
-export function lockUnrevokedBindings(tenantId: string, principalId: string) {
-  return sql<{ id: string }>`
-    select id from iam_bindings
-    where principal_id = ${principalId} and tenant_id = ${tenantId} and status <> 'revoked'
-    order by created_at, id
-    for update`;
+/** Revokes those not revoked; the rows come oldest first. One that is re-pointed meanwhile is left out. */
+export function updateBindingsToRevoked(tenantId: string, principalId: string) {
+  return sql<IamBindingRow>`
+    with live as materialized (
+      select id from iam_bindings
+      where principal_id = ${principalId} and tenant_id = ${tenantId} and status <> 'revoked'
+      order by id
+      for update
+    ), revoked as (
+      update iam_bindings b set status = 'revoked', revoked_at = now(), updated_at = now()
+      from live where b.id = live.id
+      returning b.*
+    )
+    select * from revoked order by created_at, id`;
 }
 
 export function findBinding(tenantId: string, bindingId: string) {

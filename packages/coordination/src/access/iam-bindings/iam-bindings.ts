@@ -19,8 +19,8 @@ import {
   findPrincipalId,
   insertBinding,
   lockBindingOfIdentity,
-  lockUnrevokedBindings,
   updateBinding,
+  updateBindingsToRevoked,
   updateBindingToRevoked,
 } from './iam-bindings.sql.ts';
 
@@ -108,17 +108,21 @@ export async function revokeIamBinding(context: Context, bindingId: string): Pro
   const revoked = await db.row(updateBindingToRevoked(tenantId, bindingId));
   if (revoked === undefined)
     return iamBindingOf((await db.row(findBinding(tenantId, bindingId))) ?? fail('not_found', { bindingId }));
-  const { principal_id: principalId, issuer, iam_principal_id: iamPrincipalId } = revoked;
-  emit(context, iamBindingRevoked, { entityId: bindingId }, { principalId, issuer, iamPrincipalId });
-  forgetIdentity(context, revoked);
+  noteRevoked(context, revoked);
   return iamBindingOf(revoked);
 }
 
-/** Revokes every live binding of a principal. @returns how many */
+/** Revokes every live binding of a principal, all in one statement. @returns how many */
 export async function revokeIamBindingsOf(context: Context, principalId: string): Promise<number> {
-  const live = await context.db.rows(lockUnrevokedBindings(context.tenantId, principalId));
-  for (const { id } of live) await revokeIamBinding(context, id);
-  return live.length;
+  const revoked = await context.db.rows(updateBindingsToRevoked(context.tenantId, principalId));
+  for (const binding of revoked) noteRevoked(context, binding);
+  return revoked.length;
+}
+
+function noteRevoked(context: Context, revoked: IamBindingRow): void {
+  const { principal_id: principalId, issuer, iam_principal_id: iamPrincipalId } = revoked;
+  emit(context, iamBindingRevoked, { entityId: revoked.id }, { principalId, issuer, iamPrincipalId });
+  forgetIdentity(context, revoked);
 }
 
 /** Every binding of a principal, newest first, revoked ones too. */

@@ -235,3 +235,30 @@ test('enable refuses in the order of the contract', async () => {
   });
   assert.equal((await enable(agent.principalId)).status, 200);
 });
+
+test('a disable revokes thousands of bindings in one statement', async (t) => {
+  const agent = await baton.actor();
+  await baton.pool.run(sql`
+    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+    select gen_random_uuid(), ${baton.tenantId}, ${agent.principalId}, ${baton.issuer.issuer}, ${baton.tenantId},
+      gen_random_uuid(), '{tasks.read}'
+    from generate_series(1, 3000)`);
+  await baton.pool.run(sql`create sequence binding_statements`);
+  await baton.pool.run(sql`
+    create function count_binding_statement() returns trigger language plpgsql as $$
+    begin perform nextval('binding_statements'); return null; end $$`);
+  await baton.pool.run(sql`
+    create trigger count_binding_statements after update of status on iam_bindings
+      for each statement execute function count_binding_statement()`);
+  t.after(() => baton.pool.run(sql`drop trigger count_binding_statements on iam_bindings`));
+  const startedAt = performance.now();
+  assert.equal((await disable(agent.principalId)).status, 200);
+  t.diagnostic(`disabled in ${Math.round(performance.now() - startedAt)} ms`);
+  const row = await baton.pool.row<{ count: number }>(
+    sql`select last_value as count from binding_statements`,
+  );
+  assert.equal(row?.count, 1);
+  const { items } = await created(baton.admin.get(`/principals/${agent.principalId}/iam-bindings`));
+  assert.equal(items.length, 3001);
+  for (const { status } of items) assert.equal(status, 'revoked');
+});
