@@ -645,8 +645,35 @@ CREATE OR REPLACE FUNCTION public.settle_prerequisite()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  waiting uuid[];
+  wanted uuid;
+  busy uuid;
 begin
-  with waiting as materialized (
+  select array_agg(distinct waiting_task_id) into waiting from task_relations where prerequisite_task_id = new.id;
+  if waiting is null then
+    return null;
+  end if;
+  -- After the last attempt they are waited for in the order of their ids; what deadlocks then is repeated.
+  for attempt in 1..20 loop
+    wanted := null;
+    begin
+      if busy is not null then
+        perform from tasks where id = busy for no key update;
+      end if;
+      foreach wanted in array waiting loop
+        perform from tasks where id = wanted for no key update nowait;
+      end loop;
+      exit;
+    exception when lock_not_available then
+      -- The lock timeout of the wait itself.
+      if wanted is null then
+        raise;
+      end if;
+      busy := wanted;
+    end;
+  end loop;
+  with locked as materialized (
     select w.id, r.relations
     from tasks w join (
       select waiting_task_id, count(*) as relations from task_relations
@@ -657,8 +684,8 @@ begin
   )
   update tasks w
   set open_prerequisites = w.open_prerequisites
-    + case when new.category = 'terminal_success' then -waiting.relations else waiting.relations end
-  from waiting where w.id = waiting.id;
+    + case when new.category = 'terminal_success' then -locked.relations else locked.relations end
+  from locked where w.id = locked.id;
   return null;
 end $function$;
 

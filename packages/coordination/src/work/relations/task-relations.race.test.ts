@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
+import { untilBlockedBy } from '../../testing/waiting.ts';
 
 const rounds = 40;
 
@@ -88,4 +89,28 @@ test('relations added and removed while their ends complete leave every count of
     assert.deepEqual(wrong, [], `round ${round}`);
     assert.equal((await done(baton.admin.get(`/tasks/${hub}`))).status, 'done');
   }
+});
+
+test('two completions whose tasks wait for each other and for a third do not deadlock', async () => {
+  // The one that waits has the smaller id: in the order of ids it would be locked first.
+  const waiting = await makeTask(baton);
+  const [middle, first] = [await makeTask(baton), await makeTask(baton)];
+  await relate(0, waiting.id, middle.id, 'depends_on');
+  await relate(0, waiting.id, first.id, 'depends_on');
+  await relate(0, middle.id, first.id, 'depends_on');
+  const { completed } = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`select from tasks where id = ${middle.id} for no key update`);
+    const completed = baton.admin.post(`/tasks/${first.id}:complete`, {}, { 'if-match': 'task-1' });
+    await untilBlockedBy(tx, baton, completed);
+    // As the completion of the middle one does, whose statement then wants the waiting one. PostgreSQL looks for a
+    // deadlock, and ends one of the two, after a second of waiting.
+    await tx.run(sql`set local lock_timeout = '300ms'`);
+    await tx.run(sql`
+      update tasks set status = 'done', category = 'terminal_success', completed_at = now(), version = version + 1
+      where id = ${middle.id}`);
+    return { completed };
+  });
+  assert.equal((await completed).status, 200);
+  const left = await baton.pool.row(sql`select open_prerequisites from tasks where id = ${waiting.id}`);
+  assert.deepEqual(left, { open_prerequisites: 0 });
 });
