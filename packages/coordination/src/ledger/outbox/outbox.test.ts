@@ -120,6 +120,35 @@ test('after the last attempt it is set aside as a dead letter and not tried agai
   assert.equal((await left())[0]?.attempts, 3);
 });
 
+test('errors whose text the database cannot store set only their own event aside', async () => {
+  const [broken, torn, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}, {}]);
+  const delivered: string[] = [];
+  const lines: string[] = [];
+  const visible = createLog({
+    name: 'worker',
+    level: 'error',
+    destination: { write: (line) => lines.push(line) },
+  });
+  const worker = await startWorker({
+    env: baton.env,
+    log: visible,
+    sink: async ({ id }) => {
+      if (id === broken) throw new Error('no \u0000 room');
+      // Its 500th character is the first half of a pair.
+      if (id === torn) throw new Error(`${'x'.repeat(499)}\u{1f600}`);
+      delivered.push(id);
+    },
+  });
+  working.push(worker);
+  await until(async () => (await left()).length === 2 && (await left()).every(({ dead }) => dead));
+  assert.deepEqual(delivered, [fine]);
+  assert.deepEqual(
+    (await left()).map(({ attempts }) => attempts),
+    [3, 3],
+  );
+  assert.equal(lines.filter((line) => line.includes('an event is set aside')).length, 2);
+});
+
 test('events that a crashed worker had locked become due again', async () => {
   const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
   const delivered: string[] = [];

@@ -96,6 +96,11 @@ async function deliver(sink: OutboxSink, row: DueEventRow): Promise<{ sequence: 
     return { sequence: row.sequence };
   } catch (error) {
     const text = error instanceof Error ? error.message : 'unknown';
-    return { sequence: row.sequence, error: text.slice(0, errorLengthMax) };
+    return { sequence: row.sequence, error: storableText(text.slice(0, errorLengthMax)) };
   }
+}
+
+/** PostgreSQL stores neither NUL nor half of a pair, which a cut may leave: all failures of the batch would be lost. */
+function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
