@@ -34,6 +34,7 @@ after(async () => {
   await baton.close();
 });
 
+const rawSql = (text: string) => ({ text, values: [] });
 const sweep = (kind: 'sessions' | 'claims') => (sweepers[0] as (typeof sweepers)[number])[kind].run();
 const traces = (ids: readonly string[]) =>
   baton.pool.rows<{
@@ -169,4 +170,25 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
     outcomes[kept ? 'kept' : 'swept'] += 1;
   }
   assert.ok(outcomes.kept > 0 && outcomes.swept > 0, JSON.stringify(outcomes));
+});
+
+test('a claim that cannot be expired for good does not keep the others of its tenant', async (t) => {
+  const worker = await makeWorker(baton);
+  const tasks = await Promise.all([0, 1, 2].map(() => makeTask(baton)));
+  const claims = await Promise.all(tasks.map(({ id }) => claimTask(worker, id)));
+  for (const { id } of tasks) await endClaimLease(baton, id);
+  await baton.pool.run(sql`
+    create function refuse_poison() returns trigger language plpgsql as $$
+    begin raise exception 'poison'; end $$`);
+  await baton.pool.run(
+    rawSql(`create trigger poison before update on claims for each row when (old.id = '${claims[0].id}')
+      execute function refuse_poison()`),
+  );
+  t.after(() => baton.pool.run(sql`drop trigger poison on claims`));
+  await assert.rejects(sweep('claims'), /poison/);
+  const states = await Promise.all(claims.map(({ id }) => done(worker.actor.get(`/claims/${id}`))));
+  assert.deepEqual(
+    states.map(({ status }) => status),
+    ['active', 'stale', 'stale'],
+  );
 });

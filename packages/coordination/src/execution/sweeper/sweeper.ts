@@ -31,35 +31,45 @@ export function expireDueSessions({ pool, command }: JobTools<Context>): Job {
   };
 }
 
-/** Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction. */
-export function expireDueClaims({ pool, command }: JobTools<Context>): Job {
+/**
+ * Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction; where that
+ * fails, each in its own, so that one that fails for good keeps no other.
+ */
+export function expireDueClaims({ pool, command, log }: JobTools<Context>): Job {
   const name = 'claims';
+  const expire = (tenantId: string, claims: readonly DueRow[]): Promise<number> =>
+    command(name, tenantId, (context) => expireClaims(context, claims)).catch((error: unknown) => {
+      const [first] = claims;
+      if (claims.length > 1) return forEach(claims, (claim) => expire(tenantId, [claim]));
+      log.error({ err: error, claimId: first?.id }, 'a claim over its lease could not be expired');
+      throw error;
+    });
   return {
     name,
     batchMax,
     async run() {
       const due = Map.groupBy(await pool.rows(findDueClaims(batchMax)), (row: DueRow) => row.tenant_id);
-      return forEach([...due], ([tenantId, claims]) =>
-        command(name, tenantId, async (context) => {
-          const claimIds = claims.map(({ id }) => id);
-          const expired = await context.db.rows(updateClaimsToStale(tenantId, claimIds));
-          for (const claim of expired)
-            emit(
-              context,
-              claimExpired,
-              { entityId: claim.id, workspaceId: claim.workspace_id, sessionId: claim.session_id },
-              {
-                taskId: claim.task_id,
-                reason: 'expired',
-                taskStatus: claim.task_status,
-                taskSystemStatusCategory: claim.task_category,
-              },
-            );
-          return expired.length;
-        }),
-      );
+      return forEach([...due], ([tenantId, claims]) => expire(tenantId, claims));
     },
   };
+}
+
+async function expireClaims(context: Context, claims: readonly DueRow[]): Promise<number> {
+  const claimIds = claims.map(({ id }) => id);
+  const expired = await context.db.rows(updateClaimsToStale(context.tenantId, claimIds));
+  for (const claim of expired)
+    emit(
+      context,
+      claimExpired,
+      { entityId: claim.id, workspaceId: claim.workspace_id, sessionId: claim.session_id },
+      {
+        taskId: claim.task_id,
+        reason: 'expired',
+        taskStatus: claim.task_status,
+        taskSystemStatusCategory: claim.task_category,
+      },
+    );
+  return expired.length;
 }
 
 /** What a disable or the end of a session left to do: a batch of each, in transactions of their own. */
