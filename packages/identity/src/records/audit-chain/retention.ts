@@ -1,4 +1,4 @@
-import type { Db, Pool } from '@baton/kernel/db';
+import { type Db, isUnreachable, type Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
 import type { AuditKey } from './audit-key.ts';
@@ -47,7 +47,13 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   let removed = 0;
   for await (const tenantId of auditedTenants(pool)) {
     if (stopping?.aborted === true) break;
-    removed += await removeFromChain({ ...removing, key }, tenantId, keptSince);
+    try {
+      removed += await removeFromChain({ ...removing, key }, tenantId, keptSince);
+    } catch (err) {
+      if (isUnreachable(err)) throw err;
+      // The tenants that follow must not keep their records because of this one.
+      log.error({ err, tenantId }, 'old audit records of the tenant could not be removed');
+    }
   }
   return removed;
 }
