@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sqlState } from '@baton/kernel/db';
+import { isBlamable } from '../service/blamable.ts';
 import { fail } from './errors.ts';
 
 interface Waiting<Entry, Result> {
@@ -14,13 +14,6 @@ const waitingEntriesMax = 10_000;
 const gatheredEntriesMax = 16;
 /** How many entries of failed batches are tried on their own at once, so that they don't take all connections. */
 const separateEntriesMax = 2;
-
-/**
- * The classes of SQLSTATE that one entry can be to blame for: its data, a constraint, a limit of the program, a trigger.
- * PostgreSQL has rolled the statement back then, so it may be run again. After a lost connection it may have been
- * committed, and a timeout would be waited for again by each entry: those fail for the whole batch.
- */
-const blamableClasses: ReadonlySet<string> = new Set(['21', '22', '23', '44', '54', 'P0']);
 
 /**
  * Runs one statement for all callers that need it at the same time: those of one turn of the event loop, or those that
@@ -122,8 +115,4 @@ export class SharedStatement<Entry, Result> {
     await Promise.race([free, enough]);
     this.#stopGathering = undefined;
   }
-}
-
-function isBlamable(error: unknown): boolean {
-  return blamableClasses.has(sqlState(error)?.slice(0, 2) ?? '');
 }

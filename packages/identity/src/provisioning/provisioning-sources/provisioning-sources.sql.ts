@@ -49,18 +49,27 @@ export function findSources(tenantId: string) {
  * Marks the sources that are stale and not marked yet, of one tenant or of all. One that is locked is skipped: its
  * directory is writing now.
  */
-export function updateStaleSources(tenantId: string | null) {
+export function updateStaleSources(tenantId: string | null, sourceId: string | null) {
   return sql<SourceRow>`
     with silent as materialized (
       select id from provisioning_sources
-      where (${tenantId}::uuid is null or tenant_id = ${tenantId}::uuid) and status = 'active'
-        and stale_detected_at is null
+      where (${tenantId}::uuid is null or tenant_id = ${tenantId}::uuid)
+        and (${sourceId}::uuid is null or id = ${sourceId}::uuid) and status = 'active' and stale_detected_at is null
         and now() - coalesce(last_sync_at, created_at) > make_interval(secs => stale_after_seconds)
       for no key update skip locked
     )
     update provisioning_sources s set stale_detected_at = now() from silent where s.id = silent.id
     returning s.id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
       stale_after_seconds, last_sync_at, true as is_stale`;
+}
+
+/** The next stale source that isn't recorded as such, by id. */
+export function findSilentSourceAfter(sourceId: string | null) {
+  return sql<Pick<SourceRow, 'id'>>`
+    select id from provisioning_sources
+    where (${sourceId}::uuid is null or id > ${sourceId}::uuid) and status = 'active' and stale_detected_at is null
+      and now() - coalesce(last_sync_at, created_at) > make_interval(secs => stale_after_seconds)
+    order by id limit 1`;
 }
 
 export function findSource(tenantId: string, sourceId: string) {

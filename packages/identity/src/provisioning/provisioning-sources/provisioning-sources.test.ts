@@ -158,6 +158,26 @@ describe('a stale source', () => {
     assert.equal((await alerts(tenantId)).length, 2);
   });
 
+  test('one that the store refuses to record keeps no other from it, is named, and is recorded later', async (t) => {
+    const [good, bad] = [await makeProvisioning(identity), await makeProvisioning(identity)];
+    for (const { sourceId } of [good, bad]) await silence(sourceId);
+    const lift = () =>
+      identity.pool.run({ text: 'alter table events drop constraint if exists poison', values: [] });
+    t.after(lift);
+    await identity.pool.run({
+      text: `alter table events add constraint poison check (tenant_id <> '${bad.tenantId}') not valid`,
+      values: [],
+    });
+    await assert.rejects(
+      sweepStaleSources(identity.pool),
+      ({ message }: Error) => message.includes(bad.sourceId) && !message.includes(good.sourceId),
+    );
+    assert.deepEqual([(await alerts(good.tenantId)).length, (await alerts(bad.tenantId)).length], [1, 0]);
+    await lift();
+    await sweepStaleSources(identity.pool);
+    assert.deepEqual([(await alerts(good.tenantId)).length, (await alerts(bad.tenantId)).length], [1, 1]);
+  });
+
   test('a disabled source is not stale, and the list of an unknown tenant is empty', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     await silence(sourceId);

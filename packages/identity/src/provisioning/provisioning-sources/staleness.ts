@@ -5,11 +5,14 @@ import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
 import type { AuditDraft, EventDraft } from '../../records/drafts.ts';
 import { type Emitting, emit, flushRecords } from '../../records/journal/journal.ts';
 import { startJob } from '../../service/background-job.ts';
+import { isBlamable } from '../../service/blamable.ts';
 import type { Context } from '../context.ts';
 import { provisioningSourceStale } from './provisioning-sources.events.ts';
-import { updateStaleSources } from './provisioning-sources.sql.ts';
+import { findSilentSourceAfter, updateStaleSources } from './provisioning-sources.sql.ts';
 
 const intervalMs = 60_000;
+/** Of the sources that could not be recorded, how many the log names. */
+const namedMax = 10;
 
 /**
  * Looks every minute for sources that have become stale (contract, section 11). Any number of processes may do so: each
@@ -30,8 +33,24 @@ export function startStalenessSweep(
   });
 }
 
-/** One run over all tenants. */
+/**
+ * One run over all tenants.
+ * @throws Error that names sources that could not be recorded; the others are
+ */
 export async function sweepStaleSources(pool: Pool, auditKey?: AuditKey): Promise<void> {
+  try {
+    await recordInTransaction(pool, auditKey, null);
+  } catch (error) {
+    if (!isBlamable(error)) throw error;
+    await recordOneByOne(pool, auditKey);
+  }
+}
+
+async function recordInTransaction(
+  pool: Pool,
+  auditKey: AuditKey | undefined,
+  sourceId: string | null,
+): Promise<void> {
   await pool.transaction(async (db) => {
     const work = {
       db,
@@ -42,17 +61,42 @@ export async function sweepStaleSources(pool: Pool, auditKey?: AuditKey): Promis
       events: [] as EventDraft[],
       audits: [] as AuditDraft[],
     };
-    await recordStaleSources(work, null);
+    await recordStaleSources(work, null, sourceId);
     await flushRecords(work);
   });
 }
 
-/** Records the sources that have become stale, once per episode. @param tenantId null for all tenants */
+/** The store refused what one of them says: each is tried once, and only the bad ones stay unrecorded. */
+async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promise<void> {
+  const refused: string[] = [];
+  let cause: unknown;
+  let next = await pool.row(findSilentSourceAfter(null));
+  while (next !== undefined) {
+    const { id } = next;
+    try {
+      await recordInTransaction(pool, auditKey, id);
+    } catch (error) {
+      if (!isBlamable(error)) throw error;
+      if (refused.length < namedMax) refused.push(id);
+      cause = error;
+    }
+    next = await pool.row(findSilentSourceAfter(id));
+  }
+  if (cause !== undefined)
+    throw new Error(`the store refuses the records of the sources ${refused.join(', ')}`, { cause });
+}
+
+/**
+ * Records the sources that have become stale, once per episode.
+ * @param tenantId null for all tenants
+ * @param sourceId null for all sources
+ */
 export async function recordStaleSources(
   context: Auditing & Emitting & Pick<Context, 'db'>,
   tenantId: string | null,
+  sourceId: string | null = null,
 ): Promise<void> {
-  for (const source of await context.db.rows(updateStaleSources(tenantId))) {
+  for (const source of await context.db.rows(updateStaleSources(tenantId, sourceId))) {
     const about = { tenantId: source.tenant_id, aggregateId: source.id };
     emit(context, provisioningSourceStale, about, {
       provisioningSourceId: source.id,
