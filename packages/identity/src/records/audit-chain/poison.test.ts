@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startIdentity } from '../../testing/identity.ts';
+import { makePrincipal, makeTenant } from '../../testing/objects.ts';
+import { until } from '../../testing/waiting.ts';
+import { makeKey } from './testing/records.ts';
+
+const message = 'the audit record could not be sealed';
+
+/**
+ * Links are made in the order of the numbers, and a record that is left out is one that `verify` reports: so one link that
+ * the store refuses holds up the sealing of all, and nothing else.
+ */
+test('a link that the store refuses is tried once a second at most, is logged, and holds up no request; later all is sealed', async (t) => {
+  const { file } = await makeKey();
+  const identity = await startIdentity({ IAM_AUDIT_KEY_FILE: file });
+  t.after(() => identity.close());
+  const bad = await makeTenant(identity);
+  await identity.pool.run({
+    text: `alter table audit_seals add constraint poison check (tenant_id <> '${bad}') not valid`,
+    values: [],
+  });
+  await makePrincipal(identity, bad);
+  const failures = () => identity.logged.filter((line) => line.includes(message));
+  await until(() => failures().length > 0, 'the first failure is in the log');
+  const [beganAt, before] = [performance.now(), failures().length];
+  assert.match(failures()[0] ?? '', /violates check constraint/);
+  const good = await makeTenant(identity);
+  await makePrincipal(identity, good);
+  await makePrincipal(identity, bad);
+  await until(() => failures().length >= before + 3, 'it was tried three more times');
+  // One may have been about to begin when the clock was read.
+  assert.ok(performance.now() - beganAt >= 2000, 'not faster than once a second');
+
+  await identity.pool.run(sql`alter table audit_seals drop constraint poison`);
+  await until(async () => {
+    const row = await identity.pool.row<{ left: number }>(sql`
+      select (select count(*) from audit_records)
+        - (select coalesce(sum(records), 0) from audit_seals) as left`);
+    return row?.left === 0;
+  }, 'every record of both is sealed');
+});
