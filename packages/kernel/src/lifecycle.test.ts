@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientGone, readBody } from './http-message.ts';
+import { createListener, openPort } from './listener.ts';
 import { sql } from './sql.ts';
 import { type DoorService, doorCredential, startDoors } from './testing/door-service.ts';
 
@@ -47,11 +47,13 @@ test('a client that leaves while it sends its body causes no error in the log an
 
 test('the body of a client that left before it was read is given up at once', async () => {
   let outcome: Promise<unknown> | undefined;
-  const server = createServer(async (req) => {
-    await new Promise((done) => req.once('close', done));
-    outcome = Promise.resolve(readBody(req, 100)).catch((error: unknown) => error);
+  const server = createListener({
+    async handler(req) {
+      await new Promise((done) => req.once('close', done));
+      outcome = Promise.resolve(readBody(req, 100)).catch((error: unknown) => error);
+    },
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await openPort(server, '127.0.0.1', 0);
   const socket = connect((server.address() as { port: number }).port, '127.0.0.1');
   socket.write('POST / HTTP/1.1\r\nhost: doors\r\ncontent-length: 10\r\n\r\nhalf');
   await sleep(50);

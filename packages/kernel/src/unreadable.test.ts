@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
+import { createListener, openPort } from './listener.ts';
 import { InvalidRequest } from './refusal.ts';
 import { answerUnreadable } from './unreadable.ts';
 
-const server = createServer((req, res) => {
-  res.write('half');
-  req.resume();
-});
-server.on(
-  'clientError',
-  answerUnreadable((error, requestId) => {
+const server = createListener({
+  handler(req, res) {
+    res.write('half');
+    req.resume();
+  },
+  unreadable: answerUnreadable((error, requestId) => {
     assert.ok(error instanceof InvalidRequest);
     return { status: 400, body: { message: error.problems[0]?.message, requestId } };
   }),
-);
-before(() => new Promise<void>((done) => server.listen(0, '127.0.0.1', done)));
+});
+before(() => openPort(server, '127.0.0.1', 0));
 after(() => {
   server.closeAllConnections();
   server.close();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
+import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { createAuthenticator } from '../../access/authn/authenticate.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -37,12 +37,14 @@ async function serveStreams(options: { pingEveryMs?: number } = {}) {
   const authenticator = createAuthenticator(baton.pool, settings, log);
   const health = { refusedCursor: () => undefined };
   const stream = new EventStream({ db: baton.pool, settings, log, authenticator, health, ...options });
-  const server = createServer();
-  server.on('upgrade', (req, socket, head) => {
-    serverSockets.push(socket as Socket);
-    stream.upgrade(req, socket, head);
+  const server = createListener({
+    handler: (_req, res) => res.end(),
+    upgrade(req, socket, head) {
+      serverSockets.push(socket as Socket);
+      stream.upgrade(req, socket, head);
+    },
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  await openPort(server, '127.0.0.1', 0);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stream,

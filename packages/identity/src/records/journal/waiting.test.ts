@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { openIdentity } from '../../app/app.ts';
@@ -118,8 +117,8 @@ test('200 waiting readers use one of two connections, and a writer is served mea
 test('a stop of the service answers waiting readers with an empty page', async () => {
   const log = createLog({ name: 'identity', level: 'error', destination: { write: () => undefined } });
   const service = await openIdentity(readIdentitySettings(identity.env), log);
-  const server = createServer(service.handler).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createListener(service);
+  await openPort(server, '127.0.0.1', 0);
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/api/v1/events?type=x&wait=30`;
   const readings = Array.from({ length: 5 }, () => fetch(url, { headers: adminHeader }));

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { sourceFiles } from './sources.ts';
+
+const root = dirname(import.meta.dirname);
+
+/** The one listener of Baton, and the fakes of other people's servers. */
+const allowed = [
+  'packages/cli/src/program.test.ts',
+  'packages/coordination/src/access/access-tokens/algorithms.test.ts',
+  'packages/coordination/src/access/access-tokens/jwks.test.ts',
+  'packages/coordination/src/access/access-tokens/tokens.test.ts',
+  'packages/coordination/src/testing/issuer.ts',
+  'packages/identity/src/operations/outbound/outbound.test.ts',
+  'packages/identity/src/provisioning/upstream-directory/testing/keycloak.ts',
+  'packages/identity/src/sign-in/federation/testing/oidc-upstream.ts',
+  'packages/identity/src/sign-in/federation/testing/upstream.ts',
+  'packages/identity/src/sign-in/identity-providers/provider-keys.test.ts',
+  'packages/identity/src/sign-in/upstream-token/bad-keys.test.ts',
+  'packages/identity/src/testing/oidc-provider.main.ts',
+  'packages/kernel/src/listener.ts',
+];
+
+/** Whether a file imports the server of HTTP, by its name or with the whole module. */
+function makesServers(text: string): boolean {
+  const imports = text.matchAll(/import\s([^;]*?)\sfrom 'node:(?:http|https|http2)'/g);
+  const hasImport = [...imports].some(([, what = '']) => {
+    if (what.startsWith('type ')) return false;
+    return /\bcreate(Secure)?Server\b|(?<!type )\bServer\b/.test(what) || !what.startsWith('{');
+  });
+  return hasImport && /\bcreate(Secure)?Server\(|\bnew (\w+\.)?Server\(|\bcreateServer as\b/.test(text);
+}
+
+test('no program and no test has a listener of its own: what is served comes from the one with bounds', () => {
+  const found = sourceFiles(root)
+    .filter((file) => file !== 'scripts/listeners.test.ts' && file !== 'scripts/layers.test.ts')
+    .filter((file) => makesServers(readFileSync(join(root, file), 'utf8')));
+  assert.deepEqual(
+    found,
+    allowed,
+    'serve through createListener of kernel/listener.ts; the fake of a foreign server is added to this list',
+  );
+});
+
+test('a server of HTTP is seen under any name, that of another module and a client are not', () => {
+  const seen = [
+    "import { createServer } from 'node:http';\ncreateServer();",
+    "import { request, createServer as make } from 'node:http';\nmake();",
+    "import http from 'node:http';\nhttp.createServer();",
+    "import * as http2 from 'node:http2';\nhttp2.createSecureServer({});",
+    "import { Server } from 'node:http';\nnew Server();",
+  ];
+  for (const text of seen) assert.equal(makesServers(text), true, text);
+  const others = [
+    "import { request, type Server } from 'node:http';\nrequest('');",
+    "import type { Server } from 'node:http';\nimport { createServer } from 'node:net';\ncreateServer();",
+    "import http from 'node:http';\nhttp.request('');",
+  ];
+  for (const text of others) assert.equal(makesServers(text), false, text);
+});
