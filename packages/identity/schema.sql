@@ -106,6 +106,22 @@ create table authentication_contexts (
 );
 CREATE INDEX authentication_contexts_newest ON public.authentication_contexts USING btree (tenant_id, principal_id, recorded_at DESC);
 
+create table endings (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  token_generation integer not null,
+  reason text not null,
+  actor_ref text not null,
+  request_id text not null,
+  acknowledged_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint endings_pkey PRIMARY KEY (id),
+  constraint endings_principal_id_token_generation_key UNIQUE (principal_id, token_generation),
+  constraint endings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint endings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX endings_in_order ON public.endings USING btree (acknowledged_at, id);
+
 create table events (
   sequence bigint generated always as identity not null,
   id uuid not null,
@@ -276,6 +292,7 @@ create table platform_access_tokens (
   rotated_from_id uuid,
   idempotency_key text,
   idempotency_fingerprint text,
+  generation integer default 0 not null,
   constraint platform_access_tokens_pkey PRIMARY KEY (id),
   constraint platform_access_tokens_key UNIQUE (tenant_id, idempotency_key),
   constraint platform_access_tokens_prefix UNIQUE (public_prefix),
@@ -287,7 +304,7 @@ create table platform_access_tokens (
   constraint platform_access_tokens_rotated_from_id_fkey FOREIGN KEY (rotated_from_id) REFERENCES platform_access_tokens(id),
   constraint platform_access_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 ) with (fillfactor=80);
-CREATE INDEX platform_access_tokens_live ON public.platform_access_tokens USING btree (principal_id) WHERE (revoked_at IS NULL);
+CREATE INDEX platform_access_tokens_live ON public.platform_access_tokens USING btree (principal_id, generation, created_at, id) WHERE (revoked_at IS NULL);
 CREATE INDEX platform_access_tokens_of_tenant ON public.platform_access_tokens USING btree (tenant_id, created_at, id);
 
 create table principals (
@@ -297,6 +314,7 @@ create table principals (
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
   disabled_by_admin boolean default false not null,
+  token_generation integer default 0 not null,
   constraint principals_pkey PRIMARY KEY (id),
   constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service_account'::text, 'workload'::text]))),
   constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))

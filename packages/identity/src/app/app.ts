@@ -3,6 +3,8 @@ import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { type RunningService, runService } from '@baton/kernel/running-service';
 import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
+import { startEndings } from '../directory/endings/endings.ts';
+import { continueRevocation } from '../directory/revocation/revocation.ts';
 import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
@@ -83,6 +85,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const { pool, signingKeys, journalWatch, ledger } = tools;
   const stopMetrics = await serveMetrics(registry, settings);
   const jobs = [
+    startEndings({ pool, auditKey: audit.key, log, continueEnding: continueRevocation }),
     startStalenessSweep(pool, audit.key, log),
     startKeyUseNotes(signingKeys, log),
     keepAuditRecord(pool, audit, settings, log),

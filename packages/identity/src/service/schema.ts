@@ -8,6 +8,7 @@ export interface Tables {
   audit_seals: AuditSealsTable;
   audit_starts: AuditStartsTable;
   authentication_contexts: AuthenticationContextsTable;
+  endings: EndingsTable;
   events: EventsTable;
   external_identities: ExternalIdentitiesTable;
   group_members: GroupMembersTable;
@@ -97,6 +98,17 @@ interface AuthenticationContextsTable {
   auth_time: string;
   source: 'bootstrap' | 'federation';
   recorded_at: Generated<string>;
+}
+
+interface EndingsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  token_generation: number;
+  reason: string;
+  actor_ref: string;
+  request_id: string;
+  acknowledged_at: Generated<string>;
 }
 
 interface EventsTable {
@@ -220,6 +232,7 @@ interface PlatformAccessTokensTable {
   rotated_from_id: string | null;
   idempotency_key: string | null;
   idempotency_fingerprint: string | null;
+  generation: Generated<number>;
 }
 
 interface PrincipalsTable {
@@ -229,6 +242,7 @@ interface PrincipalsTable {
   status: Generated<'active' | 'paused' | 'disabled'>;
   created_at: Generated<string>;
   disabled_by_admin: Generated<boolean>;
+  token_generation: Generated<number>;
 }
 
 interface ProvisioningSourcesTable {

@@ -142,7 +142,7 @@ export interface DisableOrder {
 
 /**
  * Disables a principal in all its tenants and revokes all its tokens.
- * @returns how many tokens were revoked; 0 when it is repeated
+ * @returns how many tokens that are; 0 when it is repeated
  * @throws Refusal `principal_not_found`
  */
 export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
@@ -219,7 +219,7 @@ export async function disableLocked(
   principal: Pick<PrincipalRow, 'status'>,
   { tenantId, principalId, reason, provisioningSource }: DisableOrder,
 ): Promise<number> {
-  const revokedCredentials = await revokeTokensOfPrincipal(context, principalId, reason);
+  const revokedCredentials = await revokeTokensOfPrincipal(context, { tenantId, principalId, reason });
   const byAdmin = provisioningSource === undefined;
   if (byAdmin || principal.status !== 'disabled') await context.db.run(updateDisabled(principalId, byAdmin));
   if (byAdmin) await context.db.run(updateUsersSuspended(principalId));

@@ -1,8 +1,18 @@
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { Context } from '../context.ts';
+import type { Acting, Ending } from '../endings/ending.ts';
+import { batchMax, firstBatchMax, leaveEnding, removeEnding } from '../endings/endings.ts';
 import { credentialRevoked } from './credentials.events.ts';
-import { type RevokedRow, updateRevokedToken, updateRevokedTokensOf } from './revocation.sql.ts';
+import {
+  countTokens,
+  hasTokens,
+  type RevokedBatch,
+  type RevokedRow,
+  updateRevokedToken,
+  updateRevokedTokens,
+  updateTokenGeneration,
+} from './revocation.sql.ts';
 
 export interface RevocationOrder {
   tenantId: string;
@@ -23,20 +33,44 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 }
 
 /**
- * Revokes every token of a principal, in whichever tenant it was issued; expired ones too.
- * @returns how many it revoked
+ * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by this
+ * transaction, which takes the same time however many there are; the others are refused from its commit on, and a job
+ * revokes them in batches. To be called with the principal locked alone.
+ * @returns how many there are
  */
 export async function revokeTokensOfPrincipal(
   context: Context,
-  principalId: string,
-  reason: string,
+  { tenantId, principalId, reason }: { tenantId: string; principalId: string; reason: string },
 ): Promise<number> {
-  const revoked = await context.db.rows(updateRevokedTokensOf(principalId, reason));
-  for (const row of revoked) recordRevocation(context, row, reason);
+  const { db } = context;
+  const { generation, count } = (await db.row(countTokens(principalId))) ?? { generation: 0, count: 0 };
+  if (count === 0) return 0;
+  const batch = { principalId, generation, reason, rowsMax: firstBatchMax };
+  if ((await revokeBatch(context, batch)) === count) return count;
+  await db.run(updateTokenGeneration(principalId));
+  const left = { tenant_id: tenantId, principal_id: principalId, token_generation: generation, reason };
+  await leaveEnding(context, left);
+  return count;
+}
+
+/** Revokes the next tokens that a disable left. @returns how many */
+export async function continueRevocation(ending: Ending): Promise<number> {
+  const { db, row } = ending;
+  const { principal_id: principalId, token_generation: generation, reason } = row;
+  const batch = { principalId, generation, reason, rowsMax: batchMax };
+  const handled = await revokeBatch(ending, { ...batch, revokedAt: row.acknowledged_at });
+  const left = await db.row(hasTokens(principalId, generation));
+  if (left?.has_more === false) await removeEnding(db, row);
+  return handled;
+}
+
+async function revokeBatch(context: Acting, batch: RevokedBatch): Promise<number> {
+  const revoked = await context.db.rows(updateRevokedTokens(batch));
+  for (const row of revoked) recordRevocation(context, row, batch.reason);
   return revoked.length;
 }
 
-function recordRevocation(context: Context, revoked: RevokedRow, reason: string, actor?: string): void {
+function recordRevocation(context: Acting, revoked: RevokedRow, reason: string, actor?: string): void {
   const { id, tenant_id: tenantId, public_prefix: publicPrefix } = revoked;
   emit(
     context,

@@ -17,7 +17,7 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
     select asked.place, c.id, c.tenant_id, c.principal_id, c.name, c.public_prefix, c.secret_hash, c.audiences,
       c.scope_ceiling, c.acr, c.auth_time, c.created_at, c.expires_at, p.kind as principal_kind, p.display_name,
       case
-        when c.revoked_at is not null then 'credential_revoked'
+        when c.revoked_at is not null or c.generation < p.token_generation then 'credential_revoked'
         when c.expires_at <= now() then 'credential_expired'
         when t.status <> 'active' then 'tenant_not_active'
         when m.status is distinct from 'active' then 'membership_not_active'
@@ -33,7 +33,8 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
     cross join lateral (
       select * from platform_access_tokens where public_prefix = asked.public_prefix and kind = asked.kind limit 1) c
     cross join lateral (select status from tenants where id = c.tenant_id limit 1) t
-    cross join lateral (select kind, display_name, status from principals where id = c.principal_id limit 1) p
+    cross join lateral (
+      select kind, display_name, status, token_generation from principals where id = c.principal_id limit 1) p
     left join lateral (
       select status from memberships where tenant_id = c.tenant_id and principal_id = c.principal_id limit 1) m on true
     left join lateral (

@@ -1,0 +1,27 @@
+import { sql } from '@baton/kernel/sql';
+import type { EndingRow } from './ending.ts';
+
+export function insertEnding(ending: Omit<EndingRow, 'acknowledged_at'>) {
+  return sql`
+    insert into endings (id, tenant_id, principal_id, token_generation, reason, actor_ref, request_id)
+    values (${ending.id}, ${ending.tenant_id}, ${ending.principal_id}, ${ending.token_generation}, ${ending.reason},
+      ${ending.actor_ref}, ${ending.request_id})`;
+}
+
+/** The oldest ones. */
+export function findEndings(rowsMax: number) {
+  return sql<Pick<EndingRow, 'id'>>`
+    select id from endings order by acknowledged_at, id limit ${rowsMax}`;
+}
+
+/** No row when another process is at it, or has done it. */
+export function tryLockEnding(id: string) {
+  return sql<EndingRow>`
+    select id, tenant_id, principal_id, token_generation, reason, actor_ref, request_id, acknowledged_at
+    from endings where id = ${id}
+    for update skip locked`;
+}
+
+export function deleteEnding(id: string) {
+  return sql`delete from endings where id = ${id}`;
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { Db, Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
+import { flushRecords } from '../../records/journal/journal.ts';
+import { startJob } from '../../service/background-job.ts';
+import type { Context } from '../context.ts';
+import type { Ending, EndingRow } from './ending.ts';
+import { deleteEnding, findEndings, insertEnding, tryLockEnding } from './endings.sql.ts';
+
+/** Rows that a request changes before it is acknowledged: 20 ms. */
+export const firstBatchMax = 100;
+/** Rows that the job changes in one transaction: 0.1 s. */
+export const batchMax = 500;
+
+const intervalMs = 1000;
+const endingsPerRoundMax = 100;
+
+/** Leaves the rest of a command to the job, in the name of the caller. */
+export async function leaveEnding(
+  { db, caller, requestId }: Pick<Context, 'db' | 'caller' | 'requestId'>,
+  what: Pick<EndingRow, 'tenant_id' | 'principal_id' | 'token_generation' | 'reason'>,
+): Promise<void> {
+  await db.run(insertEnding({ id: randomUUID(), ...what, actor_ref: caller.actor, request_id: requestId }));
+}
+
+/** Nothing of it is left. */
+export async function removeEnding(db: Db, { id }: EndingRow): Promise<void> {
+  await db.run(deleteEnding(id));
+}
+
+interface Finishing {
+  readonly pool: Pool;
+  readonly auditKey: AuditKey | undefined;
+  readonly log: Logger;
+  /** Does a batch, and removes the ending after the last one. @returns how many rows it changed */
+  continueEnding(ending: Ending): Promise<number>;
+}
+
+/**
+ * Does what requests left to do when they were acknowledged, at the start and every second. Any number of processes may do
+ * so: one at a time works on each.
+ * @returns what ends it, after the batch under way
+ */
+export function startEndings(finishing: Finishing): () => Promise<void> {
+  return startJob({
+    firstMs: 0,
+    intervalMs,
+    log: finishing.log,
+    failure: 'what a disable left to do could not be done',
+    work: (stopping) => finishEndings(finishing, stopping),
+  });
+}
+
+/** A batch of each, in turn, until there is nothing to do. What fails holds up no other; the first failure is thrown. */
+async function finishEndings(finishing: Finishing, stopping: AbortSignal): Promise<void> {
+  const failures: unknown[] = [];
+  for (let handled = 1; handled > 0 && failures.length === 0; ) {
+    handled = 0;
+    for (const { id } of await finishing.pool.rows(findEndings(endingsPerRoundMax))) {
+      if (stopping.aborted) return;
+      try {
+        handled += await finishBatch(finishing, id);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+function finishBatch({ pool, auditKey, continueEnding }: Finishing, id: string): Promise<number> {
+  return pool.transaction(async (db) => {
+    const row = await db.row(tryLockEnding(id));
+    if (row === undefined) return 0;
+    const ending: Ending = {
+      row,
+      db,
+      auditKey,
+      caller: { actor: row.actor_ref },
+      requestId: row.request_id,
+      endpoint: 'endings',
+      events: [],
+      audits: [],
+    };
+    const handled = await continueEnding(ending);
+    await flushRecords(ending);
+    return handled;
+  });
+}
