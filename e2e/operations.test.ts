@@ -101,7 +101,9 @@ async function json(url: string, init?: RequestInit): Promise<Record<string, unk
 }
 
 /** Exchanges the administrator's token; the answer of coordination proves that the new one is taken. */
-async function whoAmI(cwd: string): Promise<{ kid: string; status: number; authorization: string }> {
+async function whoAmI(
+  cwd: string,
+): Promise<{ alg: string; kid: string; status: number; authorization: string }> {
   const { identityUrl, coordinationUrl, adminToken, adminPrincipalId } = connectionOf(cwd);
   const { accessToken } = (await json(`${identityUrl}/api/v1/platform-access-tokens:exchange`, {
     method: 'POST',
@@ -113,7 +115,7 @@ async function whoAmI(cwd: string): Promise<{ kid: string; status: number; autho
     headers: { authorization },
   });
   const head = Buffer.from(accessToken.split('.')[0] as string, 'base64url').toString();
-  return { kid: (JSON.parse(head) as { kid: string }).kid, status, authorization };
+  return { ...(JSON.parse(head) as { alg: string; kid: string }), status, authorization };
 }
 
 function place(name: string): string {
@@ -180,8 +182,20 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
 
   await stop(running);
   await run('audit-key', cwd);
-  const last = await startBaton(cwd, env);
-  await whoAmI(cwd);
+  await run('es256-key', cwd);
+  const last = await startBaton(cwd, {
+    ...env,
+    IAM_SIGNING_ES256_KEY_FILE: join(secrets, 'signing-es256.pem'),
+    CP_IAM_ALGORITHMS: '["RS256","ES256"]',
+  });
+  assert.equal((await whoAmI(cwd)).alg, 'RS256');
+  const audience = `${connectionOf(cwd)['identityUrl']}/api/v1/tenants/${tenantId}/audiences/control-plane`;
+  const admin = { 'x-iam-bootstrap-token': secret, 'content-type': 'application/json' };
+  const { allowed_scopes: allowedScopes } = await json(audience, { headers: admin });
+  const changed = { allowedScopes, signingAlgorithm: 'ES256' };
+  await json(audience, { method: 'PATCH', headers: admin, body: JSON.stringify(changed) });
+  const { alg, status } = await whoAmI(cwd);
+  assert.deepEqual({ alg, status }, { alg: 'ES256', status: 200 });
   const { iamDatabaseUrl } = connectionOf(cwd) as Record<string, string>;
   const verified = await run('audit-key-verify', cwd, { BATON_IAM_DATABASE_URL: iamDatabaseUrl as string });
   assert.match(verified, /whole/);
