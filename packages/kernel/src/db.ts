@@ -10,6 +10,8 @@ export interface PoolOptions {
   url: string;
   /** For `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
+  /** False for a pooler that can't keep prepared statements apart: they are then sent anew each time. */
+  namedStatements?: boolean;
   /** A request waits at most `connectTimeoutMs` for one of these connections. */
   connectionsMax: number;
   applicationName: string;
@@ -116,10 +118,10 @@ export function createPool(options: PoolOptions): Pool {
     silentMsMax: options.silentMsMax ?? 2000,
     onError: options.onError,
   });
-  const db = dbOver((statement) => pool.query(statement));
+  const db = dbOver((statement) => pool.query(statement), options.namedStatements);
   return {
     ...db,
-    transaction: (work) => inTransaction(pool, options.transactionTimeoutMs ?? 30_000, work),
+    transaction: (work) => inTransaction(pool, options, work),
     async connect() {
       const client = new BoundedClient({
         connectionString: options.listenUrl ?? options.url,
@@ -167,7 +169,8 @@ function openPool(options: PoolOptions): pg.Pool {
     ...(onConnect && {
       // The pool waits for what it returns; its type doesn't say so.
       // oxlint-disable-next-line typescript/no-misused-promises
-      onConnect: (client: pg.ClientBase) => onConnect(dbOver((statement) => client.query(statement))),
+      onConnect: (client: pg.ClientBase) =>
+        onConnect(dbOver((statement) => client.query(statement), options.namedStatements)),
     }),
   });
   // Without this listener, a restart of the database would end the process.
@@ -177,7 +180,7 @@ function openPool(options: PoolOptions): pg.Pool {
 
 async function inTransaction<T>(
   pool: pg.Pool,
-  timeoutMs: number,
+  { transactionTimeoutMs = 30_000, namedStatements }: PoolOptions,
   work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
@@ -187,12 +190,12 @@ async function inTransaction<T>(
   };
   // Between two statements the pool doesn't listen, and an 'error' event without a listener would end the process.
   client.on('error', markBroken);
-  const bound = discardAfter(timeoutMs, client);
+  const bound = discardAfter(transactionTimeoutMs, client);
   try {
     // BEGIN and the last writes are awaited together with COMMIT: two round trips less, a quarter of a small command.
     const unanswered: Promise<unknown>[] = [handled(client.query('begin'))];
     const working = work(
-      dbOver((statement) => client.query(statement)),
+      dbOver((statement) => client.query(statement), namedStatements),
       (write) => unanswered.push(handled(write)),
     );
     const result = await Promise.race([working, bound.reached]);
@@ -228,10 +231,10 @@ function handled<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-function dbOver(query: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Db {
+function dbOver(query: (config: pg.QueryConfig) => Promise<pg.QueryResult>, namedStatements = true): Db {
   const send = <Row>({ text, values, name }: Statement<Row>) =>
     query(
-      name === undefined
+      name === undefined || !namedStatements
         ? { text, values: values as unknown[] }
         : { text, values: values as unknown[], name },
     );

@@ -1,7 +1,7 @@
 import { createPool, type Pool, type PoolOptions } from './db.ts';
 import type { Logger } from './log.ts';
 
-type Own = 'url' | 'listenUrl' | 'connectionsMax' | 'applicationName' | 'onConnect';
+type Own = 'url' | 'listenUrl' | 'namedStatements' | 'connectionsMax' | 'applicationName' | 'onConnect';
 
 export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly log: Logger;

@@ -1,5 +1,5 @@
 import { networks } from '@baton/kernel/client-address';
-import { choice, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
+import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../access/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 
@@ -29,6 +29,10 @@ export const settings = {
   }),
   CP_TRUSTED_PROXIES: networks({
     doc: 'Networks of the proxies in front, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` that is none of theirs. Without it the header is ignored. Name no network from which clients connect directly.',
+  }),
+  CP_DATABASE_NAMED_STATEMENTS: flag({
+    default: true,
+    doc: 'Whether statements are prepared under names; false for a pooler in transaction mode before PgBouncer 1.21.',
   }),
   CP_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',

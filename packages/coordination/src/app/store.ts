@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { readMigrations } from '@baton/kernel/migrate';
+import { refuseBareSessions, refusePooledListener, unlessAway } from '@baton/kernel/pooler';
 import { createServicePool } from '@baton/kernel/service-pool';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Counters, createCounters } from '../service/counters.ts';
@@ -18,11 +19,15 @@ export interface Store {
   readonly health: Health;
 }
 
-/** @param applicationName as the database shows it for each connection */
+/**
+ * @param applicationName as the database shows it for each connection
+ * @throws PoolerRefused when a pooler on the way to the database doesn't carry what the service relies on
+ */
 export async function openStore(settings: Settings, log: Logger, applicationName: string): Promise<Store> {
   const headRevision = (await readMigrations(migrationsDirectory)).length;
   const registry = new Registry();
   const pool = poolOf(settings, log, applicationName);
+  await refusePoolers(pool, settings);
   const counters = createCounters(registry);
   const health = createHealth({ db: pool, registry, counters, headRevision, log });
   return { pool, registry, counters, health };
@@ -32,6 +37,7 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
   return createServicePool({
     url: settings.CP_DATABASE_URL,
     ...(settings.CP_DATABASE_LISTEN_URL !== '' && { listenUrl: settings.CP_DATABASE_LISTEN_URL }),
+    namedStatements: settings.CP_DATABASE_NAMED_STATEMENTS,
     connectionsMax: settings.CP_DATABASE_CONNECTIONS_MAX,
     applicationName,
     statementTimeoutSeconds: settings.CP_STATEMENT_TIMEOUT_SECONDS,
@@ -41,4 +47,17 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
     },
     log,
   });
+}
+
+/** A database that is away is no reason to refuse: it may come back. */
+async function refusePoolers(pool: Pool, settings: Settings): Promise<void> {
+  const { CP_STATEMENT_TIMEOUT_SECONDS: seconds, CP_DATABASE_LISTEN_URL: listenUrl } = settings;
+  try {
+    await unlessAway(refuseBareSessions(pool, 'CP_DATABASE_URL', seconds));
+    const through = listenUrl === '' ? 'CP_DATABASE_URL' : 'CP_DATABASE_LISTEN_URL';
+    await unlessAway(refusePooledListener(pool, through, 'CP_DATABASE_LISTEN_URL'));
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
 }

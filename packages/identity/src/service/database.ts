@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Db, isUnreachable, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { appliedRevision, DatabaseNewerError, migrate, readMigrations } from '@baton/kernel/migrate';
+import { refuseBareSessions } from '@baton/kernel/pooler';
 import { createServicePool } from '@baton/kernel/service-pool';
 import type { Settings } from './settings.ts';
 
@@ -20,6 +21,7 @@ export function poolOf(
 ): Pool {
   return createServicePool({
     url: settings.IAM_DATABASE_URL,
+    namedStatements: settings.IAM_DATABASE_NAMED_STATEMENTS,
     connectionsMax: settings.IAM_DATABASE_CONNECTIONS_MAX,
     applicationName: 'baton-identity',
     statementTimeoutSeconds: settings.IAM_STATEMENT_TIMEOUT_SECONDS,
@@ -31,12 +33,13 @@ export function poolOf(
 
 /**
  * Migrates the database where the settings ask for it, and refuses one that this version can't use.
- * @throws DatabaseNotReadyError, DatabaseNewerError, MigrationChangedError
+ * @throws DatabaseNotReadyError, PoolerRefused, DatabaseNewerError, MigrationChangedError
  */
 export async function prepareDatabase(settings: Settings, pool: Pool): Promise<void> {
   try {
     if (settings.IAM_CREATE_SCHEMA_ON_STARTUP) await migrate(settings.IAM_DATABASE_URL, migrationsDirectory);
     else await refuseOtherRevision(pool);
+    await refuseBareSessions(pool, 'IAM_DATABASE_URL', settings.IAM_STATEMENT_TIMEOUT_SECONDS);
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     const why = (error as Error).message;

@@ -16,6 +16,10 @@ export const settings = {
     unit: 'connections',
     doc: 'Connections to the database per process at most.',
   }),
+  IAM_DATABASE_NAMED_STATEMENTS: flag({
+    default: true,
+    doc: 'Whether statements are prepared under names; false for a pooler in transaction mode before PgBouncer 1.21.',
+  }),
   IAM_STATEMENT_TIMEOUT_SECONDS: integer({
     default: 10,
     min: 1,
