@@ -23,19 +23,29 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
 /** What waits for a turn: as many and as long as would otherwise wait for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 /** Of the connections, what calls about one tenant may hold at once: those about others always find one free. */
-const shares = { reads: 0.25, writes: 0.6 };
+const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
-/** Reads and writes take turns of their own. An exchange has no tenant before its shared read, which needs no turn. */
+/**
+ * Reads and writes take turns of their own. What is presented a token has no tenant before it is read: exchanges and
+ * introspections read it in a statement that they share, and need no turn; the transactions of the others share one line.
+ */
 function turnsFor(connectionsMax: number) {
-  const limitOf = (kind: 'reads' | 'writes') =>
-    new ConcurrencyLimit(`${kind} of the tenant`, {
+  const limitOf = (kind: 'reads' | 'writes', of: string, share: number) =>
+    new ConcurrencyLimit(`${kind} ${of}`, {
       ...turnBounds,
-      runningMax: Math.max(1, Math.floor(connectionsMax * shares[kind])),
+      runningMax: Math.max(1, Math.floor(connectionsMax * share)),
     });
-  const [reads, writes] = [limitOf('reads'), limitOf('writes')];
-  return ({ scim }: Caller, { method }: Operation, { tenantId }: Readonly<Record<string, unknown>>) => {
+  const reads = limitOf('reads', 'of the tenant', shares.reads);
+  const writes = limitOf('writes', 'of the tenant', shares.writes);
+  const presented = limitOf('writes', 'by presented tokens', shares.presented);
+  return (
+    { scim }: Caller,
+    { method, auth, transaction }: Operation,
+    { tenantId }: Readonly<Record<string, unknown>>,
+  ) => {
     const tenant = scim?.tenantId ?? tenantId;
-    return typeof tenant === 'string' ? new Turns([method === 'GET' ? reads : writes, tenant]) : undefined;
+    if (typeof tenant === 'string') return new Turns([method === 'GET' ? reads : writes, tenant]);
+    return auth === 'presented' && transaction !== 'none' ? new Turns([presented, '']) : undefined;
   };
 }
 
