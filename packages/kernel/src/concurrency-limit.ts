@@ -131,3 +131,24 @@ export class Turns {
     }
   }
 }
+
+/** Runs the read of a credential in its turn. @throws Refusal `unavailable` when too many wait; whatever `read` throws */
+export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
+
+/** Of the connections: with both kinds of a service, the calls of those who were let in find half of them. */
+const credentialReadsShare = 0.25;
+/** More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only. */
+const credentialReadsQueuedMax = 2000;
+
+/**
+ * Limits how many credentials of one kind are read at once in this process. Who sends them is not known yet, so they share
+ * one line: a flood of unknown ones must not hold every connection.
+ */
+export function credentialReads(connectionsMax: number): CredentialReads {
+  const limit = new ConcurrencyLimit('credentials to be read', {
+    runningMax: Math.max(1, Math.floor(connectionsMax * credentialReadsShare)),
+    queuedMax: credentialReadsQueuedMax,
+    waitMsMax: 5000,
+  });
+  return (read) => limit.run('', read);
+}

@@ -31,7 +31,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination');
-  const authenticator = createAuthenticator(pool, settings, log);
+  const authenticator = createAuthenticator(pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
   const stream = new EventStream({ db: pool, settings, log, authenticator, health });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);

@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
+import { newKey } from '../access/authn/key-material.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { until } from '../testing/waiting.ts';
 
 const parallel = 40;
 
 let baton: TestCoordination;
 let holder: Pool;
 before(async () => {
-  baton = await startCoordination({ CP_DATABASE_CONNECTIONS_MAX: '20' });
+  baton = await startCoordination({ CP_DATABASE_CONNECTIONS_MAX: '20', CP_LEGACY_API_KEYS_ENABLED: 'true' });
   holder = createPool({
     url: baton.databaseUrl,
     connectionsMax: 1,
@@ -51,14 +53,31 @@ test('40 searches that take as long as they may leave connections to another ten
   assert.equal((await baton.admin.get('/tasks?q=a')).status, 200);
 });
 
+test('40 unknown API keys at once hold a quarter of the connections, and their line leaves all others alone', async () => {
+  const unread = await baton.actor();
+  const answers = await holder.transaction(async (tx) => {
+    await tx.run(sql`lock table api_keys in access exclusive mode`);
+    const strangers = Array.from({ length: parallel }, () =>
+      baton.request('GET', '/api/v1/principals', { token: newKey().key }),
+    );
+    await until(async () => (await waitingFor('api_keys')) >= 5, '5 keys are being read');
+    const startedAt = performance.now();
+    for (const { get } of [baton.otherAdmin, unread])
+      assert.equal((await get('/principals')).status, 200, 'known or not, a token is let in');
+    assert.ok(performance.now() - startedAt < 1000, 'it is served within 1 s');
+    assert.equal(await waitingFor('api_keys'), 5);
+    return { strangers: Promise.all(strangers) };
+  });
+  for (const { status } of await answers.strangers) assert.equal(status, 401);
+});
+
 /** Waits until at least 4 searches wait for the lock, which is all that one principal may run. */
 async function untilWaiting(): Promise<void> {
-  for (;;) {
-    const row = await baton.pool.row(
-      sql<{
-        n: number;
-      }>`select count(*)::integer as n from pg_locks where not granted and relation = 'tasks'::regclass`,
-    );
-    if ((row?.n ?? 0) >= 4) return;
-  }
+  await until(async () => (await waitingFor('tasks')) >= 4, '4 searches wait');
+}
+
+async function waitingFor(table: string): Promise<number> {
+  const row = await baton.pool.row(sql<{ n: number }>`
+    select count(*)::integer as n from pg_locks where not granted and relation = ${table}::regclass`);
+  return row?.n ?? 0;
 }

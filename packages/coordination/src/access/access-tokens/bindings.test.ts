@@ -8,6 +8,8 @@ import { type Actor, listen, startCoordination, type TestCoordination } from '..
 import { createBindings } from './bindings.ts';
 import type { EntryRow } from './entry.ts';
 
+const readAtOnce = <T>(read: () => Promise<T>) => read();
+
 /** A store whose answers the test gives, one by one. */
 function fakeStore() {
   const asked: { answer(entry: EntryRow | undefined): void; fail(): void }[] = [];
@@ -24,7 +26,7 @@ const entry = (status = 'active') => ({ binding_status: status }) as EntryRow;
 
 async function loaded(options: { ttlMs: number; staleAfterMs: number }, first: EntryRow | undefined) {
   const { db, asked } = fakeStore();
-  const bindings = createBindings(db, options);
+  const bindings = createBindings(db, readAtOnce, options);
   const found = bindings.find('issuer', 'who');
   asked[0]?.answer(first);
   assert.equal(await found, first);
@@ -33,7 +35,7 @@ async function loaded(options: { ttlMs: number; staleAfterMs: number }, first: E
 
 test('a binding is read once per period, and once for everybody who waits for it', async () => {
   const { db, asked } = fakeStore();
-  const bindings = createBindings(db, { ttlMs: 300, staleAfterMs: 600 });
+  const bindings = createBindings(db, readAtOnce, { ttlMs: 300, staleAfterMs: 600 });
   const waiting = Promise.all(Array.from({ length: 10 }, () => bindings.find('issuer', 'who')));
   const known = entry();
   asked[0]?.answer(known);
@@ -70,7 +72,7 @@ test('a binding that cannot be read again serves up to the stale bound, then the
 
 test('a load that began before a change does not bring the old binding back', async () => {
   const { db, asked } = fakeStore();
-  const bindings = createBindings(db, { ttlMs: 60_000, staleAfterMs: 60_000 });
+  const bindings = createBindings(db, readAtOnce, { ttlMs: 60_000, staleAfterMs: 60_000 });
   const before = bindings.find('issuer', 'who');
   bindings.forget('issuer', 'who');
   const afterChange = bindings.find('issuer', 'who');

@@ -1,3 +1,4 @@
+import type { CredentialReads } from '@baton/kernel/concurrency-limit';
 import type { Db } from '@baton/kernel/db';
 import { findEntry } from './bindings.sql.ts';
 import type { EntryRow } from './entry.ts';
@@ -19,7 +20,12 @@ interface Known {
   loadedAt: number;
 }
 
-export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: number }): Bindings {
+/** @param reads bounds how many are read at once; whoever is known needs no read */
+export function createBindings(
+  db: Db,
+  reads: CredentialReads,
+  options: { ttlMs: number; staleAfterMs: number },
+): Bindings {
   const known = new Map<string, Known>();
   const underWay = new Map<string, Promise<EntryRow | undefined>>();
 
@@ -54,7 +60,9 @@ export function createBindings(db: Db, options: { ttlMs: number; staleAfterMs: n
   function load(name: string, issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined> {
     const running = underWay.get(name);
     if (running !== undefined) return running;
-    const loading: Promise<EntryRow | undefined> = db.row(findEntry(issuer, iamPrincipalId)).then(
+    const loading: Promise<EntryRow | undefined> = reads(() =>
+      db.row(findEntry(issuer, iamPrincipalId)),
+    ).then(
       (entry) => {
         if (underWay.get(name) === loading) {
           underWay.delete(name);

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
 import type { Db } from '@baton/kernel/db';
 import type { RequestHead } from '@baton/kernel/http-message';
 import type { Logger } from '@baton/kernel/log';
@@ -29,8 +30,15 @@ export interface Authenticator {
   forgetAll(): void;
 }
 
-export function createAuthenticator(db: Db, settings: Settings, log: Logger): Authenticator {
-  const bindings = createBindings(db, {
+export function createAuthenticator(
+  db: Db,
+  settings: Settings,
+  log: Logger,
+  connectionsMax: number,
+): Authenticator {
+  // Anybody can make up a key; a token is verified before its binding is read.
+  const keyReads = credentialReads(connectionsMax);
+  const bindings = createBindings(db, credentialReads(connectionsMax), {
     ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,
     staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
   });
@@ -41,7 +49,7 @@ export function createAuthenticator(db: Db, settings: Settings, log: Logger): Au
 
   async function enter(credential: string): Promise<Caller> {
     // The form alone decides which kind of credential it is.
-    if (credential.startsWith('cp_')) return enterWithKey(db, settings, credential);
+    if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
     return refuse('unknown_form');
   }
@@ -122,8 +130,13 @@ function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
   return caller;
 }
 
-async function enterWithKey(db: Db, settings: Settings, key: string): Promise<Caller> {
-  const entry = await admitKey(db, settings, key).catch((error: unknown) => {
+async function enterWithKey(
+  reads: CredentialReads,
+  db: Db,
+  settings: Settings,
+  key: string,
+): Promise<Caller> {
+  const entry = await admitKey(reads, db, settings, key).catch((error: unknown) => {
     if (error instanceof KeyRefused) return refuse(error.message);
     throw error;
   });

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { CredentialReads } from '@baton/kernel/concurrency-limit';
 import type { Db } from '@baton/kernel/db';
 import type { Settings } from '../settings.ts';
 import { hashOfKey, isEmergencyPrefix, prefixOfKey } from './key-material.ts';
@@ -12,9 +13,15 @@ const noHash = '0'.repeat(64);
 /**
  * Admits an API key (core, section 1.3). It is read each time, so a revoked one is refused everywhere at once.
  * @returns the key with its principal, whose status the caller checks
- * @throws KeyRefused
+ * @param reads bounds how many keys are read at once
+ * @throws KeyRefused; Refusal `unavailable` when too many wait to be read
  */
-export async function admitKey(db: Db, settings: Settings, key: string): Promise<KeyEntryRow> {
+export async function admitKey(
+  reads: CredentialReads,
+  db: Db,
+  settings: Settings,
+  key: string,
+): Promise<KeyEntryRow> {
   const prefix = prefixOfKey(key);
   if (prefix === undefined) throw new KeyRefused('key_form');
   const isEmergency = isEmergencyPrefix(prefix);
@@ -22,7 +29,7 @@ export async function admitKey(db: Db, settings: Settings, key: string): Promise
   if (!isEmergency && !settings.CP_LEGACY_API_KEYS_ENABLED) throw new KeyRefused('legacy_keys_disabled');
 
   const refreshSeconds = settings.CP_API_KEY_LAST_USED_REFRESH_SECONDS;
-  const entry = await db.row(findKey(prefix, refreshSeconds));
+  const entry = await reads(() => db.row(findKey(prefix, refreshSeconds)));
   // An unknown prefix takes as long as a wrong secret.
   const matches = timingSafeEqual(Buffer.from(hashOfKey(key)), Buffer.from(entry?.key_hash ?? noHash));
   if (entry === undefined || !matches) throw new KeyRefused('key_unknown');
@@ -32,6 +39,6 @@ export async function admitKey(db: Db, settings: Settings, key: string): Promise
   if (isEmergency && (entry.life_seconds === null || entry.life_seconds > lifeSecondsMax))
     throw new KeyRefused('break_glass_life');
   if (entry.use_is_due && entry.principal_status === 'active')
-    await db.run(updateLastUse(entry.tenant_id, entry.id, refreshSeconds));
+    await reads(() => db.run(updateLastUse(entry.tenant_id, entry.id, refreshSeconds)));
   return entry;
 }

@@ -34,7 +34,7 @@ after(async () => {
 async function serveStreams(options: { pingEveryMs?: number } = {}) {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60' });
   const log = createLog({ name: 'test', level: 'silent' });
-  const authenticator = createAuthenticator(baton.pool, settings, log);
+  const authenticator = createAuthenticator(baton.pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
   const health = { refusedCursor: () => undefined };
   const stream = new EventStream({ db: baton.pool, settings, log, authenticator, health, ...options });
   const server = createListener({

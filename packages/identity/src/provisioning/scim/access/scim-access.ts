@@ -1,4 +1,5 @@
 import { type JWTPayload, jwtVerify } from 'jose';
+import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
 import type { RequestHead } from '@baton/kernel/http-message';
 import { Refusal } from '@baton/kernel/refusal';
 import type { Operation } from '@baton/kernel/service';
@@ -37,6 +38,9 @@ type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 export function createScimAdmission(parts: Parts) {
   const { failureLimits, counters } = parts;
   const denials = new ScimDenials(parts.ledger, parts.log);
+  // Anybody can make up a provisioning token; an access token is verified before its account is read.
+  const tokenReads = credentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
+  const accountReads = credentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
   /** @throws Refusal `scim_unauthorized` and the others of access; `rate_limited`; `scim_unsupported_media_type` */
   return async ({ headers, address, requestId }: RequestHead, endpoint: Operation): Promise<Caller> => {
     const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? refuse('no bearer token');
@@ -50,8 +54,8 @@ export function createScimAdmission(parts: Parts) {
     const credential = publicPrefix === undefined ? undefined : `scim:${publicPrefix}`;
     const row = await limitFailures({ failureLimits, address }, credential, () =>
       token.startsWith('iam_scim_')
-        ? byProvisioningToken(parts, token, publicPrefix, deny)
-        : byAccessToken(parts, token, deny),
+        ? byProvisioningToken(parts, tokenReads, token, publicPrefix, deny)
+        : byAccessToken(parts, accountReads, token, deny),
     );
     if (row.provider_status !== 'active') {
       const denied = deniedSource(row, credential ?? 'access_token');
@@ -76,11 +80,13 @@ export function createScimAdmission(parts: Parts) {
 
 async function byProvisioningToken(
   { pool, counters }: Parts,
+  reads: CredentialReads,
   token: string,
   publicPrefix: string | undefined,
   deny: Deny,
 ): Promise<FoundSource> {
-  const row = publicPrefix === undefined ? undefined : await pool.row(findSourceOfToken(publicPrefix));
+  const row =
+    publicPrefix === undefined ? undefined : await reads(() => pool.row(findSourceOfToken(publicPrefix)));
   const isGenuine = isSecretOf(token, row?.secret_hash);
   if (row === undefined) {
     counters.presented('scim', 'unknown');
@@ -93,7 +99,12 @@ async function byProvisioningToken(
   return source;
 }
 
-async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<FoundSource> {
+async function byAccessToken(
+  parts: Parts,
+  reads: CredentialReads,
+  token: string,
+  deny: Deny,
+): Promise<FoundSource> {
   const { settings, pool, signingKeys, counters } = parts;
   const claims = await verifyAccessToken(token, signingKeys, settings).catch((error: unknown) => {
     counters.presented('scim', 'unknown');
@@ -115,7 +126,7 @@ async function byAccessToken(parts: Parts, token: string, deny: Deny): Promise<F
   const scope = claims['scope'];
   if (!Array.isArray(scope) || !scope.includes(settings.IAM_SCIM_SCOPE))
     deny('scim_scope_required', 'scope_required', bearer);
-  const row = await pool.row(findSourceOfAccount(accountId, principalId, tenantId));
+  const row = await reads(() => pool.row(findSourceOfAccount(accountId, principalId, tenantId)));
   if (row === undefined || !row.is_live) return deny('scim_unauthorized', 'account_not_active', bearer);
   if (row.source_id === null) deny('scim_source_required', 'source_required', bearer);
   return row as FoundSource;
