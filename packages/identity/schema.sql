@@ -109,14 +109,20 @@ CREATE INDEX authentication_contexts_newest ON public.authentication_contexts US
 create table endings (
   id uuid not null,
   tenant_id uuid not null,
-  principal_id uuid not null,
-  token_generation integer not null,
+  principal_id uuid,
+  token_generation integer,
   reason text not null,
   actor_ref text not null,
   request_id text not null,
   acknowledged_at timestamp(3) with time zone default clock_timestamp() not null,
+  group_id uuid,
+  provisioning_source text,
   constraint endings_pkey PRIMARY KEY (id),
+  constraint endings_group_id_key UNIQUE (group_id),
   constraint endings_principal_id_token_generation_key UNIQUE (principal_id, token_generation),
+  constraint endings_check CHECK ((num_nonnulls(principal_id, group_id) = 1)),
+  constraint endings_check1 CHECK ((num_nonnulls(principal_id, token_generation) = ANY (ARRAY[0, 2]))),
+  constraint endings_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id),
   constraint endings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint endings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
@@ -191,12 +197,13 @@ create table groups (
   status text default 'active'::text not null,
   source text not null,
   created_at timestamp(3) with time zone default now() not null,
+  deleted_at timestamp(3) with time zone,
   constraint groups_pkey PRIMARY KEY (id),
-  constraint groups_key UNIQUE (tenant_id, key),
   constraint groups_source_check CHECK ((source = ANY (ARRAY['local'::text, 'federated'::text, 'scim'::text]))),
   constraint groups_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE UNIQUE INDEX groups_key ON public.groups USING btree (tenant_id, key) WHERE (deleted_at IS NULL);
 CREATE INDEX groups_of_tenant ON public.groups USING btree (tenant_id, created_at, id);
 
 create table identity_providers (

@@ -3,7 +3,9 @@ import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { type RunningService, runService } from '@baton/kernel/running-service';
 import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
+import type { Ending } from '../directory/endings/ending.ts';
 import { startEndings } from '../directory/endings/endings.ts';
+import { continueDeletion } from '../directory/groups/group-deletion.ts';
 import { continueRevocation } from '../directory/revocation/revocation.ts';
 import { createClientLookup, createTokenLookup } from '../issuing/exchange/credential-lookup.ts';
 import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
@@ -85,7 +87,7 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
   const { pool, signingKeys, journalWatch, ledger } = tools;
   const stopMetrics = await serveMetrics(registry, settings);
   const jobs = [
-    startEndings({ pool, auditKey: audit.key, log, continueEnding: continueRevocation }),
+    startEndings({ pool, auditKey: audit.key, log, continueEnding }),
     startStalenessSweep(pool, audit.key, log),
     startKeyUseNotes(signingKeys, log),
     keepAuditRecord(pool, audit, settings, log),
@@ -115,6 +117,11 @@ export async function openIdentity(settings: Settings, log: Logger): Promise<Ide
       return reloading;
     },
   };
+}
+
+/** Does a batch of what a request left to do. @returns how many rows it changed */
+function continueEnding(ending: Ending): Promise<number> {
+  return ending.row.group_id === null ? continueRevocation(ending) : continueDeletion(ending);
 }
 
 /** Opens the store, loads the signing keys and makes what the requests share. */

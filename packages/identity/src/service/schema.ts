@@ -103,12 +103,14 @@ interface AuthenticationContextsTable {
 interface EndingsTable {
   id: string;
   tenant_id: string;
-  principal_id: string;
-  token_generation: number;
+  principal_id: string | null;
+  token_generation: number | null;
   reason: string;
   actor_ref: string;
   request_id: string;
   acknowledged_at: Generated<string>;
+  group_id: string | null;
+  provisioning_source: string | null;
 }
 
 interface EventsTable {
@@ -155,6 +157,7 @@ interface GroupsTable {
   status: Generated<'active' | 'disabled'>;
   source: 'local' | 'federated' | 'scim';
   created_at: Generated<string>;
+  deleted_at: string | null;
 }
 
 interface IdentityProvidersTable {

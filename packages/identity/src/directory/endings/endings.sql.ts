@@ -3,9 +3,10 @@ import type { EndingRow } from './ending.ts';
 
 export function insertEnding(ending: Omit<EndingRow, 'acknowledged_at'>) {
   return sql`
-    insert into endings (id, tenant_id, principal_id, token_generation, reason, actor_ref, request_id)
-    values (${ending.id}, ${ending.tenant_id}, ${ending.principal_id}, ${ending.token_generation}, ${ending.reason},
-      ${ending.actor_ref}, ${ending.request_id})`;
+    insert into endings (id, tenant_id, principal_id, token_generation, group_id, provisioning_source, reason, actor_ref,
+      request_id)
+    values (${ending.id}, ${ending.tenant_id}, ${ending.principal_id}, ${ending.token_generation}, ${ending.group_id},
+      ${ending.provisioning_source}, ${ending.reason}, ${ending.actor_ref}, ${ending.request_id})`;
 }
 
 /** The oldest ones. */
@@ -17,7 +18,8 @@ export function findEndings(rowsMax: number) {
 /** No row when another process is at it, or has done it. */
 export function tryLockEnding(id: string) {
   return sql<EndingRow>`
-    select id, tenant_id, principal_id, token_generation, reason, actor_ref, request_id, acknowledged_at
+    select id, tenant_id, principal_id, token_generation, group_id, provisioning_source, reason, actor_ref, request_id,
+      acknowledged_at
     from endings where id = ${id}
     for update skip locked`;
 }

@@ -16,12 +16,34 @@ export const batchMax = 500;
 const intervalMs = 1000;
 const endingsPerRoundMax = 100;
 
+interface Left {
+  readonly tenantId: string;
+  readonly reason: string;
+  /** Whose tokens, those of this generation; or the members of which group. */
+  readonly principalId?: string;
+  readonly tokenGeneration?: number;
+  readonly groupId?: string;
+  readonly provisioningSource?: string | undefined;
+}
+
 /** Leaves the rest of a command to the job, in the name of the caller. */
 export async function leaveEnding(
   { db, caller, requestId }: Pick<Context, 'db' | 'caller' | 'requestId'>,
-  what: Pick<EndingRow, 'tenant_id' | 'principal_id' | 'token_generation' | 'reason'>,
+  what: Left,
 ): Promise<void> {
-  await db.run(insertEnding({ id: randomUUID(), ...what, actor_ref: caller.actor, request_id: requestId }));
+  await db.run(
+    insertEnding({
+      id: randomUUID(),
+      tenant_id: what.tenantId,
+      principal_id: what.principalId ?? null,
+      token_generation: what.tokenGeneration ?? null,
+      group_id: what.groupId ?? null,
+      provisioning_source: what.provisioningSource ?? null,
+      reason: what.reason,
+      actor_ref: caller.actor,
+      request_id: requestId,
+    }),
+  );
 }
 
 /** Nothing of it is left. */
@@ -47,7 +69,7 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
     firstMs: 0,
     intervalMs,
     log: finishing.log,
-    failure: 'what a disable left to do could not be done',
+    failure: 'what a disable or the deletion of a group left to do could not be done',
     work: (stopping) => finishEndings(finishing, stopping),
   });
 }

@@ -33,8 +33,23 @@ export function deleteMember(tenantId: string, groupId: string, principalId: str
     returning principal_id`;
 }
 
-export function deleteMembers(tenantId: string, groupId: string) {
+export function countMembers(groupId: string) {
+  return sql<{ count: number }>`select count(*) as count from group_members where group_id = ${groupId}`;
+}
+
+/** The oldest ones; passes over those that others have locked. */
+export function deleteMembers(groupId: string, rowsMax: number) {
   return sql<Pick<MembershipRow, 'principal_id'>>`
-    delete from group_members where tenant_id = ${tenantId} and group_id = ${groupId}
+    with due as materialized (
+      select id from group_members where group_id = ${groupId}
+      order by created_at, principal_id limit ${rowsMax}
+      for update skip locked
+    )
+    delete from group_members m using due where m.id = due.id
     returning principal_id`;
+}
+
+export function hasMembers(groupId: string) {
+  return sql<{ has_more: boolean }>`
+    select exists (select 1 from group_members where group_id = ${groupId}) as has_more`;
 }

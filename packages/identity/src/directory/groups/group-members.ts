@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { isMember } from '../principals/principals.ts';
 import { type MembershipRow, memberOf, memberPages } from './group-member.ts';
-import { deleteMember, deleteMembers, findMembers, insertMember } from './group-members.sql.ts';
+import { deleteMember, findMembers, insertMember } from './group-members.sql.ts';
 import { groupMembershipAdded, groupMembershipRemoved } from './groups.events.ts';
 import { findGroup, lockGroupShared } from './groups.sql.ts';
 
@@ -54,19 +54,6 @@ export async function removeGroupMember(
   emit(context, groupMembershipRemoved, { tenantId, aggregateId: groupId }, { groupId, principalId });
   const reason = `principal:${principalId}`;
   audit(context, { tenantId, action: 'group_members.remove', resource: ['group', groupId], reason });
-}
-
-/** Deletes every membership of a group that the caller has locked. @returns how many */
-export async function deleteGroupMembers(
-  context: Context,
-  tenantId: string,
-  groupId: string,
-): Promise<number> {
-  const removed = await context.db.rows(deleteMembers(tenantId, groupId));
-  const about = { tenantId, aggregateId: groupId };
-  for (const { principal_id: principalId } of removed)
-    emit(context, groupMembershipRemoved, about, { groupId, principalId });
-  return removed.length;
 }
 
 async function lockLocalGroup(db: Db, tenantId: string, groupId: string): Promise<void> {

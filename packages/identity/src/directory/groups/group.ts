@@ -5,7 +5,8 @@ import { Key, Name, Status, tenantParam } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 
-export type GroupRow = RowOf<Tables['groups']>;
+/** One that isn't deleted. */
+export type GroupRow = Omit<RowOf<Tables['groups']>, 'deleted_at'>;
 
 export const Source = z.enum(['local', 'federated', 'scim']);
 

@@ -4,6 +4,7 @@ import { sql } from '@baton/kernel/sql';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { journalOf } from '../../testing/records.ts';
+import { until } from '../../testing/waiting.ts';
 
 let identity: TestIdentity;
 let other: TestIdentity;
@@ -23,6 +24,10 @@ const remove = (service: TestIdentity, path: string) =>
 const outcomeOf = ({ status, body }: { status: number; body: { detail?: string } }) =>
   body.detail ?? String(status);
 const sides = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? identity : other));
+const idOf = (path: string) => path.slice(-36);
+/** Also for the job that removes the last members of a deleted group. */
+const isGone = async (path: string) =>
+  (await identity.pool.row(sql`select id from groups where id = ${idOf(path)}`)) === undefined;
 const typesOf = async (tenantId: string, ...wanted: string[]) =>
   (await journalOf(identity, tenantId)).map(({ type }) => type).filter((type) => wanted.includes(type));
 
@@ -30,7 +35,7 @@ test('a group is disabled without waiting for sign-ins and changes that add memb
   const { path } = await makeGroup();
   await identity.pool.transaction(async (tx) => {
     // As whoever adds a member locks it, until its commit.
-    await tx.run(sql`select id from groups where id = ${path.slice(-36)} for key share`);
+    await tx.run(sql`select id from groups where id = ${idOf(path)} for key share`);
     const { status, body } = await other.patch(path, { status: 'disabled' });
     assert.equal(status, 200, JSON.stringify(body));
   });
@@ -102,6 +107,7 @@ test('deleting a group while members are added: each that was added has an event
     assert.equal(deleted.status, 204);
     for (const answer of answers)
       assert.ok(['201', 'group_not_found'].includes(outcomeOf(answer)), outcomeOf(answer));
+    await until(() => isGone(path), 'the last members are removed');
     const types = await typesOf(tenantId, 'group_membership.added', 'group_membership.removed');
     const countOf = (wanted: string) => types.filter((type) => type === wanted).length;
     assert.equal(countOf('group_membership.added'), countOf('group_membership.removed'));

@@ -7,14 +7,14 @@ export function insertGroup(group: { id: string; tenantId: string; key: string; 
   return sql<CreatedGroup>`
     insert into groups (id, tenant_id, key, name, source)
     values (${group.id}, ${group.tenantId}, ${group.key}, ${group.name}, 'local')
-    on conflict (tenant_id, key) do nothing
+    on conflict (tenant_id, key) where deleted_at is null do nothing
     returning id, tenant_id, key, name, status`;
 }
 
 export function findGroup(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
-    from groups where id = ${groupId} and tenant_id = ${tenantId}`;
+    from groups where id = ${groupId} and tenant_id = ${tenantId} and deleted_at is null`;
 }
 
 export interface GroupFilter {
@@ -28,7 +28,7 @@ export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedP
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
     from groups
-    where tenant_id = ${tenantId}
+    where tenant_id = ${tenantId} and deleted_at is null
       and (created_at, id) > (${page.after[0]}::timestamptz, ${page.after[1]}::uuid)
       and (${source}::text is null or source = ${source}::text)
       and (${status}::text is null or status = ${status}::text)
@@ -36,28 +36,30 @@ export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedP
     limit ${page.limit + 1}`;
 }
 
-/** Nobody deletes the group until this transaction ends; shared locks don't wait for each other. */
+/** The group's row stays until this transaction ends; shared locks don't wait for each other. */
 export function lockGroupShared(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
-    from groups where id = ${groupId} and tenant_id = ${tenantId}
+    from groups where id = ${groupId} and tenant_id = ${tenantId} and deleted_at is null
     for key share`;
 }
 
-/** Waits for other changes only: a group is disabled at once, however many add members to it. */
+/** Waits for other changes only: a group is disabled or deleted at once, however many add members to it. */
 export function lockGroupForChange(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
-    from groups where id = ${groupId} and tenant_id = ${tenantId}
+    from groups where id = ${groupId} and tenant_id = ${tenantId} and deleted_at is null
     for no key update`;
 }
 
-/** Waits for other changes, and for those who add a member under the shared lock. */
-export function lockGroup(tenantId: string, groupId: string) {
-  return sql<GroupRow>`
-    select id, tenant_id, key, name, status, source, created_at
-    from groups where id = ${groupId} and tenant_id = ${tenantId}
-    for update`;
+/** No row while somebody is adding a member under the shared lock. */
+export function tryLockGroup(groupId: string) {
+  return sql<Pick<GroupRow, 'id'>>`select id from groups where id = ${groupId} for update skip locked`;
+}
+
+/** From the commit on the group is absent, and its key is free. */
+export function updateGroupDeleted(groupId: string) {
+  return sql`update groups set deleted_at = now() where id = ${groupId}`;
 }
 
 export function updateGroupRow({ id, name, status }: GroupRow) {

@@ -15,17 +15,9 @@ import {
   groupPages,
   type NewGroup,
 } from './group.ts';
-import { deleteGroupMembers } from './group-members.ts';
-import { groupCreated, groupDeleted, groupUpdated } from './groups.events.ts';
-import {
-  deleteGroupRow,
-  findGroup,
-  findGroups,
-  insertGroup,
-  lockGroup,
-  lockGroupForChange,
-  updateGroupRow,
-} from './groups.sql.ts';
+import { removeGroup } from './group-deletion.ts';
+import { groupCreated, groupUpdated } from './groups.events.ts';
+import { findGroup, findGroups, insertGroup, lockGroupForChange, updateGroupRow } from './groups.sql.ts';
 
 /** @throws Refusal `tenant_not_found`, `group_exists` */
 export async function createGroup(
@@ -80,10 +72,8 @@ export async function updateGroup(
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
 export async function deleteGroup(context: Context, tenantId: string, groupId: string): Promise<undefined> {
-  const { key } = requireLocal(await context.db.row(lockGroup(tenantId, groupId)));
-  const removed = await deleteGroupMembers(context, tenantId, groupId);
-  await context.db.run(deleteGroupRow(groupId));
-  emit(context, groupDeleted, { tenantId, aggregateId: groupId }, { groupId });
+  const { key } = requireLocal(await context.db.row(lockGroupForChange(tenantId, groupId)));
+  const removed = await removeGroup(context, { tenantId, groupId });
   const reason = `group:${key} members:${removed}`;
   audit(context, { tenantId, action: 'groups.delete', resource: ['group', groupId], reason });
 }

@@ -48,8 +48,7 @@ export async function revokeTokensOfPrincipal(
   const batch = { principalId, generation, reason, rowsMax: firstBatchMax };
   if ((await revokeBatch(context, batch)) === count) return count;
   await db.run(updateTokenGeneration(principalId));
-  const left = { tenant_id: tenantId, principal_id: principalId, token_generation: generation, reason };
-  await leaveEnding(context, left);
+  await leaveEnding(context, { tenantId, principalId, tokenGeneration: generation, reason });
   return count;
 }
 
@@ -57,6 +56,7 @@ export async function revokeTokensOfPrincipal(
 export async function continueRevocation(ending: Ending): Promise<number> {
   const { db, row } = ending;
   const { principal_id: principalId, token_generation: generation, reason } = row;
+  if (principalId === null || generation === null) return 0;
   const batch = { principalId, generation, reason, rowsMax: batchMax };
   const handled = await revokeBatch(ending, { ...batch, revokedAt: row.acknowledged_at });
   const left = await db.row(hasTokens(principalId, generation));

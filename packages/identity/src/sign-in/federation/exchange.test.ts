@@ -259,7 +259,7 @@ describe('privileged scopes', () => {
     assert.deepEqual([body.scope, tokenOf(body)['scope_ceiling']], [['iam:read'], ['iam:read']]);
   });
 
-  test('a membership counts from any source, the group only when it is local and active', async () => {
+  test('a membership counts from any source, the group only when it is local, active and not deleted', async () => {
     const realm = await makePeopleRealm();
     const sub = newSubject();
     const { principalId } = (await exchange(realm, { sub })).body;
@@ -272,6 +272,8 @@ describe('privileged scopes', () => {
     await identity.pool.run(sql`update groups set status = 'disabled' where id = ${id}`);
     assert.equal(await ask('fleet:admin'), 403);
     await identity.pool.run(sql`update groups set status = 'active', source = 'scim' where id = ${id}`);
+    assert.equal(await ask('fleet:admin'), 403);
+    await identity.pool.run(sql`update groups set source = 'local', deleted_at = now() where id = ${id}`);
     assert.equal(await ask('fleet:admin'), 403);
   });
 

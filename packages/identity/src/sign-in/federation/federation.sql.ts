@@ -27,7 +27,8 @@ export function findGrantBasis(wanted: {
       array(
         select g.key from groups g join group_members m on m.group_id = g.id
         where g.tenant_id = ${wanted.tenantId} and m.principal_id = ${wanted.principalId}
-          and g.key = any (${wanted.groupKeys}::text[]) and g.source = 'local' and g.status = 'active') as member_of,
+          and g.key = any (${wanted.groupKeys}::text[]) and g.source = 'local' and g.status = 'active'
+          and g.deleted_at is null) as member_of,
       floor(extract(epoch from now()))::bigint as now_seconds
     from (values (1)) as one (row)
     left join audiences a

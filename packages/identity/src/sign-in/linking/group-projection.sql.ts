@@ -10,15 +10,15 @@ export function insertFederatedGroups(
     select made.id, ${tenantId}, made.key, made.key, 'federated'
     from unnest(${groups.map(({ id }) => id)}::uuid[], ${groups.map(({ key }) => key)}::text[]) as made (id, key)
     order by made.key
-    on conflict (tenant_id, key) do nothing
+    on conflict (tenant_id, key) where deleted_at is null do nothing
     returning id, key`;
 }
 
-/** The lock keeps the groups from being deleted before the person is added. A group that is being deleted is left out. */
+/** The lock keeps the rows of the groups until the person is added. A deleted group is left out. */
 export function lockGroupsByKey(tenantId: string, keys: readonly string[]) {
   return sql<{ id: string; key: string }>`
     select id, key from groups
-    where tenant_id = ${tenantId} and key = any (${keys}::text[])
+    where tenant_id = ${tenantId} and key = any (${keys}::text[]) and deleted_at is null
     order by key collate "C"
     for key share`;
 }
@@ -53,6 +53,6 @@ export function findProjectedGroups(person: Omit<Projection, 'groupIds'>) {
   return sql<{ key: string }>`
     select g.key from group_members m join groups g on g.id = m.group_id
     where m.tenant_id = ${person.tenantId} and m.principal_id = ${person.principalId} and m.source = 'federated'
-      and m.identity_provider_id = ${person.providerId}
+      and m.identity_provider_id = ${person.providerId} and g.deleted_at is null
     order by g.key collate "C"`;
 }

@@ -16,7 +16,7 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
   return sql<{ id: string }>`
     insert into groups (id, tenant_id, key, name, source)
     values (${group.id}, ${group.tenantId}, ${group.key}, ${group.name}, 'scim')
-    on conflict (tenant_id, key) do nothing
+    on conflict (tenant_id, key) where deleted_at is null do nothing
     returning id`;
 }
 
@@ -25,7 +25,8 @@ export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`
     select array(
       select k.key from unnest(${keys}::text[]) with ordinality as k (key, place)
-      where not exists (select 1 from groups g where g.tenant_id = ${tenantId} and g.key = k.key)
+      where not exists (select 1 from groups g
+        where g.tenant_id = ${tenantId} and g.key = k.key and g.deleted_at is null)
       order by k.place limit 20
     ) as keys`;
 }
@@ -67,15 +68,9 @@ export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** From here on nobody is added. Waits for a sign-in that is adding somebody now. */
-export function lockTenantGroup(groupId: string) {
-  return sql`select id from groups where id = ${groupId} for update`;
-}
-
-export function deleteScimGroup(id: string, groupId: string) {
-  return sql`
-    with gone as (delete from scim_groups where id = ${id} returning id)
-    delete from groups where id = ${groupId} and exists (select 1 from gone)`;
+/** The group that the tenant sees is deleted after it. */
+export function deleteScimGroup(id: string) {
+  return sql`delete from scim_groups where id = ${id}`;
 }
 
 /** Those of the users that the source has. They can't be deleted until this transaction ends. */

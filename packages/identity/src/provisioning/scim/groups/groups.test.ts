@@ -7,6 +7,7 @@ import { made } from '../../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 import { auditOf } from '../../../testing/records.ts';
 import { filtered, type ScimClient, scimClient } from '../../../testing/scim-client.ts';
+import { until } from '../../../testing/waiting.ts';
 
 let identity: TestIdentity;
 let fixture: Provisioning;
@@ -263,4 +264,24 @@ describe('a group', () => {
     ])
       assert.equal(answer.body.scimType, 'invalidValue');
   });
+});
+
+test('a directory deletes a group without waiting for a sign-in that brings a member', async () => {
+  const { id } = await makeGroup([await makeUser()]);
+  const group = await identity.pool.row<{ group_id: string }>(
+    sql`select group_id from scim_groups where id = ${id}`,
+  );
+  await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`select from groups where id = ${group?.group_id} for key share`);
+    assert.equal((await client.delete(`/Groups/${id}`)).status, 204);
+    assert.equal((await client.get(`/Groups/${id}`)).status, 404);
+  });
+  const events = sql<{ type: string; source: string }>`
+    select type, payload ->> 'provisioningSource' as source from events
+    where aggregate_id = ${group?.group_id} order by sequence desc limit 2`;
+  const isDeleted = async () => (await identity.pool.row(events))?.type === 'group.deleted';
+  await until(isDeleted, 'the job has removed the group');
+  const [deleted, removed] = await identity.pool.rows(events);
+  assert.equal(removed?.type, 'group_membership.removed');
+  assert.ok(deleted?.source && deleted.source === removed.source);
 });

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type Db, violatedConstraint } from '@baton/kernel/db';
 import type { Reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
-import { groupCreated, groupDeleted, groupUpdated } from '../../../directory/groups/groups.events.ts';
+import { removeGroup } from '../../../directory/groups/group-deletion.ts';
+import { groupCreated, groupUpdated } from '../../../directory/groups/groups.events.ts';
 import { audit } from '../../../records/audit.ts';
 import type { AuditAction } from '../../../records/drafts.ts';
 import { emit } from '../../../records/journal/journal.ts';
@@ -45,7 +46,6 @@ import {
   insertScimGroup,
   insertTenantGroup,
   lockScimGroup,
-  lockTenantGroup,
   updateScimGroup,
   updateTenantGroup,
 } from './groups.sql.ts';
@@ -221,11 +221,8 @@ export function deleteGroup(context: Context, id: string): Answer<undefined> {
 async function storeDeletion(context: Context, id: string): Answer<undefined> {
   const { tenantId, key: provisioningSource } = sourceOf(context);
   const row = await lockForChange(context, id);
-  const groupId = row.group_id;
-  await context.db.run(lockTenantGroup(groupId));
-  await changeMembers(context, groupId, [{ kind: 'replace', userIds: [] }]);
-  await context.db.run(deleteScimGroup(row.id, groupId));
-  emit(context, groupDeleted, { tenantId, aggregateId: groupId }, { groupId, provisioningSource });
+  await context.db.run(deleteScimGroup(row.id));
+  await removeGroup(context, { tenantId, groupId: row.group_id, provisioningSource });
   await recordWrite(context, 'scim.groups.delete', row);
   return scimReply(204, undefined);
 }
