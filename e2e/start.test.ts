@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -98,7 +98,20 @@ test('the first start sets up everything, prints what to type next, and no secre
   for (const name of ['iamBootstrapToken', 'cpBootstrapToken', 'adminToken'])
     assert.ok(!process.output().includes(first[name] as string), `${name} is not printed`);
   assert.equal(statSync(join(home, 'connection.json')).mode & 0o777, 0o600);
-  assert.equal(statSync(home).mode & 0o007, 0);
+});
+
+test('the folder is closed to others, and as root open to the user of the database only to pass', () => {
+  const modeOf = (...path: string[]) => statSync(join(home, ...path)).mode & 0o777;
+  const toPass = process.getuid?.() === 0 ? 0o010 : 0;
+  assert.equal(modeOf() & ~toPass, 0o700);
+  assert.equal(modeOf('secrets'), 0o700);
+});
+
+test('nobody connects by another address of the machine than loopback', async () => {
+  const port = Number(new URL(first.publicUrl as string).port);
+  // All of 127.0.0.0/8 is this machine: a server on every address would answer here, too.
+  const socket = connect(port, '127.0.0.2');
+  await assert.rejects(once(socket, 'connect'), { code: 'ECONNREFUSED' });
 });
 
 test('a second Baton on the same home, or on the same port, is refused with one sentence', async () => {

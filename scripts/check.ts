@@ -4,6 +4,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkLayers } from './layers.ts';
 import { checkExports } from './package-exports.ts';
+import { untestedPromises } from './security-page.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
@@ -32,6 +33,7 @@ const steps: Step[] = [
   },
   { name: 'tests only', run: usedByTestsOnly },
   { name: 'bounds', run: () => node(join(root, 'scripts', 'bounds.ts')) },
+  { name: 'security page', run: () => untestedPromises(root).join('\n') },
   { name: 'generated files', run: generated },
 ];
 

@@ -185,6 +185,11 @@ test('a request id, a correlation id and a run id are taken when they are well f
   }
 });
 
+test('a caller without a credential is refused before its body is read', async () => {
+  const { status, body } = await doors.send({ method: 'POST', path: '/api/doors', declaredBytes: 1000 });
+  assert.deepEqual([status, codeOf(body)], [401, 'invalid_credentials']);
+});
+
 test('the order of processing: size, route, credential, form, storable text, If-Match, key, permission, handler', async () => {
   const { id } = await doors.makeDoor();
   const path = `/api/doors/${id}`;

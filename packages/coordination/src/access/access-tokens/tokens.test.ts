@@ -147,6 +147,11 @@ test('a credential of an unknown form is refused', async () => {
   await refused(`Bearer ${token}.more.more`, 'unknown_form');
 });
 
+test('a platform access token is not admitted, only what identity gives for it', async () => {
+  const token = `iam_pat_0123456789ab_${'A'.repeat(43)}`;
+  for (const scheme of ['Bearer', 'bearer']) await refused(`${scheme} ${token}`, 'unknown_form');
+});
+
 test('an unsigned token is refused, however its algorithm is spelled', async () => {
   for (const alg of ['none', 'None', 'NONE', '', undefined, null, ['RS256']])
     await refused(`Bearer ${tokenOf(header({ alg }), claims(), () => Buffer.from('x'))}`, 'token_header');
