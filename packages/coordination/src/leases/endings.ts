@@ -1,9 +1,12 @@
 import { newId } from '@baton/kernel/ids';
+import type { QueuePosition } from '../service/queue-walk.ts';
 import type { Context } from './context.ts';
 import { endingBatchMax } from './lease-bounds.ts';
 import type { EndingRow } from './lease-rows.ts';
 import {
+  type Batch,
   countActiveClaimsOfSession,
+  lockFreeClaim,
   lockFreeClaimsOfHolder,
   lockFreeClaimsOfSession,
 } from './release.sql.ts';
@@ -16,13 +19,22 @@ import {
   insertEnding,
   lockFreeSessions,
   tryLockEnding,
+  tryLockSession,
 } from './session-ending.sql.ts';
 import { endSession } from './session-ending.ts';
 
 const ofPrincipal = 'principal_disabled';
 
 /** The endings that a worker looks at in one round. */
-export const findDueEndings = () => findEndings(endingBatchMax);
+export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
+
+/** One of the sessions or claims that an ending is to end. */
+export interface EndingPart {
+  readonly kind: 'session' | 'claim';
+  readonly id: string;
+}
+
+const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
 
 /**
  * Ends the work of a disabled principal: the first batch now, what is left by the worker. Nothing is waited for: what
@@ -32,7 +44,7 @@ export const findDueEndings = () => findEndings(endingBatchMax);
 export async function endWorkOf(context: Context, principalId: string) {
   const { db, tenantId } = context;
   const counted = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
-  await endSomeWork(context, principalId, 'infinity');
+  await endSomeWork(context, principalId, 'infinity', firstBatch);
   const left = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
   if (left.sessions + left.claims > 0)
     await db.run(insertEnding({ id: newId(), tenantId, principalId, sessionId: null, reason: ofPrincipal }));
@@ -41,27 +53,79 @@ export async function endWorkOf(context: Context, principalId: string) {
 
 const none = { sessions: 0, claims: 0, runs: 0 };
 
-/** Works on one ending; the last batch deletes it. @returns how many sessions and claims were ended */
-export async function continueEnding(context: Context, endingId: string): Promise<number> {
+/**
+ * Works on one ending; the last batch deletes it.
+ * @param except the sessions and claims that could not be ended and wait for their next try
+ * @returns how many sessions and claims were ended
+ */
+export async function continueEnding(
+  context: Context,
+  endingId: string,
+  except: readonly string[],
+): Promise<number> {
   const { db, tenantId } = context;
   const ending = await db.row(tryLockEnding(tenantId, endingId));
   if (ending === undefined) return 0;
-  const ended = await endBatch(context, ending);
+  const ended = await endBatch(context, ending, { rowsMax: endingBatchMax, except });
   if (ended === 0 && !(await hasMore(context, ending))) await db.run(deleteEnding(tenantId, endingId));
   return ended;
 }
 
-async function endBatch(context: Context, ending: EndingRow): Promise<number> {
-  const { session_id: sessionId, principal_id: principalId, reason } = ending;
-  if (principalId !== null) return endSomeWork(context, principalId, ending.acknowledged_at);
-  const found = await context.db.rows(
-    lockFreeClaimsOfSession(context.tenantId, sessionId as string, endingBatchMax),
-  );
-  const claimIds = found.map(({ id }) => id);
+async function endBatch(context: Context, ending: EndingRow, batch: Batch): Promise<number> {
+  const { session_id: sessionId, principal_id: principalId, acknowledged_at: until } = ending;
+  if (principalId !== null) return endSomeWork(context, principalId, until, batch);
+  const found = await context.db.rows(lockFreeClaimsOfSession(context.tenantId, sessionId as string, batch));
+  return releaseFor(context, ending, found);
+}
+
+/** Releases claims whose tasks are locked, and fails their runs where a principal was disabled. */
+async function releaseFor(
+  context: Context,
+  { reason }: EndingRow,
+  claims: readonly { id: string }[],
+): Promise<number> {
+  const claimIds = claims.map(({ id }) => id);
   const released = await releaseClaims(context, { claimIds }, { reason, taskStatusMove: true });
   const releasedIds = released.map(({ id }) => id);
   if (reason === ofPrincipal) await failRunsOfClaims(context, releasedIds, reason);
   return released.length;
+}
+
+/** What a batch of an ending would end, so that after its failure each can be tried alone; nothing is changed. */
+export async function findEndingParts(
+  { db, tenantId }: Context,
+  endingId: string,
+  except: readonly string[],
+): Promise<EndingPart[]> {
+  const batch = { rowsMax: endingBatchMax, except };
+  const ending = await db.row(tryLockEnding(tenantId, endingId));
+  if (ending === undefined) return [];
+  const { session_id: sessionId, principal_id: principalId, acknowledged_at: until } = ending;
+  const sessions =
+    principalId === null ? [] : await db.rows(lockFreeSessions(tenantId, principalId, until, batch));
+  const claims = await db.rows(
+    principalId === null
+      ? lockFreeClaimsOfSession(tenantId, sessionId as string, batch)
+      : lockFreeClaimsOfHolder(tenantId, principalId, until, batch),
+  );
+  return [
+    ...sessions.map(({ id }) => ({ kind: 'session', id }) as const),
+    ...claims.map(({ id }) => ({ kind: 'claim', id }) as const),
+  ];
+}
+
+/**
+ * Ends one session or claim of an ending; the claims of a session become an ending of their own, because one of them may
+ * be what can't be ended.
+ * @returns 1, or 0 when others have it locked or it has ended
+ */
+export async function endPart(context: Context, endingId: string, { kind, id }: EndingPart): Promise<number> {
+  const { db, tenantId } = context;
+  const ending = await db.row(tryLockEnding(tenantId, endingId));
+  if (ending === undefined) return 0;
+  if (kind === 'claim') return releaseFor(context, ending, await db.rows(lockFreeClaim(tenantId, id)));
+  if ((await db.row(tryLockSession(tenantId, id))) === undefined) return 0;
+  return (await endSession(context, id, ofPrincipal, 0)) === undefined ? 0 : 1;
 }
 
 /** Whether something is left that another transaction has locked. */
@@ -73,17 +137,22 @@ async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<bo
 }
 
 /** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
-async function endSomeWork(context: Context, principalId: string, until: string): Promise<number> {
+async function endSomeWork(
+  context: Context,
+  principalId: string,
+  until: string,
+  batch: Batch,
+): Promise<number> {
   const { db, tenantId } = context;
-  const sessions = await db.rows(lockFreeSessions(tenantId, principalId, until, endingBatchMax));
+  const sessions = await db.rows(lockFreeSessions(tenantId, principalId, until, batch));
   const releasedIds: string[] = [];
   for (const { id } of sessions) {
     const claimsMax = endingBatchMax - releasedIds.length;
     const ended = await endSession(context, id, ofPrincipal, claimsMax);
     releasedIds.push(...(ended?.releasedIds ?? []));
   }
-  const rowsMax = endingBatchMax - releasedIds.length;
-  const held = await db.rows(lockFreeClaimsOfHolder(tenantId, principalId, until, rowsMax));
+  const more = { ...batch, rowsMax: endingBatchMax - releasedIds.length };
+  const held = await db.rows(lockFreeClaimsOfHolder(tenantId, principalId, until, more));
   const claimIds = held.map(({ id }) => id);
   const released = await releaseClaims(context, { claimIds }, { reason: ofPrincipal, taskStatusMove: true });
   releasedIds.push(...released.map(({ id }) => id));

@@ -13,22 +13,43 @@ export function countActiveClaimsOfSession(tenantId: string, sessionId: string) 
     where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
+/** Which rows one transaction works on. */
+export interface Batch {
+  rowsMax: number;
+  /** The ids of those that could not be handled, and wait for their next try. */
+  except: readonly string[];
+}
+
 /** Active claims of a session, with their tasks locked; those whose task another transaction has locked are left out. */
-export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, rowsMax: number) {
+export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, { rowsMax, except }: Batch) {
   return sql<{ id: string }>`
     select c.id from claims c join tasks t on t.id = c.task_id
     where c.session_id = ${sessionId} and c.tenant_id = ${tenantId} and c.status = 'active'
+      and c.id <> all (${except}::uuid[])
     limit ${rowsMax}
     for no key update of t skip locked`;
 }
 
 /** The same for a holder, of those that were acquired by an instant. */
-export function lockFreeClaimsOfHolder(tenantId: string, holderId: string, until: string, rowsMax: number) {
+export function lockFreeClaimsOfHolder(
+  tenantId: string,
+  holderId: string,
+  until: string,
+  { rowsMax, except }: Batch,
+) {
   return sql<{ id: string }>`
     select c.id from claims c join tasks t on t.id = c.task_id
     where c.holder_id = ${holderId} and c.tenant_id = ${tenantId} and c.status = 'active'
-      and c.acquired_at <= ${until}::timestamptz
+      and c.acquired_at <= ${until}::timestamptz and c.id <> all (${except}::uuid[])
     limit ${rowsMax}
+    for no key update of t skip locked`;
+}
+
+/** The same for one claim. */
+export function lockFreeClaim(tenantId: string, claimId: string) {
+  return sql<{ id: string }>`
+    select c.id from claims c join tasks t on t.id = c.task_id
+    where c.id = ${claimId} and c.tenant_id = ${tenantId} and c.status = 'active'
     for no key update of t skip locked`;
 }
 

@@ -1,5 +1,7 @@
 import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../service/queue-walk.ts';
 import type { EndingRow, SessionRow } from './lease-rows.ts';
+import type { Batch } from './release.sql.ts';
 
 /** Locks the session and closes it; no row when it is closed already. A stale one keeps the moment it ended. */
 export function updateSessionToClosed(tenantId: string, sessionId: string) {
@@ -40,10 +42,17 @@ export function insertEnding(ending: NewEnding) {
     values (${ending.id}, ${ending.tenantId}, ${ending.principalId}, ${ending.sessionId}, ${ending.reason})`;
 }
 
-/** The oldest first; each is locked before it is worked on. */
-export function findEndings(rowsMax: number) {
-  return sql<Pick<EndingRow, 'id' | 'tenant_id'>>`
-    select id, tenant_id from endings order by acknowledged_at limit ${rowsMax}`;
+export type DueEndingRow = Pick<EndingRow, 'id' | 'tenant_id' | 'acknowledged_at'>;
+
+/**
+ * The oldest first; each is locked before it is worked on.
+ * @param after where the batch before ended
+ */
+export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueEndingRow>`
+    select id, tenant_id, acknowledged_at from endings
+    where (acknowledged_at, id) > (${acknowledgedAt}::timestamptz, ${id}::uuid)
+    order by acknowledged_at, id limit ${rowsMax}`;
 }
 
 /** No row when another worker has it, or when it is done. */
@@ -57,12 +66,18 @@ export function deleteEnding(tenantId: string, endingId: string) {
 }
 
 /** Locks open sessions of a principal, and those opened on its behalf, that were there at an instant and that nobody uses. */
-export function lockFreeSessions(tenantId: string, principalId: string, until: string, rowsMax: number) {
+export function lockFreeSessions(
+  tenantId: string,
+  principalId: string,
+  until: string,
+  { rowsMax, except }: Batch,
+) {
   return sql<{ id: string }>`
     with free as materialized (
       select id from sessions
       where tenant_id = ${tenantId} and status <> 'closed' and started_at <= ${until}::timestamptz
         and (principal_id = ${principalId} or on_behalf_of_id = ${principalId})
+        and id <> all (${except}::uuid[])
       order by id
       limit ${rowsMax}
       for no key update skip locked

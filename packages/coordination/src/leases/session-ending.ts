@@ -46,10 +46,14 @@ export async function endSession(
  * Notes that a session's lease is over and releases its claims (core, section 6.2). The caller has its lock alone.
  * @returns undefined when it isn't over, or was noted before
  */
-export async function expireSession(context: Context, sessionId: string): Promise<EndedSession | undefined> {
+export async function expireSession(
+  context: Context,
+  sessionId: string,
+  claimsMax = endingBatchMax,
+): Promise<EndedSession | undefined> {
   const session = await context.db.row(updateSessionToStale(context.tenantId, sessionId));
   if (session === undefined) return undefined;
-  const ended = await releaseFirst(context, sessionId, 'session_expired', endingBatchMax);
+  const ended = await releaseFirst(context, sessionId, 'session_expired', claimsMax);
   const payload = { expiresAt: session.expires_at, releasedClaims: ended.releasedClaims };
   emit(context, sessionExpired, { entityId: sessionId, sessionId }, payload);
   return { session, ...ended };
@@ -61,7 +65,9 @@ export async function expireSession(context: Context, sessionId: string): Promis
  */
 async function releaseFirst(context: Context, sessionId: string, reason: string, claimsMax: number) {
   const { db, tenantId } = context;
-  const found = await db.rows(lockFreeClaimsOfSession(tenantId, sessionId, claimsMax));
+  const found = await db.rows(
+    lockFreeClaimsOfSession(tenantId, sessionId, { rowsMax: claimsMax, except: [] }),
+  );
   const claimIds = found.map(({ id }) => id);
   const released = await releaseClaims(context, { claimIds }, { reason, taskStatusMove: true });
   const leftCount = (await db.row(countActiveClaimsOfSession(tenantId, sessionId)))?.count ?? 0;
@@ -74,9 +80,10 @@ async function releaseFirst(context: Context, sessionId: string, reason: string,
 export async function expireFreeSession(
   context: Context,
   sessionId: string,
+  claimsMax = endingBatchMax,
 ): Promise<EndedSession | undefined> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));
-  return locked === undefined ? undefined : expireSession(context, sessionId);
+  return locked === undefined ? undefined : expireSession(context, sessionId, claimsMax);
 }
 
 /**

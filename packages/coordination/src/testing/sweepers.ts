@@ -7,11 +7,21 @@ import { readCoordinationSettings } from '../app/settings.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
 
-/** What the jobs of a worker process work with, so that a test runs them when it wants to. */
-export function makeWorkerTools(baton: TestCoordination): { tools: WorkerTools; close(): Promise<void> } {
+/**
+ * What the jobs of a worker process work with, so that a test runs them when it wants to.
+ * @param logged receives the lines of the log
+ */
+export function makeWorkerTools(
+  baton: TestCoordination,
+  logged: string[] = [],
+): { tools: WorkerTools; close(): Promise<void> } {
   const settings = readCoordinationSettings(baton.env);
   const registry = new Registry();
-  const log = createLog({ name: 'worker', level: 'error' });
+  const log = createLog({
+    name: 'worker',
+    level: 'error',
+    destination: { write: (line) => void logged.push(line) },
+  });
   const pool = createPool({
     url: baton.databaseUrl,
     connectionsMax: 3,

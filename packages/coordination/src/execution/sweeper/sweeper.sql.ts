@@ -1,22 +1,25 @@
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 
-export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id'>;
+export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id' | 'expires_at'>;
 
 /** Active sessions whose lease is over, the longest ago first; each is checked again when it is ended. */
-export function findDueSessions(rowsMax: number) {
+export function findDueSessions([expiresAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
-    select id, tenant_id from sessions where status = 'active' and expires_at <= now()
-    order by expires_at limit ${rowsMax}`;
+    select id, tenant_id, expires_at from sessions
+    where status = 'active' and expires_at <= now() and (expires_at, id) > (${expiresAt}::timestamptz, ${id}::uuid)
+    order by expires_at, id limit ${rowsMax}`;
 }
 
 /** Active claims whose lease is over, the longest ago first; each is checked again when it is ended. */
-export function findDueClaims(rowsMax: number) {
+export function findDueClaims([expiresAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
-    select id, tenant_id from claims where status = 'active' and expires_at <= now()
-    order by expires_at limit ${rowsMax}`;
+    select id, tenant_id, expires_at from claims
+    where status = 'active' and expires_at <= now() and (expires_at, id) > (${expiresAt}::timestamptz, ${id}::uuid)
+    order by expires_at, id limit ${rowsMax}`;
 }
 
 export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &

@@ -185,7 +185,7 @@ test('a claim that cannot be expired for good does not keep the others of its te
       execute function refuse_poison()`),
   );
   t.after(() => baton.pool.run(sql`drop trigger poison on claims`));
-  await assert.rejects(sweep('claims'), /poison/);
+  assert.equal(await sweep('claims'), 2);
   const states = await Promise.all(claims.map(({ id }) => done(worker.actor.get(`/claims/${id}`))));
   assert.deepEqual(
     states.map(({ status }) => status),

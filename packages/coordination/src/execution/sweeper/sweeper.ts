@@ -1,55 +1,70 @@
-import { continueEnding, findDueEndings } from '../../leases/endings.ts';
+import { isUnreachable } from '@baton/kernel/db';
+import { continueEnding, endPart, findDueEndings, findEndingParts } from '../../leases/endings.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { expireFreeSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Job, JobTools } from '../../service/job.ts';
+import { createPutOff } from '../../service/put-off.ts';
+import { createWalk, type QueuePosition } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { type DueRow, findDueClaims, findDueSessions, updateClaimsToStale } from './sweeper.sql.ts';
 
 /**
  * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use
- * of a lease compares it with the clock of the database.
+ * of a lease compares it with the clock of the database. An entry that can't be handled is put off and keeps no other.
  */
 
 const batchMax = 100;
+const expiryOf = ({ expires_at: at, id }: DueRow): QueuePosition => [at, id];
 
 /** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
-export function expireDueSessions({ pool, command }: JobTools<Context>): Job {
+export function expireDueSessions({ pool, command, log }: JobTools<Context>): Job {
   const name = 'sessions';
+  const putOff = createPutOff(name, log);
+  const walk = createWalk(batchMax, (after) => pool.rows(findDueSessions(after, batchMax)), expiryOf);
+  const expire = ({ id, tenant_id: tenantId }: DueRow, claimsMax?: number): Promise<number> =>
+    command(name, tenantId, async (context) =>
+      (await expireFreeSession(context, id, claimsMax)) === undefined ? 0 : 1,
+    );
   return {
     name,
     batchMax,
     async run() {
-      const due = await pool.rows(findDueSessions(batchMax));
-      return forEach(due, ({ id, tenant_id: tenantId }) =>
-        command(name, tenantId, async (context) =>
-          (await expireFreeSession(context, id)) === undefined ? 0 : 1,
-        ),
+      const due = await walk.next();
+      const handled = await sumOf(due, (session) =>
+        // One of its claims may be what fails: without them, the session's end leaves them to the endings.
+        putOff.attempt(session.id, () => expire(session).catch(unlessUnreachable(() => expire(session, 0)))),
       );
+      return walk.handledOf(due, handled);
     },
   };
 }
 
 /**
  * Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction; where that
- * fails, each in its own, so that one that fails for good keeps no other.
+ * fails, each in its own.
  */
 export function expireDueClaims({ pool, command, log }: JobTools<Context>): Job {
   const name = 'claims';
+  const putOff = createPutOff(name, log);
+  const walk = createWalk(batchMax, (after) => pool.rows(findDueClaims(after, batchMax)), expiryOf);
   const expire = (tenantId: string, claims: readonly DueRow[]): Promise<number> =>
-    command(name, tenantId, (context) => expireClaims(context, claims)).catch((error: unknown) => {
-      const [first] = claims;
-      if (claims.length > 1) return forEach(claims, (claim) => expire(tenantId, [claim]));
-      log.error({ err: error, claimId: first?.id }, 'a claim over its lease could not be expired');
-      throw error;
-    });
+    command(name, tenantId, (context) => expireClaims(context, claims));
   return {
     name,
     batchMax,
     async run() {
-      const due = Map.groupBy(await pool.rows(findDueClaims(batchMax)), (row: DueRow) => row.tenant_id);
-      return forEach([...due], ([tenantId, claims]) => expire(tenantId, claims));
+      const found = await walk.next();
+      const due = Map.groupBy(
+        found.filter(({ id }) => !putOff.isWaiting(id)),
+        (row: DueRow) => row.tenant_id,
+      );
+      const handled = await sumOf([...due], ([tenantId, claims]) => {
+        const one = (claim: DueRow) => putOff.attempt(claim.id, () => expire(tenantId, [claim]));
+        return expire(tenantId, claims).catch(unlessUnreachable(() => sumOf(claims, one)));
+      });
+      return walk.handledOf(found, handled);
     },
   };
 }
@@ -72,32 +87,56 @@ async function expireClaims(context: Context, claims: readonly DueRow[]): Promis
   return expired.length;
 }
 
-/** What a disable or the end of a session left to do: a batch of each, in transactions of their own. */
-export function finishEndings({ pool, command }: JobTools<Context>): Job {
+/**
+ * What a disable or the end of a session left to do: a batch of each, in transactions of their own. Where a batch fails,
+ * each session and claim of it is tried alone, and the next batches leave out those that fail.
+ */
+export function finishEndings({ pool, command, log }: JobTools<Context>): Job {
   const name = 'endings';
+  const putOff = createPutOff(name, log);
+  const walk = createWalk(
+    endingBatchMax,
+    (after) => pool.rows(findDueEndings(after)),
+    ({ acknowledged_at: at, id }): QueuePosition => [at, id],
+  );
+  const endOneByOne = async (tenantId: string, endingId: string, error: unknown): Promise<number> => {
+    const except = putOff.waiting();
+    const parts = await command(name, tenantId, (context) => findEndingParts(context, endingId, except));
+    const handled = await sumOf(parts, (part) =>
+      putOff.attempt(part.id, () => command(name, tenantId, (context) => endPart(context, endingId, part))),
+    );
+    if (handled === 0 && !parts.some(({ id }) => putOff.isWaiting(id))) throw error;
+    return handled;
+  };
+  const work = (tenantId: string, id: string): Promise<number> => {
+    const except = putOff.waiting();
+    return command(name, tenantId, (context) => continueEnding(context, id, except)).catch(
+      unlessUnreachable((error) => endOneByOne(tenantId, id, error)),
+    );
+  };
   return {
     name,
     batchMax: endingBatchMax,
     async run() {
-      const due = await pool.rows(findDueEndings());
-      return forEach(due, ({ id, tenant_id: tenantId }) =>
-        command(name, tenantId, (context) => continueEnding(context, id)),
+      const due = await walk.next();
+      const handled = await sumOf(due, ({ id, tenant_id: tenantId }) =>
+        putOff.attempt(id, () => work(tenantId, id)),
       );
+      return walk.handledOf(due, handled);
     },
   };
 }
 
-/** A failure doesn't stop the others; the first one is thrown after all items were tried. */
-async function forEach<Item>(items: readonly Item[], act: (item: Item) => Promise<number>): Promise<number> {
-  let handled = 0;
-  const failures: unknown[] = [];
-  for (const item of items) {
-    try {
-      handled += await act(item);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-  return handled;
+/** For `catch`: another way, except where the database is away. */
+function unlessUnreachable(otherWay: (error: unknown) => Promise<number>) {
+  return (error: unknown): Promise<number> => {
+    if (isUnreachable(error)) throw error;
+    return otherWay(error);
+  };
+}
+
+async function sumOf<Item>(items: readonly Item[], act: (item: Item) => Promise<number>): Promise<number> {
+  let sum = 0;
+  for (const item of items) sum += await act(item);
+  return sum;
 }
