@@ -37,12 +37,10 @@ create table claims (
   constraint claims_pkey PRIMARY KEY (id),
   constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token),
   constraint claims_status_check CHECK ((status = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text]))),
-  constraint claims_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES principals(id),
-  constraint claims_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
   constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id)
 );
-CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at DESC, id DESC);
-CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at DESC, id DESC);
+CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at, id);
+CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at, id);
 CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
 CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE (status = 'active'::text);
@@ -199,6 +197,8 @@ create table principals (
 );
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
+CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
 create table runs (
   id uuid not null,
@@ -278,6 +278,8 @@ CREATE INDEX sessions_due ON public.sessions USING btree (expires_at) WHERE (sta
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
+CREATE TRIGGER sessions_never_truncated BEFORE TRUNCATE ON public.sessions FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER sessions_stay BEFORE DELETE OR UPDATE OF id ON public.sessions FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
 create table task_relations (
   id uuid not null,
@@ -526,7 +528,7 @@ begin
   end if;
   locked := pg_advisory_xact_lock_shared(session_lock(session))::text;
   return (
-    select expires_at from sessions s
+    select s.expires_at from sessions s join principals p on p.id = s.principal_id and p.status = 'active'
     where s.id = session and s.status = 'active' and not exists (
       select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at));
 end $function$;
@@ -619,6 +621,14 @@ CREATE OR REPLACE FUNCTION public.refuse_journal_change()
 AS $function$
 begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_removal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% of % refused: other rows name them', tg_op, tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.search_grams(tenant uuid, terms text[])

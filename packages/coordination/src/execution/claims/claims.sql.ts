@@ -36,24 +36,20 @@ export type InsertedClaimRow = ClaimRow & {
  * There is one winner, because all that rivals compete for is on the task's row: after a wait for its lock, PostgreSQL
  * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen and judged
  * as of the statement's start, which is enough: a dead session stays dead. By a later clock, one that was renewed during
- * the wait would look dead. The locks of the caller and of the own session are shared against a disable or a close under
- * way. The unique index `claims_one_active` is the second guard.
+ * the wait would look dead. `enter_session` shares the locks of the caller and of the own session against a disable or a
+ * close under way. The unique index `claims_one_active` is the second guard.
  *
  * The own lease begins, and the own session is judged, at `free.at`, read once the task is locked: whoever only locks
  * the task and changes nothing lets PostgreSQL go on with what it computed before the wait.
  */
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`
-    with caller as materialized (
-      select ${request.principalId}::uuid as id
-      where enter_principal(${request.principalId}, ${request.tenantId}) = 'active'
-    ), holder as materialized (
+    with holder as materialized (
       select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until,
         coalesce(d.expires_at, 'infinity') as delegated_until
-      from sessions s join caller on s.principal_id = caller.id
-      left join delegations d on d.id = s.delegation_id and d.revoked_at is null
-      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.status = 'active'
-        and (s.delegation_id is null or d.id is not null)
+      from sessions s left join delegations d on d.id = s.delegation_id and d.revoked_at is null
+      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.principal_id = ${request.principalId}
+        and s.status = 'active' and (s.delegation_id is null or d.id is not null)
     ), locked as materialized (
       select t.id, least(holder.live_until, holder.delegated_until) as live_until from holder, tasks t
       where holder.live_until > clock_timestamp() and holder.delegated_until > clock_timestamp()

@@ -493,3 +493,13 @@ test('claim_takeovers_total counts a take-over when it succeeded', async () => {
   await claimTask(rival, task.id);
   assert.equal(await takeovers(), before + 1);
 });
+
+test('what claims name without a foreign key can be neither removed nor renumbered', async () => {
+  for (const table of ['sessions', 'principals'])
+    for (const text of [
+      `delete from ${table}`,
+      `truncate ${table} cascade`,
+      `update ${table} set id = gen_random_uuid()`,
+    ])
+      await assert.rejects(baton.pool.run({ text, values: [] }), /refused/);
+});
