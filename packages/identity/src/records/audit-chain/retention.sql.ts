@@ -24,12 +24,12 @@ export function deleteSealed(tenantId: string, after: number, through: number) {
     delete from audit_records where tenant_id = ${tenantId} and sequence > ${after} and sequence <= ${through}`;
 }
 
-/** The oldest records, where nothing is sealed. */
-export function deleteUnsealed(keptSince: string, recordsMax: number) {
+/** The oldest records, where nothing is sealed. @param tenantId null for all tenants */
+export function deleteUnsealed(keptSince: string, recordsMax: number, tenantId: string | null) {
   return sql`
     delete from audit_records where sequence in (
       select sequence from audit_records
-      where occurred_at < ${keptSince}
+      where occurred_at < ${keptSince} and (${tenantId}::uuid is null or tenant_id = ${tenantId}::uuid)
         and sequence <= audit_number_before(${keptSince}::timestamptz + interval '1 minute')
       order by sequence limit ${recordsMax})`;
 }

@@ -69,29 +69,36 @@ describe('retention', () => {
     assert.match(out, new RegExp(`${younger}: whole, 1 link, 10 records, head`));
   });
 
-  test('a tenant whose records the store refuses to remove is named in the log, and keeps no other from it', async (t) => {
-    // Tenants come by their ids: the bad one is the first.
-    const [bad, good] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
-    for (const tenantId of [bad, good]) await addRecords(identity.pool, tenantId, 3, 40);
-    await seal();
-    const run = (text: string) => identity.pool.run({ text, values: [] });
-    const lift = () => run('drop function if exists poison() cascade');
-    t.after(lift);
-    await run(`
+  for (const [kind, isSealed] of [
+    ['sealed', true],
+    ['unsealed', false],
+  ] as const)
+    test(`a tenant whose ${kind} records the store refuses to remove is named in the log, and keeps no other from it`, async (t) => {
+      // Tenants come by their ids: the bad one is the first.
+      const [bad, good] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
+      for (const tenantId of [bad, good]) await addRecords(identity.pool, tenantId, 3, 40);
+      if (isSealed) await seal();
+      const key = isSealed ? keys.key : undefined;
+      const run = (text: string) => identity.pool.run({ text, values: [] });
+      const lift = () => run('drop function if exists poison() cascade');
+      t.after(lift);
+      await run(`
       create function poison() returns trigger language plpgsql as $$ begin
         if old.tenant_id = '${bad}' then raise exception 'poison'; end if;
         return old;
       end $$`);
-    await run('create trigger poison before delete on audit_records for each row execute function poison()');
-    assert.equal(await remove(keys.key), 3);
-    assert.deepEqual([await recordsOf(bad), await recordsOf(good)], [3, 0]);
-    assert.deepEqual(
-      logged.map((line) => JSON.parse(line)).map(({ level, tenantId }) => [level, tenantId]),
-      [['error', bad]],
-    );
-    await lift();
-    assert.equal(await remove(keys.key), 3);
-  });
+      await run(
+        'create trigger poison before delete on audit_records for each row execute function poison()',
+      );
+      assert.equal(await remove(key), 3);
+      assert.deepEqual([await recordsOf(bad), await recordsOf(good)], [3, 0]);
+      assert.deepEqual(
+        logged.map((line) => JSON.parse(line)).map(({ level, tenantId }) => [level, tenantId]),
+        [['error', bad]],
+      );
+      await lift();
+      assert.equal(await remove(key), 3);
+    });
 
   test('records that something else removed are found missing', async () => {
     const tenantId = randomUUID();

@@ -1,6 +1,7 @@
 import { type Db, isUnreachable, type Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { startJob } from '../../service/background-job.ts';
+import { isBlamable } from '../../service/blamable.ts';
 import type { AuditKey } from './audit-key.ts';
 import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
@@ -37,33 +38,54 @@ interface Removing {
  * @returns how many records were removed
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
-  const { pool, key, log, days, stopping } = removing;
+  const { pool, key, log, days } = removing;
   const keptSince = (await pool.row(findInstantBefore(days)))?.kept_since as string;
   if (key === undefined) {
-    if ((await pool.row(findAnySeal()))?.is_sealed !== true) return removeByAge(removing, keptSince);
+    if ((await pool.row(findAnySeal()))?.is_sealed !== true) return removeUnsealed(removing, keptSince);
     log.warn('the audit record is sealed: without IAM_AUDIT_KEY_FILE nothing is removed from it');
     return 0;
   }
+  return eachTenant(removing, (tenantId) => removeFromChain({ ...removing, key }, tenantId, keptSince));
+}
+
+/** One tenant after the other: the others must not keep their records because of one whose records can't be removed. */
+async function eachTenant(
+  { pool, log, stopping }: Removing,
+  remove: (tenantId: string) => Promise<number>,
+): Promise<number> {
   let removed = 0;
   for await (const tenantId of auditedTenants(pool)) {
     if (stopping?.aborted === true) break;
     try {
-      removed += await removeFromChain({ ...removing, key }, tenantId, keptSince);
+      removed += await remove(tenantId);
     } catch (err) {
       if (isUnreachable(err)) throw err;
-      // The tenants that follow must not keep their records because of this one.
       log.error({ err, tenantId }, 'old audit records of the tenant could not be removed');
     }
   }
   return removed;
 }
 
-async function removeByAge({ pool, stopping }: Removing, keptSince: string): Promise<number> {
+/** Of all tenants in one statement, as long as the store refuses none of them. */
+async function removeUnsealed(removing: Removing, keptSince: string): Promise<number> {
+  try {
+    return await removeByAge(removing, keptSince, null);
+  } catch (error) {
+    if (!isBlamable(error)) throw error;
+    return eachTenant(removing, (tenantId) => removeByAge(removing, keptSince, tenantId));
+  }
+}
+
+async function removeByAge(
+  { pool, stopping }: Removing,
+  keptSince: string,
+  tenantId: string | null,
+): Promise<number> {
   for (let removed = 0; ; ) {
     const batch = await pool.transaction(async (tx) => {
       if ((await tx.row(lockRemoving()))?.held !== true) return 0;
       await tx.run(setRemovalAllowed(keptSince));
-      return tx.run(deleteUnsealed(keptSince, recordsPerBatchMax));
+      return tx.run(deleteUnsealed(keptSince, recordsPerBatchMax, tenantId));
     });
     removed += batch;
     if (batch < recordsPerBatchMax || stopping?.aborted === true) return removed;
