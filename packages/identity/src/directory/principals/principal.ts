@@ -5,7 +5,11 @@ import { Name } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 
-export type PrincipalRow = RowOf<Tables['principals']>;
+/** What of a principal is shown or judged; the rest is for the statements alone. */
+export type PrincipalRow = Pick<
+  RowOf<Tables['principals']>,
+  'id' | 'kind' | 'display_name' | 'status' | 'created_at'
+>;
 
 export const PrincipalKind = z.enum(['human', 'agent', 'service_account', 'workload']);
 export const PrincipalStatus = z.enum(['active', 'paused', 'disabled']);
