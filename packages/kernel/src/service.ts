@@ -120,6 +120,8 @@ export interface EndpointSpec<
   transaction?: 'command' | 'statement' | 'none';
   /** The handler locks the caller itself, because it locks another principal too and the order matters. */
   handlerLocksCaller?: boolean;
+  /** It stops somebody, and waits in no line behind other requests. */
+  isEmergency?: boolean;
   /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
   secrets?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
@@ -160,6 +162,7 @@ export interface Endpoint<Context = object> {
   readonly paging: boolean;
   readonly transaction: 'command' | 'statement' | 'none';
   readonly handlerLocksCaller: boolean;
+  readonly isEmergency: boolean;
   readonly secrets: readonly string[];
   readonly example: unknown;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
@@ -214,6 +217,7 @@ export function endpointsOf<V extends Vocabulary>(
       paging: spec.paging ?? false,
       transaction: spec.transaction ?? (reads ? 'none' : 'command'),
       handlerLocksCaller: spec.handlerLocksCaller ?? false,
+      isEmergency: spec.isEmergency ?? false,
       secrets: spec.secrets ?? [],
       example: spec.example,
       precheck: spec.precheck,

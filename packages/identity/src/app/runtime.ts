@@ -26,7 +26,7 @@ const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
- * Reads and writes take turns of their own. What is presented a token has no tenant before it is read: exchanges and
+ * Reads and writes take turns of their own; a disable or a revocation waits for none. What is presented a token has no tenant before it is read: exchanges and
  * introspections read it in a statement that they share, and need no turn; the transactions of the others share one line.
  */
 function turnsFor(connectionsMax: number) {
@@ -40,9 +40,10 @@ function turnsFor(connectionsMax: number) {
   const presented = limitOf('writes', 'by presented tokens', shares.presented);
   return (
     { scim }: Caller,
-    { method, auth, transaction }: Operation,
+    { method, auth, transaction, isEmergency }: Operation,
     { tenantId }: Readonly<Record<string, unknown>>,
   ) => {
+    if (isEmergency) return undefined;
     const tenant = scim?.tenantId ?? tenantId;
     if (typeof tenant === 'string') return new Turns([method === 'GET' ? reads : writes, tenant]);
     return auth === 'presented' && transaction !== 'none' ? new Turns([presented, '']) : undefined;

@@ -77,6 +77,7 @@ export const get = endpoint({
 
 export const revoke = endpoint({
   id: 'revokePlatformAccessToken',
+  isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke',
   summary: 'Revoke a token; repeating it changes nothing, and the first reason stays.',

@@ -67,3 +67,23 @@ test('who comes after a waiting disable sees the principal disabled', async () =
   assert.equal(disabled.status, 200);
   assert.equal(later?.status, 'disabled');
 });
+
+test('a disable does not wait in the line of the other writes of its tenant', async () => {
+  const tenantId = await makeTenant(identity);
+  const principalId = await makePrincipal(identity, tenantId);
+  const writes = await identity.pool.transaction(async (tx) => {
+    await tx.row(sql`select id from tenants where id = ${tenantId} for no key update`);
+    const waiting = Array.from({ length: 40 }, () => identity.patch(`/tenants/${tenantId}`, { name: 'New' }));
+    const isUnderWay = async () => {
+      const row = await tx.row<{ count: number }>(
+        sql`select count(*) as count from pg_locks where not granted and pid <> pg_backend_pid()`,
+      );
+      return (row?.count ?? 0) >= 10;
+    };
+    await until(isUnderWay, 'the writes wait');
+    const { status } = await identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`);
+    assert.equal(status, 200);
+    return waiting;
+  });
+  for (const { status } of await Promise.all(writes)) assert.ok([200, 503].includes(status), String(status));
+});

@@ -90,6 +90,7 @@ export const enable = endpoint({
 
 export const disable = endpoint({
   id: 'disablePrincipal',
+  isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
   summary: 'Disable a principal everywhere and revoke each of its tokens.',

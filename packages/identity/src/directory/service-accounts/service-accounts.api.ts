@@ -90,6 +90,7 @@ export const update = endpoint({
 
 export const revoke = endpoint({
   id: 'revokeServiceAccount',
+  isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/service-accounts/{clientId}:revoke',
   summary: 'Revoke a service account for good; repeating it changes nothing.',

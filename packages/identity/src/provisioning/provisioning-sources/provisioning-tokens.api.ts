@@ -39,6 +39,7 @@ export const list = endpoint({
 
 export const revoke = endpoint({
   id: 'revokeProvisioningToken',
+  isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke',
   summary: 'Revoke a SCIM token; repeating it changes nothing.',
