@@ -461,6 +461,7 @@ declare
   transaction_now bigint;
   top_written bigint;
   top_given bigint;
+  known bigint;
   first bigint;
 begin
   select * into held from journal_epoch for update;
@@ -495,9 +496,9 @@ begin
     when why = 'restored' or split_part(held.cluster, '/', 1) is distinct from split_part(cluster_now, '/', 1)
       then top_written
     else greatest(top_written, held.position_offset + transaction_now) end;
-  first := greatest(
-    (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint,
-    greatest(top_written, held.position_offset + transaction_now) + 4294967296);
+  known := greatest(top_written, held.position_offset + transaction_now);
+  first := (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint;
+  if first <= known then first := known + 4294967296; end if;
   update journal_epoch set position_offset = first - transaction_now;
   insert into journal_epochs (first_position, previous_end, cluster, reason)
   values (first, top_given, cluster_now, why);

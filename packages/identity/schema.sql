@@ -605,12 +605,11 @@ begin
       is distinct from (held.table_number, held.database_number) then 'restored'
     when held.cluster is distinct from cluster_now then 'another_cluster'
     else 'restart' end;
-  first := greatest(
-    (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 65536)::bigint,
-    greatest(head, last_written) + 1048576);
+  first := (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 65536)::bigint;
+  if first <= greatest(head, last_written) then first := greatest(head, last_written) + 1048576; end if;
   perform setval('events_sequence_seq', first);
   insert into journal_epochs (first_sequence, previous_end, cluster, reason)
-  -- Before this migration pollers were told numbers that no event has.
+  -- Before migration 0014 pollers were told numbers that no event has.
   values (first, case when held.cluster is null then greatest(head, last_written) else last_written end, cluster_now, why);
   return why;
 end $function$;

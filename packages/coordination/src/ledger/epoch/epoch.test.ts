@@ -88,6 +88,18 @@ for (const [what, change, reason] of [
     assert.ok((all.at(-1)?.first_position as number) >= (secondsOf2026 - 10) * 2 ** 20);
   });
 
+test('epochs that begin soon after each other are as far apart as the clock says, so none can come again', async () => {
+  const starts: number[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    await restarted();
+    await writeEvents(baton.pool, baton.tenantId, [{}]);
+    starts.push((await epochs()).at(-1)?.first_position as number);
+  }
+  const secondsOf2026 = (Date.now() - Date.parse('2026-01-01')) / 1000;
+  assert.ok((starts.at(-1) as number) <= (secondsOf2026 + 10) * 2 ** 20);
+  assert.ok(starts.every((start, n) => n === 0 || start > (starts[n - 1] as number)));
+});
+
 test('a statement that takes a position begins the epoch where no new connection could', async () => {
   await baton.pool.row(sql`select 1`);
   await restarted();

@@ -54,6 +54,18 @@ test('after a restore a poller that had read what is lost gets 410 with where to
   assert.ok(written.every((sequence) => Number.isSafeInteger(sequence) && sequence > lost));
 });
 
+test('a copy from before a restart that is put back seconds after it gives none of its numbers again', async () => {
+  await identity.pool.run(sql`update journal_epoch set server_started_at = null`);
+  const kept = (await write(2)).at(-1) as number;
+  await identity.pool.run(sql`update journal_epoch set server_started_at = null`);
+  const lost = (await write(4)).at(-1) as number;
+  await loseAfter(kept);
+  await identity.pool.run(sql`delete from journal_epochs where first_sequence > ${kept}`);
+  const written = await write(6);
+  assert.equal((await read(lost)).status, 410);
+  assert.deepEqual(await sequences(kept), written);
+});
+
 test('a reading notices the restore before anything is written', async () => {
   const kept = (await write(1)).at(-1) as number;
   const lost = (await write(1)).at(-1) as number;
