@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const programs = '/usr/lib/postgresql/15/bin';
 const readyWaitMs = 60_000;
+const stopWaitMs = 30_000;
 
 /** Why tests with PostgreSQL 15 can't run here; false when they can. */
 export const withoutDebianPostgres = existsSync(join(programs, 'pg_dump'))
@@ -14,21 +15,72 @@ export const withoutDebianPostgres = existsSync(join(programs, 'pg_dump'))
   : `PostgreSQL 15 is not in ${programs}: apt-get install postgresql`;
 
 export interface DebianPostgres {
+  readonly port: number;
   /** The address of a database as superuser. */
   url(database: string): string;
+  /** Starts it again, on the same port and data. */
+  start(): Promise<void>;
   stop(): Promise<void>;
+  /** Stops it cleanly, copies its data and starts it again; what it returns puts the copy back in the same way. */
+  copyData(): Promise<() => Promise<void>>;
 }
 
 /** Starts a PostgreSQL 15 of Debian's in a folder that does not exist yet, on a free port of loopback. */
 export async function startDebianPostgres(folder: string): Promise<DebianPostgres> {
+  makeFolder(folder);
+  const init = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
+  run(folder, join(programs, 'initdb'), ['-D', join(folder, 'data'), ...init]);
+  return serve(folder);
+}
+
+/** Starts a streaming standby of it in a folder that does not exist yet. */
+export async function startStandby(primary: DebianPostgres, folder: string): Promise<DebianPostgres> {
+  makeFolder(folder);
+  const how = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
+  run(folder, join(programs, 'pg_basebackup'), [
+    '-d',
+    primary.url('postgres'),
+    '-D',
+    join(folder, 'data'),
+    ...how,
+  ]);
+  return serve(folder);
+}
+
+/** For programs of Debian's that refuse to run as root. */
+export function processOptions(folder: string) {
   const account = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
+  return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
+}
+
+/** A folder that such a program may write in. */
+export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
-  if (account !== undefined) chownSync(folder, account.uid, account.gid);
+  const { uid, gid } = processOptions(folder);
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+}
+
+/** Ends a process, by force when it takes too long. */
+export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  const late = setTimeout(() => child.kill('SIGKILL'), stopWaitMs);
+  await ended;
+  clearTimeout(late);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function serve(folder: string): Promise<DebianPostgres> {
   const data = join(folder, 'data');
-  const options = { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
-  const init = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
-  const made = spawnSync(join(programs, 'initdb'), init, { ...options, encoding: 'utf8' });
-  if (made.status !== 0) throw new Error(made.stderr);
   const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -39,16 +91,42 @@ export async function startDebianPostgres(folder: string): Promise<DebianPostgre
     fsync: 'off',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(programs, 'postgres'), ['-D', data, ...args], { ...options, stdio: 'ignore' });
-  const postgres = {
-    url: (database: string) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
-    stop: () => stop(server),
+  let server: ChildProcess;
+  const stop = (signal: NodeJS.Signals) => stopProcess(server, signal);
+  const start = async () => {
+    server = spawn(join(programs, 'postgres'), ['-D', data, ...args], {
+      ...processOptions(folder),
+      stdio: 'ignore',
+    });
+    await untilReady(server, port).catch(async (error: unknown) => {
+      await stop('SIGQUIT');
+      throw error;
+    });
   };
-  await untilReady(server, port).catch(async (error: unknown) => {
-    await postgres.stop();
-    throw error;
-  });
-  return postgres;
+  await start();
+  return {
+    port,
+    url: (database) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
+    start,
+    stop: () => stop('SIGQUIT'),
+    async copyData() {
+      await stop('SIGINT');
+      const copy = join(folder, 'copy');
+      run(folder, 'cp', ['-a', data, copy]);
+      await start();
+      return async () => {
+        await stop('SIGINT');
+        rmSync(data, { recursive: true });
+        run(folder, 'cp', ['-a', copy, data]);
+        await start();
+      };
+    },
+  };
+}
+
+function run(folder: string, program: string, args: readonly string[]): void {
+  const done = spawnSync(program, args, { ...processOptions(folder), encoding: 'utf8' });
+  if (done.status !== 0) throw new Error(`${program}: ${done.stderr}`);
 }
 
 function accountOf(name: string): { uid: number; gid: number } {
@@ -59,15 +137,6 @@ function accountOf(name: string): { uid: number; gid: number } {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function untilReady(server: ChildProcess, port: number): Promise<void> {
   const deadline = performance.now() + readyWaitMs;
   const ask = ['-h', '127.0.0.1', '-p', String(port), '-t', '5'];
@@ -76,11 +145,4 @@ async function untilReady(server: ChildProcess, port: number): Promise<void> {
       throw new Error('PostgreSQL 15 did not start');
     await sleep(50);
   }
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const ended = once(server, 'exit');
-  server.kill('SIGQUIT');
-  await ended;
 }
