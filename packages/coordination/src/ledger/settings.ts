@@ -21,7 +21,7 @@ export const settings = {
     default: 60,
     min: 1,
     unit: seconds,
-    doc: 'How long a worker may take over a delivery; then another one tries.',
+    doc: 'After this another worker tries a delivery; it has failed after half of that, at most 10 s.',
   }),
   CP_OUTBOX_BACKOFF_BASE_SECONDS: integer({
     default: 2,

@@ -29,16 +29,22 @@ export function deleteDue(rowsMax: number, afterSequence: number) {
 
 export type DueEventRow = EventRow & Pick<RowOf<Tables['outbox']>, 'attempts'>;
 
+export interface Places {
+  rowsMax: number;
+  /** How many of them may have been tried before. */
+  againMax: number;
+}
+
 /**
  * Takes what is due for `lockSeconds`, first what is to be tried again: no transaction stays open while it is delivered,
  * and what a worker that died had taken becomes due again.
  */
-export function lockDue(rowsMax: number, afterSequence: number, lockSeconds: number) {
+export function lockDue({ rowsMax, againMax }: Places, afterSequence: number, lockSeconds: number) {
   return sql<DueEventRow>`
     with again as materialized (
       select event_sequence from outbox
       where attempts > 0 and available_at <= now()
-      order by available_at limit ${rowsMax}
+      order by available_at limit ${againMax}
       for update skip locked
     ), first as materialized (
       select event_sequence from outbox
@@ -60,6 +66,8 @@ export function deleteDelivered(sequences: readonly number[]) {
 
 export interface DeliveryFailure {
   sequence: number;
+  /** Which attempt failed: one that was taken again meanwhile is left to who took it. */
+  attempts: number;
   error: string;
 }
 
@@ -76,8 +84,8 @@ export function updateFailedDeliveries(
           now() + make_interval(secs =>
             least(${retry.maxSeconds}, ${retry.baseSeconds} * power(2, least(o.attempts, 30) - 1))) end,
         dead_at = case when o.attempts >= ${retry.attemptsMax} then now() end
-      from jsonb_to_recordset(${JSON.stringify(failures)}::jsonb) as f (sequence bigint, error text)
-      where o.event_sequence = f.sequence
+      from jsonb_to_recordset(${JSON.stringify(failures)}::jsonb) as f (sequence bigint, attempts integer, error text)
+      where o.event_sequence = f.sequence and o.attempts = f.attempts
       returning o.event_sequence, o.dead_at
     )
     select event_sequence from failed where dead_at is not null`;

@@ -151,20 +151,55 @@ test('errors whose text the database cannot store set only their own event aside
 
 test('events that a crashed worker had locked become due again', async () => {
   const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
+  await baton.pool.run(sql`update outbox set attempts = 1, available_at = now() + interval '1 second'`);
   const delivered: string[] = [];
-  let release: () => void = () => undefined;
-  const standing = new Promise<void>((done) => {
-    release = done;
-  });
-  await start(() => standing, { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '1' });
-  try {
-    await until(async () => (await left())[0]?.attempts === 1);
-    await start(async (event) => void delivered.push(event.id));
-    await until(() => delivered.length > 0);
-    assert.deepEqual(delivered, [id]);
-  } finally {
-    release();
-  }
+  await start(async (event) => void delivered.push(event.id));
+  await until(() => delivered.length > 0);
+  assert.deepEqual(delivered, [id]);
+});
+
+/** A sink that never answers for some events, whatever it is told. */
+function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
+  const signals: AbortSignal[] = [];
+  const sink: OutboxSink = ({ id }, signal: AbortSignal) => {
+    if (!ids.includes(id)) return Promise.resolve(void delivered.push(id));
+    signals.push(signal);
+    return new Promise(() => undefined);
+  };
+  return { sink, signals };
+}
+
+test('a delivery that is never answered has failed after half of the lock, is tried again, and is set aside', async () => {
+  const [silent, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
+  const delivered: string[] = [];
+  const { sink, signals } = silentFor([silent], delivered);
+  await start(sink, { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '1' });
+  await until(async () => (await left())[0]?.dead === true);
+  const [row, ...others] = await left();
+  assert.deepEqual([row?.attempts, row?.last_error], [3, 'no answer within 500 ms']);
+  assert.deepEqual([others, delivered], [[], [fine]]);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true, true, true],
+  );
+});
+
+test('100 deliveries that are never answered delay no other, and the worker can be closed meanwhile', async () => {
+  const silent = await writeEvents(
+    baton.pool,
+    baton.tenantId,
+    Array.from({ length: 100 }, () => ({})),
+  );
+  const delivered: string[] = [];
+  const { sink } = silentFor(silent, delivered);
+  const beganAt = performance.now();
+  await start(sink);
+  const behind = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
+  await until(async () => (await left()).length === silent.length);
+  assert.deepEqual(delivered, behind);
+  await Promise.all(working.splice(0).map((worker) => worker.close()));
+  // Each would be given up after 10 s.
+  assert.ok(performance.now() - beganAt < 9000);
 });
 
 test('a worker delivers nothing of a change that is not committed, and does not wait for it', async () => {
