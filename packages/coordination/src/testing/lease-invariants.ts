@@ -7,10 +7,15 @@ const violations = {
   'a pointer of a task and its active claim belong together, with one lease': sql`
     select t.id from tasks t full join (select * from claims where status = 'active') c on c.task_id = t.id
     where t.active_claim_id is distinct from c.id or t.lease_expires_at is distinct from c.expires_at`,
-  'no active claim lies under an ended session': sql`
-    select c.id from claims c join sessions s on s.id = c.session_id where c.status = 'active' and s.status <> 'active'`,
-  'no active claim is held by a disabled principal': sql`
-    select c.id from claims c join principals p on p.id = c.holder_id where c.status = 'active' and p.status = 'disabled'`,
+  // An end waits for no task that another command has locked: the worker releases its claim (`endings`).
+  'no active claim lies under an ended session, unless the worker is to release it': sql`
+    select c.id from claims c join sessions s on s.id = c.session_id
+    where c.status = 'active' and s.status <> 'active' and not exists (
+      select from endings e where e.session_id = s.id or e.principal_id in (s.principal_id, s.on_behalf_of_id))`,
+  'no active claim is held by a disabled principal, unless the worker is to release it': sql`
+    select c.id from claims c join principals p on p.id = c.holder_id
+    where c.status = 'active' and p.status = 'disabled' and not exists (
+      select from endings e where e.principal_id = p.id or e.session_id = c.session_id)`,
   'fencing tokens rise by one per claim, and the last is the epoch': sql`
     select t.id from tasks t left join claims c on c.task_id = t.id group by t.id
     having count(c.id) <> t.claim_epoch or coalesce(max(c.fencing_token), 0) <> t.claim_epoch`,

@@ -26,8 +26,11 @@ const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
- * Reads and writes take turns of their own; a disable or a revocation waits for none. What is presented a token has no tenant before it is read: exchanges and
- * introspections read it in a statement that they share, and need no turn; the transactions of the others share one line.
+ * Reads and writes take turns of their own; a disable or a revocation waits for none. A SCIM write takes none either: its
+ * transaction has the limit of its source, and it may call the source's directory, which takes seconds.
+ *
+ * What is presented a token has no tenant before it is read: exchanges and introspections read it in a statement that they
+ * share, and need no turn; the transactions of the others share one line.
  */
 function turnsFor(connectionsMax: number) {
   const limitOf = (kind: 'reads' | 'writes', of: string, share: number) =>
@@ -43,7 +46,7 @@ function turnsFor(connectionsMax: number) {
     { method, auth, transaction, isEmergency }: Operation,
     { tenantId }: Readonly<Record<string, unknown>>,
   ) => {
-    if (isEmergency) return undefined;
+    if (isEmergency || (scim !== undefined && transaction === 'none' && method !== 'GET')) return undefined;
     const tenant = scim?.tenantId ?? tenantId;
     if (typeof tenant === 'string') return new Turns([method === 'GET' ? reads : writes, tenant]);
     return auth === 'presented' && transaction !== 'none' ? new Turns([presented, '']) : undefined;

@@ -8,9 +8,9 @@ import type { Context } from '../context.ts';
 import type { Ending, EndingRow } from './ending.ts';
 import { deleteEnding, findEndings, insertEnding, tryLockEnding } from './endings.sql.ts';
 
-/** Rows that a request changes before it is acknowledged: 20 ms. */
+/** Rows that a request changes before it is acknowledged. */
 export const firstBatchMax = 100;
-/** Rows that the job changes in one transaction: 0.1 s. */
+/** Rows that the job changes in one transaction. */
 export const batchMax = 500;
 
 const intervalMs = 1000;
