@@ -146,6 +146,8 @@ create table journal_epoch (
   server_started_at timestamp with time zone,
   table_number bigint,
   database_number bigint,
+  previous_offset bigint default 0 not null,
+  first_transaction bigint default 0 not null,
   constraint journal_epoch_pkey PRIMARY KEY (singleton),
   constraint journal_epoch_singleton_check CHECK (singleton)
 );
@@ -499,7 +501,9 @@ begin
   known := greatest(top_written, held.position_offset + transaction_now);
   first := (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint;
   if first <= known then first := known + 4294967296; end if;
-  update journal_epoch set position_offset = first - transaction_now;
+  -- 0 where no transaction that runs now can have written to this database before.
+  update journal_epoch set position_offset = first - transaction_now, previous_offset = held.position_offset,
+    first_transaction = case when top_given = known then transaction_now else 0 end;
   insert into journal_epochs (first_position, previous_end, cluster, reason)
   values (first, top_given, cluster_now, why);
   return why;
@@ -574,7 +578,10 @@ CREATE OR REPLACE FUNCTION public.journal_horizon()
  RETURNS bigint
  LANGUAGE sql
  STABLE
-AS $function$select position_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint from journal_epoch$function$;
+AS $function$
+  select case when oldest < first_transaction then previous_offset else position_offset end + oldest
+  from journal_epoch, (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest) now
+$function$;
 
 CREATE OR REPLACE FUNCTION public.journal_position()
  RETURNS bigint

@@ -126,6 +126,8 @@ interface JournalEpochTable {
   server_started_at: string | null;
   table_number: number | null;
   database_number: number | null;
+  previous_offset: Generated<number>;
+  first_transaction: Generated<number>;
 }
 
 interface JournalEpochsTable {
