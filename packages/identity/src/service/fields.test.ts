@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NameSet, sortedSet } from './fields.ts';
+import { sortedSet } from './fields.ts';
 
 test('lists are sorted by code points, also beyond the basic plane', () => {
   const sorted = [
@@ -22,11 +22,11 @@ test('lists are sorted by code points, also beyond the basic plane', () => {
 });
 
 // Comparing copies in UTF-8 took 0.7 s for it, and nobody else was answered meanwhile.
-test('sorting a list that fills a body blocks the event loop for a moment only', () => {
+test('sorting 100,000 names blocks the event loop for a moment only', () => {
   const names = Array.from({ length: 100_000 }, (_, n) =>
     ((n * 7919) % 100_003).toString(36).padStart(6, 'a'),
   );
   const started = performance.now();
-  NameSet.parse(names);
+  sortedSet(names);
   assert.ok(performance.now() - started < 250, `${performance.now() - started} ms`);
 });

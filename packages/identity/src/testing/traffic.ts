@@ -4,8 +4,8 @@ import type { Answer, TestIdentity } from './identity.ts';
 import { made, makePrincipal, makeTenant } from './objects.ts';
 import { until } from './waiting.ts';
 
-/** Three times what a quiet machine may need. */
-const actMsMax = 3000;
+/** Five times what a quiet machine may need; without the lock an act failed after 10 s. */
+const actMsMax = 5000;
 
 /** So many show that the traffic is under way. */
 const enoughAnswers = 100;
