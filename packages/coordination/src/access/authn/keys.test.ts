@@ -92,7 +92,7 @@ test('a wrong secret, an unknown prefix and another form get the same answer', a
   await refused(open, `${key}A`, 'key_unknown');
   await refused(open, newKey().key, 'key_unknown');
   await refused(open, key.slice(0, 16), 'key_form');
-  await refused(open, key.toUpperCase().replace('CP_', 'cp_'), 'key_form');
+  await refused(open, `cp_A${key.slice(4)}`, 'key_form');
   await refused(open, 'cp_', 'key_form');
   await refused(open, 'cp_a.b.c', 'key_form');
   await refused(open, `cp_${'0'.repeat(13)}_x`, 'key_form');
