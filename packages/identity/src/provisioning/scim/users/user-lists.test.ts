@@ -117,6 +117,7 @@ describe('lists of users', () => {
         theirs.get(`/Groups${filtered(search.filter)}`),
         theirs.post('/Users/.search', search),
         theirs.post('/Groups/.search', search),
+        theirs.post('/.search', search),
       ]))
         assert.deepEqual([answer.status, answer.body.scimType], [400, 'tooMany']);
     });
