@@ -19,9 +19,13 @@ async function runTexts(texts: readonly string[], fileTimeoutMs = limits.fileTim
         `import { describe, test } from 'node:test';\n${text}`,
       );
     const signal = new AbortController().signal;
-    const { seconds, ...totals } = await runTests(root, files, signal, { ...limits, fileTimeoutMs });
+    const { seconds, failures, ...totals } = await runTests(root, files, signal, {
+      ...limits,
+      fileTimeoutMs,
+    });
     assert.deepEqual([...seconds.keys()].sort(), files);
-    return { totals, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
+    assert.equal(failures.length, totals.failed);
+    return { totals, failures, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
   } finally {
     log.mock.restore();
     await rm(root, { recursive: true });
@@ -37,11 +41,12 @@ test('counts tests but not the suites around them, over all files', async () => 
 });
 
 test('a failing test is printed with its suite, its reason and what its file printed', async () => {
-  const { totals, printed } = await runTexts([
+  const { totals, printed, failures } = await runTexts([
     "describe('tenants', () => { test('are kept', () => { console.log('a hint'); throw new Error('one is lost'); }); });",
   ]);
   assert.deepEqual(totals, { passed: 0, failed: 1, skipped: [] });
   for (const part of ['tenants > are kept', 'one is lost', 'a hint']) assert.ok(printed.includes(part), part);
+  assert.match(failures.join('\n'), /^file0\.test\.mjs: tenants > are kept\n.*one is lost/);
 });
 
 test('skipped and unfinished tests are named', async () => {

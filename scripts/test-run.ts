@@ -7,10 +7,20 @@ import type { TestEnd } from './test-reporter.ts';
 export interface TestTotals {
   readonly passed: number;
   readonly failed: number;
+  /** File, name and reason of each test that failed. */
+  readonly failures: readonly string[];
   /** File and name of each test that did not run. */
   readonly skipped: readonly string[];
   /** What each file took. */
   readonly seconds: ReadonlyMap<string, number>;
+}
+
+interface OpenTotals {
+  passed: number;
+  failed: number;
+  readonly failures: string[];
+  readonly skipped: string[];
+  readonly seconds: Map<string, number>;
 }
 
 export interface TestLimits {
@@ -55,7 +65,7 @@ export async function runTests(
   signal: AbortSignal,
   limits: TestLimits = usualLimits,
 ): Promise<TestTotals> {
-  const totals = { passed: 0, failed: 0, skipped: [] as string[], seconds: new Map<string, number>() };
+  const totals: OpenTotals = { passed: 0, failed: 0, failures: [], skipped: [], seconds: new Map() };
   const waiting = [...files];
   const work = async () => {
     for (let file = waiting.shift(); file !== undefined && !signal.aborted; file = waiting.shift()) {
@@ -138,11 +148,7 @@ function endOf(child: ChildProcess, signal: AbortSignal, timeoutMs: number) {
   });
 }
 
-function add(
-  totals: { passed: number; failed: number; skipped: string[]; seconds: Map<string, number> },
-  file: string,
-  end: FileEnd,
-): void {
+function add(totals: OpenTotals, file: string, end: FileEnd): void {
   const of = (result: TestEnd['result']) => end.tests.filter((test) => test.result === result);
   const [passed, failed] = [of('passed').length, of('failed').length + (end.crash === undefined ? 0 : 1)];
   totals.passed += passed;
@@ -152,11 +158,12 @@ function add(
   const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} FAILED`;
   console.log(`${failed === 0 ? '✔' : '✘'} ${file}  ${counts}  ${end.seconds.toFixed(1)} s`);
   if (failed === 0) return;
-  for (const { name, reason } of of('failed'))
-    console.log(
-      indent(reason === undefined ? `✘ ${name} (see its subtests)` : `✘ ${name}\n${indent(reason)}`),
-    );
-  if (end.crash !== undefined) console.log(indent(`✘ ${file}: ${end.crash}`));
+  const failures = of('failed').map(({ name, reason }) =>
+    reason === undefined ? `${name} (see its subtests)` : `${name}\n${indent(reason)}`,
+  );
+  if (end.crash !== undefined) failures.push(end.crash);
+  for (const failure of failures) console.log(indent(`✘ ${failure}`));
+  totals.failures.push(...failures.map((failure) => `${file}: ${failure}`));
   if (end.output.trim() !== '') console.log(indent(`What ${file} printed:\n${indent(end.output.trimEnd())}`));
 }
 

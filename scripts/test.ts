@@ -35,7 +35,13 @@ async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
   try {
-    const { passed, failed, skipped, seconds } = await runTests(root, files, abort.signal);
+    const {
+      passed,
+      failed,
+      failures: failedTests,
+      skipped,
+      seconds,
+    } = await runTests(root, files, abort.signal);
     const isComplete = isWhole && failed === 0 && !abort.signal.aborted;
     const undeclared = isComplete ? await truthProblems(environment.truthDirectory) : [];
     for (const problem of undeclared) console.log(`✘ truth: ${problem}`);
@@ -47,6 +53,9 @@ async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
     if (shard.total > 1)
       console.log('\nOnly a run of all tests can say which declared errors no test produces.');
     if (isComplete && isRecorded) writeRecord(seconds);
+    // Once more, where a person looks first: the lines of the files may be thousands above.
+    if (failedTests.length > 0)
+      console.log(`\nFAILED:\n${failedTests.map((failure) => `  ✘ ${failure}`).join('\n')}`);
     const failures = failed + undeclared.length + leaks;
     console.log(`\n${timesOf(seconds)}\n${passed} passed, ${failures} failed, ${skipped.length} skipped`);
     return failures === 0 && isClean && passed > 0 && !abort.signal.aborted ? 0 : 1;
