@@ -1,3 +1,4 @@
+import type { Pool } from './db.ts';
 import { Refusal } from './refusal.ts';
 
 export interface ConcurrencyBounds {
@@ -130,6 +131,19 @@ export class Turns {
       limit.leave(key);
     }
   }
+}
+
+/**
+ * The same pool, where each statement outside a transaction waits for a turn of its own: for a caller that takes no turn as
+ * a whole. Its statements throw as `ConcurrencyLimit.enter` too.
+ */
+export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
+  return {
+    ...pool,
+    rows: (statement) => limit.run(key, () => pool.rows(statement)),
+    row: (statement) => limit.run(key, () => pool.row(statement)),
+    run: (statement) => limit.run(key, () => pool.run(statement)),
+  };
 }
 
 /** Runs the read of a credential in its turn. @throws Refusal `unavailable` when too many wait; whatever `read` throws */

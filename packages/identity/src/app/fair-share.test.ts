@@ -5,6 +5,8 @@ import type { Db } from '@baton/kernel/db';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { type Answer, startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { makeBearer } from '../testing/objects.ts';
+import { makeProvisioning } from '../testing/provisioning.ts';
+import { scimClient } from '../testing/scim-client.ts';
 import { until } from '../testing/waiting.ts';
 
 const connectionsMax = 10;
@@ -83,6 +85,21 @@ test('reads of one tenant that wait hold a quarter of the connections; another t
     {
       lock: sql`lock table platform_access_tokens in access exclusive mode`,
       call: () => identity.get(`/tenants/${busy.tenantId}/platform-access-tokens`),
+      share: 2,
+    },
+    servesBystander,
+  );
+  assert.deepEqual(statusesOf(answers), [200]);
+});
+
+test('what a SCIM write of one tenant reads before its transaction holds a quarter of the connections', async () => {
+  const scim = scimClient(identity, (await makeProvisioning(identity)).token);
+  const { body: user } = await scim.post('/Users', { userName: 'ada', externalId: '1' });
+  const answers = await under(
+    {
+      lock: sql`lock table scim_users in access exclusive mode`,
+      call: () =>
+        scim.patch(`/Users/${user.id}`, [{ op: 'replace', path: 'displayName', value: `${Math.random()}` }]),
       share: 2,
     },
     servesBystander,

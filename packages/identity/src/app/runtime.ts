@@ -1,6 +1,7 @@
-import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
+import { ConcurrencyLimit, poolInTurns, Turns } from '@baton/kernel/concurrency-limit';
+import type { Pool } from '@baton/kernel/db';
 import type { RequestMetrics } from '@baton/kernel/metrics';
-import type { ServiceRuntime } from '@baton/kernel/runtime';
+import type { Call, ServiceRuntime } from '@baton/kernel/runtime';
 import type { Operation } from '@baton/kernel/service';
 import type { Caller } from '../provisioning/caller.ts';
 import type { ErrorCode } from '../provisioning/errors.ts';
@@ -26,8 +27,9 @@ const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
- * Reads and writes take turns of their own; a disable or a revocation waits for none. A SCIM write takes none either: its
- * transaction has the limit of its source, and it may call the source's directory, which takes seconds.
+ * The lines in which calls wait for connections. Reads and writes take turns of their own; a disable or a revocation waits
+ * for none. A SCIM write takes none as a whole, because it may call the source's directory, which takes seconds: its
+ * transaction has the limit of its source, and each statement before and after that a turn among the tenant's reads.
  *
  * What is presented a token has no tenant before it is read: exchanges and introspections read it in a statement that they
  * share, and need no turn; the transactions of the others share one line.
@@ -41,16 +43,26 @@ function turnsFor(connectionsMax: number) {
   const reads = limitOf('reads', 'of the tenant', shares.reads);
   const writes = limitOf('writes', 'of the tenant', shares.writes);
   const presented = limitOf('writes', 'by presented tokens', shares.presented);
-  return (
-    { scim }: Caller,
-    { method, auth, transaction, isEmergency }: Operation,
-    { tenantId }: Readonly<Record<string, unknown>>,
-  ) => {
-    if (isEmergency || (scim !== undefined && transaction === 'none' && method !== 'GET')) return undefined;
-    const tenant = scim?.tenantId ?? tenantId;
-    if (typeof tenant === 'string') return new Turns([method === 'GET' ? reads : writes, tenant]);
-    return auth === 'presented' && transaction !== 'none' ? new Turns([presented, '']) : undefined;
+  return {
+    turnsOf(
+      { scim }: Caller,
+      { method, auth, transaction, isEmergency }: Operation,
+      { tenantId }: Readonly<Record<string, unknown>>,
+    ) {
+      if (isEmergency || isScimWrite(scim, method)) return undefined;
+      const tenant = scim?.tenantId ?? tenantId;
+      if (typeof tenant === 'string') return new Turns([method === 'GET' ? reads : writes, tenant]);
+      return auth === 'presented' && transaction !== 'none' ? new Turns([presented, '']) : undefined;
+    },
+    poolOf(pool: Pool, { caller: { scim }, method }: Call<Caller>): Pool {
+      return scim !== undefined && isScimWrite(scim, method) ? poolInTurns(pool, reads, scim.tenantId) : pool;
+    },
   };
+}
+
+/** All but a read opens its own transaction there: see `scimWrite`. */
+function isScimWrite(scim: Caller['scim'], method: string): boolean {
+  return scim !== undefined && method !== 'GET' && method !== 'HEAD';
 }
 
 /** What every SCIM endpoint may answer before its own checks. */
@@ -99,6 +111,7 @@ export function identityRuntime(
 ): ServiceRuntime<Caller, Context> {
   const admit = createAdmission(tools, adminSecrets);
   const admitScim = createScimAdmission(tools);
+  const { turnsOf, poolOf } = turnsFor(tools.settings.IAM_DATABASE_CONNECTIONS_MAX);
   return {
     name: 'identity',
     basePath: '/api/v1',
@@ -112,9 +125,12 @@ export function identityRuntime(
     authenticate: async (head, endpoint) =>
       endpoint.auth === 'provisioning' ? admitScim(head, endpoint) : admit(head, endpoint),
     tenantOf: ({ scim }) => scim?.tenantId,
-    turnsOf: turnsFor(tools.settings.IAM_DATABASE_CONNECTIONS_MAX),
+    turnsOf,
     authorize: () => undefined,
-    context: (call, db) => contextOf(tools, call, db),
+    context(call, db) {
+      const pool = poolOf(tools.pool, call);
+      return contextOf({ ...tools, pool }, call, db === tools.pool ? pool : db);
+    },
     beforeCommit: flushRecords,
     render: renderError,
     envelopes: standardEnvelopes,
