@@ -1,6 +1,14 @@
 -- GENERATED from migrations/ by: npm run generate
 -- The whole schema of coordination, to read and to review; the migrations make it.
 
+create domain claim_status as text CHECK ((VALUE = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text])));
+
+create domain prerequisite_count as integer CHECK ((VALUE >= 0));
+
+create domain task_category as text CHECK ((VALUE = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text, 'terminal_success'::text, 'terminal_cancelled'::text])));
+
+create domain task_priority as smallint CHECK (((VALUE >= 0) AND (VALUE <= 3)));
+
 create table api_keys (
   id uuid not null,
   tenant_id uuid not null,
@@ -25,7 +33,7 @@ create table claims (
   task_id uuid not null,
   session_id uuid not null,
   holder_id uuid not null,
-  status text default 'active'::text not null,
+  status claim_status default 'active'::text not null,
   fencing_token bigint not null,
   intent text default ''::text not null,
   acquired_at timestamp(3) with time zone default now() not null,
@@ -35,15 +43,13 @@ create table claims (
   released_at timestamp(3) with time zone,
   release_reason text,
   constraint claims_pkey PRIMARY KEY (id),
-  constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token),
-  constraint claims_status_check CHECK ((status = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text]))),
-  constraint claims_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id)
+  constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token)
 );
 CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at, id);
 CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at, id);
-CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE (status = 'active'::text);
-CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE (status = 'active'::text);
-CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE (status = 'active'::text);
+CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE ((status)::text = 'active'::text);
+CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE ((status)::text = 'active'::text);
+CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE ((status)::text = 'active'::text);
 
 create table delegations (
   id uuid not null,
@@ -371,8 +377,8 @@ create table tasks (
   title text not null,
   description text default ''::text not null,
   status text not null,
-  category text not null,
-  priority smallint not null,
+  category task_category not null,
+  priority task_priority not null,
   owner_id uuid,
   assignee_id uuid,
   custom_fields jsonb default '{}'::jsonb not null,
@@ -386,25 +392,22 @@ create table tasks (
   claim_epoch bigint default 0 not null,
   active_claim_id uuid,
   lease_expires_at timestamp(3) with time zone,
-  open_prerequisites integer default 0 not null,
+  open_prerequisites prerequisite_count default 0 not null,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   completed_at timestamp(3) with time zone,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
-  constraint tasks_category_check CHECK ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text, 'terminal_success'::text, 'terminal_cancelled'::text]))),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
-  constraint tasks_open_prerequisites_check CHECK ((open_prerequisites >= 0)),
-  constraint tasks_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
   constraint tasks_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES principals(id),
   constraint tasks_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
   constraint tasks_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES principals(id),
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 );
-CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND (open_prerequisites = 0));
-CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE ((category = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND (open_prerequisites = 0) AND (assignee_id IS NOT NULL));
+CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0));
+CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND (assignee_id IS NOT NULL));
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
@@ -415,7 +418,9 @@ CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority,
 CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
-CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN (((old.category = 'terminal_success'::text) <> (new.category = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
+CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
+CREATE TRIGGER tasks_stay BEFORE DELETE OR UPDATE OF id ON public.tasks FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
 create table tenants (
   id uuid not null,
@@ -507,6 +512,36 @@ begin
   insert into journal_epochs (first_position, previous_end, cluster, reason)
   values (first, top_given, cluster_now, why);
   return why;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.enter_own_session(session uuid, tenant uuid, owner uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked text;
+  person uuid;
+  delegated_until timestamptz;
+  live_until timestamptz;
+begin
+  locked := pg_advisory_xact_lock_shared(principal_lock(owner))::text;
+  locked := pg_advisory_xact_lock_shared(session_lock(session))::text;
+  select s.on_behalf_of_id, d.expires_at, s.expires_at into person, delegated_until, live_until
+  from sessions s join principals p on p.id = s.principal_id and p.status = 'active'
+  left join delegations d on d.id = s.delegation_id and d.revoked_at is null
+  where s.id = session and s.tenant_id = tenant and s.principal_id = owner and s.status = 'active'
+    and (s.delegation_id is null or d.id is not null)
+    and not exists (
+      select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at);
+  if person is null then
+    return live_until;
+  end if;
+  if not pg_try_advisory_xact_lock_shared(principal_lock(person)) then
+    return null;
+  end if;
+  -- Read again: the person may have been disabled before its lock was taken.
+  live_until := enter_session(session, owner, person);
+  return case when live_until is not null then least(live_until, delegated_until) end;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.enter_principal(principal uuid, tenant uuid)

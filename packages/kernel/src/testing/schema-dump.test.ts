@@ -9,6 +9,7 @@ import { writeTableTypes } from './schema-types.ts';
 
 const migration = `
 create type door_state as enum ('open', 'shut');
+create domain door_size as text check (value in ('wide', 'narrow'));
 create sequence numbers as bigint start 100 increment 5;
 create table doors (
   id uuid primary key,
@@ -16,6 +17,7 @@ create table doors (
   label text not null default 'a ''door''' check (length(label) between 1 and 50),
   upper_label text generated always as (upper(label)) stored,
   state text not null default 'shut' check (state in ('open', 'shut')),
+  size door_size,
   tags text[] not null default '{}',
   settings jsonb not null default '{}',
   opened_at timestamptz(3),
@@ -40,6 +42,8 @@ create view open_doors as select d.id, d.label from doors d where d.state = 'ope
 
 const expected = `create type door_state as enum ('open', 'shut');
 
+create domain door_size as text CHECK ((VALUE = ANY (ARRAY['wide'::text, 'narrow'::text])));
+
 create sequence numbers as bigint start 100 increment 5;
 
 create table doors (
@@ -48,6 +52,7 @@ create table doors (
   label text default 'a ''door'''::text not null,
   upper_label text generated always as (upper(label)) stored,
   state text default 'shut'::text not null,
+  size door_size,
   tags text[] default '{}'::text[] not null,
   settings jsonb default '{}'::jsonb not null,
   opened_at timestamp(3) with time zone,
@@ -106,6 +111,7 @@ interface DoorsTable {
   label: Generated<string>;
   upper_label: GeneratedAlways<string | null>;
   state: Generated<'open' | 'shut'>;
+  size: 'wide' | 'narrow' | null;
   tags: Generated<string[]>;
   settings: Generated<unknown>;
   opened_at: string | null;

@@ -4,7 +4,7 @@ export interface ColumnRow {
   table: string;
   name: string;
   type: string;
-  /** The name of the type itself, `_text` for a list of texts. */
+  /** The name of the type itself, of a domain that of the type below it; `_text` for a list of texts. */
   base: string;
   not_null: boolean;
   default: string | null;
@@ -13,7 +13,7 @@ export interface ColumnRow {
   /** `s` stored, empty for an ordinary column. */
   generated: string;
   comment: string | null;
-  /** The check constraint on this column alone. */
+  /** The check constraint on this column alone, or that of its domain. */
   checked: string | null;
 }
 
@@ -39,13 +39,16 @@ const table = `c.oid::regclass::text collate "C" as table`;
 
 const columnsText = `
   select ${table}, a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type,
-    t.typname::text as base, a.attnotnull as not_null, pg_get_expr(d.adbin, d.adrelid) as default,
+    coalesce(b.typname, t.typname)::text as base, a.attnotnull as not_null, pg_get_expr(d.adbin, d.adrelid) as default,
     a.attidentity::text as identity, a.attgenerated::text as generated, col_description(c.oid, a.attnum) as comment,
     (select pg_get_constraintdef(k.oid) from pg_constraint k
-     where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum] order by k.conname limit 1) as checked
+     where k.contype = 'c' and (k.contypid = b.domain_id or k.conrelid = c.oid and k.conkey = array[a.attnum])
+     order by k.conname limit 1) as checked
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_type t on t.oid = a.atttypid
+  left join (select d.oid as domain_id, b.typname from pg_type d join pg_type b on b.oid = d.typbasetype) b
+    on b.domain_id = t.oid
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
   where ${own} and c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0 and not a.attisdropped
   order by 1, a.attnum`;
@@ -101,6 +104,14 @@ const enumsText = `
   group by t.oid
   order by 1`;
 
+const domainsText = `
+  select t.oid::regtype::text collate "C" as name, format_type(t.typbasetype, t.typtypmod) as type,
+    coalesce((select string_agg(' ' || pg_get_constraintdef(k.oid), '' order by k.conname) from pg_constraint k
+      where k.contypid = t.oid and k.contype = 'c'), '') as checks
+  from pg_type t join pg_namespace n on n.oid = t.typnamespace
+  where t.typtype = 'd' and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'
+  order by 1`;
+
 /** Sequences that no column owns. */
 const sequencesText = `
   select c.oid::regclass::text collate "C" as name, format_type(s.seqtypid, null) as type, s.seqstart::text as start,
@@ -123,6 +134,7 @@ export async function dumpSchema(url: string): Promise<string> {
     const triggers = await byTable(triggersText);
     const tables = await read<TableRow>(tablesText);
     const enums = await read<{ name: string; labels: string }>(enumsText);
+    const domains = await read<{ name: string; type: string; checks: string }>(domainsText);
     const functions = await read<{ name: string; text: string; comment: string | null }>(functionsText);
     const views = await read<{ name: string; text: string; materialized: boolean }>(viewsText);
     const sequences = await read<{ name: string; type: string; start: string; increment: string }>(
@@ -130,6 +142,7 @@ export async function dumpSchema(url: string): Promise<string> {
     );
     const blocks = [
       ...enums.map(({ name, labels }) => `create type ${name} as enum (${labels});`),
+      ...domains.map(({ name, type, checks }) => `create domain ${name} as ${type}${checks};`),
       ...sequences.map(
         ({ name, type, start, increment }) =>
           `create sequence ${name} as ${type} start ${start} increment ${increment};`,

@@ -36,7 +36,7 @@ export type InsertedClaimRow = ClaimRow & {
  * There is one winner, because all that rivals compete for is on the task's row: after a wait for its lock, PostgreSQL
  * evaluates the `where` again on the new row, prerequisites included. The session of the present claim is seen and judged
  * as of the statement's start, which is enough: a dead session stays dead. By a later clock, one that was renewed during
- * the wait would look dead. `enter_session` shares the locks of the caller and of the own session against a disable or a
+ * the wait would look dead. `enter_own_session` shares the locks of the caller and of the own session against a disable or a
  * close under way. The unique index `claims_one_active` is the second guard.
  *
  * The own lease begins, and the own session is judged, at `free.at`, read once the task is locked: whoever only locks
@@ -45,14 +45,10 @@ export type InsertedClaimRow = ClaimRow & {
 export function insertClaim(request: NewClaim) {
   return sql<InsertedClaimRow>`
     with holder as materialized (
-      select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until,
-        coalesce(d.expires_at, 'infinity') as delegated_until
-      from sessions s left join delegations d on d.id = s.delegation_id and d.revoked_at is null
-      where s.id = ${request.sessionId} and s.tenant_id = ${request.tenantId} and s.principal_id = ${request.principalId}
-        and s.status = 'active' and (s.delegation_id is null or d.id is not null)
+      select enter_own_session(${request.sessionId}, ${request.tenantId}, ${request.principalId}) as live_until
     ), locked as materialized (
-      select t.id, least(holder.live_until, holder.delegated_until) as live_until from holder, tasks t
-      where holder.live_until > clock_timestamp() and holder.delegated_until > clock_timestamp()
+      select t.id, holder.live_until from holder, tasks t
+      where holder.live_until > clock_timestamp()
         and t.id = coalesce(${request.ref.id}::uuid, (
           select id from tasks where tenant_id = ${request.tenantId} and public_number = ${request.ref.number}::bigint))
         and t.tenant_id = ${request.tenantId} and t.category not in ('terminal_success', 'terminal_cancelled')
@@ -106,7 +102,8 @@ export function insertClaim(request: NewClaim) {
         iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
       select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
         ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
-      from said order by n
+      -- The parts of \`said\` come one after the other, so that the end of the dead claim has the lower sequence.
+      from said
       returning sequence
     ), queued as (
       insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
