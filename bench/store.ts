@@ -10,6 +10,8 @@ export interface Store {
   readonly url: string;
   /** The server's version string and its fsync setting. */
   readonly version: string;
+  /** Does at once what the server would do later, beside the measurement, with the rows that were just inserted. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ async function startBuiltInServer(): Promise<Store> {
   return {
     url,
     version: await versionOf(url),
+    settle: () => settle(cluster.url(name)),
     async close() {
       await cluster.stop();
       rmSync(home, { recursive: true, force: true });
@@ -48,6 +51,7 @@ async function createDatabase(address: string): Promise<Store> {
   return {
     url: url.href,
     version: await versionOf(url.href),
+    settle: () => settle(url.href),
     close: async () => void (await query(address, `drop database ${database} with (force)`)),
   };
 }
@@ -58,6 +62,12 @@ async function versionOf(url: string): Promise<string> {
     `select split_part(version(), ' on ', 1) || ', fsync ' || current_setting('fsync') as version`,
   );
   return String(rows[0]?.version);
+}
+
+/** @param url with rights to all of the server */
+async function settle(url: string): Promise<void> {
+  await query(url, 'vacuum (analyze)');
+  await query(url, 'checkpoint');
 }
 
 async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {

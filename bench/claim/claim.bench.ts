@@ -33,6 +33,7 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
   const fixture = cleanup.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());
+  await store.settle();
   const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
   const service = cleanup.adopt(started, (running) => running.stop());
   const measurements: MeasuredVariant[] = [];

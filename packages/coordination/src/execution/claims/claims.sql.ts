@@ -47,7 +47,7 @@ export function insertClaim(request: NewClaim) {
     with holder as materialized (
       select enter_own_session(${request.sessionId}, ${request.tenantId}, ${request.principalId}) as live_until
     ), locked as materialized (
-      select t.id, holder.live_until from holder, tasks t
+      select t.id, t.active_claim_id as dead_claim_id, holder.live_until from holder, tasks t
       where holder.live_until > clock_timestamp()
         and t.id = coalesce(${request.ref.id}::uuid, (
           select id from tasks where tenant_id = ${request.tenantId} and public_number = ${request.ref.number}::bigint))
@@ -58,7 +58,7 @@ export function insertClaim(request: NewClaim) {
         and t.open_prerequisites = 0
       for no key update of t
     ), free as materialized (
-      select id, live_until, clock_timestamp() as at from locked
+      select id, dead_claim_id, live_until, clock_timestamp() as at from locked
     ), taken as (
       update tasks t
       set claim_epoch = t.claim_epoch + 1, active_claim_id = ${request.claimId},
@@ -68,15 +68,15 @@ export function insertClaim(request: NewClaim) {
         version = t.version + 1, updated_at = now()
       from free, task_types tt
       where t.id = free.id and free.live_until > free.at and tt.id = t.type_id
-      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version, free.at
+      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.lease_expires_at, t.status, t.category, t.version,
+        free.dead_claim_id, free.at
     ), reaped as (
-      update claims c set status = 'stale', released_at = dead.at, release_reason = dead.reason
-      from (
-        select c.id, taken.at, case when c.expires_at <= taken.at then 'expired' else 'session_inactive' end as reason
-        from claims c join taken on c.task_id = taken.id where c.status = 'active'
-      ) dead
-      where c.id = dead.id and c.status = 'active'
-      returning c.id, c.task_id, c.session_id, dead.reason
+      update claims c set status = 'stale', released_at = taken.at,
+        release_reason = case when c.expires_at <= taken.at then 'expired' else 'session_inactive' end
+      -- Written so that it is found by its id even by a plan that was made, and kept, while the table was empty: a join, or
+      -- a look for active claims, then read a whole index each time.
+      from taken where c.id = (select dead_claim_id from taken) and c.released_at is null
+      returning c.id, c.task_id, c.session_id, c.release_reason as reason
     ), made as (
       insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
         acquired_at, heartbeat_at, expires_at)
