@@ -76,7 +76,8 @@ export interface LedgerEntry {
 /**
  * Writes audit rows and last uses in one statement. A credential that another transaction has locked is skipped: it is
  * being used, rotated or revoked, and waiting for it would delay every other exchange (two processes could even
- * deadlock). The subselects hide from PostgreSQL how many ids there are, or it would plan anew each time.
+ * deadlock). The rows are of different exchanges, so their order doesn't matter. The subselects hide from PostgreSQL how
+ * many ids there are, or it would plan anew each time.
  */
 export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditKey | undefined) {
   const idsUsed = (kind: string) => [
@@ -102,8 +103,7 @@ export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditK
       id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
     select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
       decode(mac, 'hex')
-    from jsonb_to_recordset(${records}::jsonb) as d (
-      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
-      outcome text, reason text, request_id text, written_at timestamptz, mac text)
-    order by n`;
+    from json_to_recordset(${records}::json) as d (
+      id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid, outcome text,
+      reason text, request_id text, written_at timestamptz, mac text)`;
 }
