@@ -30,6 +30,8 @@ export interface TestLimits {
   readonly fileTimeoutMs: number;
 }
 
+/** A third of a file's time it waits: for a time limit, a lock, a program that starts. */
+const filesPerCore = 1.5;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 
@@ -37,7 +39,7 @@ const filesAtOnceMax = 16;
 const outputGraceMs = 500;
 
 const usualLimits: TestLimits = {
-  filesAtOnce: Math.min(availableParallelism(), filesAtOnceMax),
+  filesAtOnce: Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax),
   testTimeoutMs: 120_000,
   fileTimeoutMs: 300_000,
 };

@@ -1,9 +1,9 @@
 // A service with endpoints that break a bound of the liveness tests, one each.
 import { createListener, openPort } from '../listener.ts';
 
-const spinMs = 400;
+const spinMs = 300;
 const heldBytes = 600 * 1024 * 1024;
-const slowMs = 900;
+const slowMs = 450;
 
 const held: Buffer[] = [];
 /** One at a time, as rows that all need: whoever comes later waits for all before. */
