@@ -36,6 +36,7 @@ try {
   const chosen = files.filter((file) => wanted.every((part) => file.includes(part)));
   const { failed } = await runTests(root, chosen, abort.signal, {
     filesAtOnce: 1,
+    filesAtOnceMeasuring: 1,
     testTimeoutMs: fileSecondsMax * 1000,
     fileTimeoutMs: fileSecondsMax * 1000,
   });

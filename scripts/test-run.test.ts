@@ -1,29 +1,32 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { mock, test } from 'node:test';
 import { runTests } from './test-run.ts';
 
-const limits = { filesAtOnce: 2, testTimeoutMs: 5000, fileTimeoutMs: 5000 };
+const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 5000, fileTimeoutMs: 5000 };
 
 /** Runs test files of these texts; `printed` is what a person would have seen. */
-async function runTexts(texts: readonly string[], fileTimeoutMs = limits.fileTimeoutMs) {
+async function runTexts(
+  texts: readonly string[],
+  fileTimeoutMs = limits.fileTimeoutMs,
+  nameOf = (index: number) => `file${index}.test.mjs`,
+) {
   const root = await mkdtemp(join(tmpdir(), 'baton-runner-'));
   const log = mock.method(console, 'log', () => undefined);
   try {
-    const files = texts.map((_, index) => `file${index}.test.mjs`);
-    for (const [index, text] of texts.entries())
-      await writeFile(
-        join(root, `file${index}.test.mjs`),
-        `import { describe, test } from 'node:test';\n${text}`,
-      );
+    const files = texts.map((_, index) => nameOf(index));
+    for (const [index, text] of texts.entries()) {
+      await mkdir(dirname(join(root, nameOf(index))), { recursive: true });
+      await writeFile(join(root, nameOf(index)), `import { describe, test } from 'node:test';\n${text}`);
+    }
     const signal = new AbortController().signal;
     const { seconds, failures, ...totals } = await runTests(root, files, signal, {
       ...limits,
       fileTimeoutMs,
     });
-    assert.deepEqual([...seconds.keys()].sort(), files);
+    assert.deepEqual([...seconds.keys()].sort(), files.toSorted());
     assert.equal(failures.length, totals.failed);
     return { totals, failures, printed: log.mock.calls.map((call) => String(call.arguments)).join('\n') };
   } finally {
@@ -70,4 +73,13 @@ test('a process that a test left behind is not waited for', async () => {
     "import { spawn } from 'node:child_process'; test('a', () => { spawn('sleep', ['30'], { stdio: 'inherit', detached: true }).unref(); });",
   ]);
   assert.deepEqual(totals, { passed: 1, failed: 0, skipped: [] });
+});
+
+test('files that measure run first, and fewer at once', async () => {
+  const slowly = "test('a', () => new Promise((done) => setTimeout(done, 300)));";
+  const { printed } = await runTexts([slowly, slowly, slowly], 5000, (index) =>
+    index === 0 ? 'usual.test.mjs' : `${index}/liveness.test.mjs`,
+  );
+  const ended = [...printed.matchAll(/✔ (\S+)/g)].map(([, file]) => file);
+  assert.deepEqual(ended, ['1/liveness.test.mjs', '2/liveness.test.mjs', 'usual.test.mjs']);
 });
