@@ -507,7 +507,8 @@ begin
   first := (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint;
   if first <= known then first := known + 4294967296; end if;
   -- 0 where no transaction that runs now can have written to this database before.
-  update journal_epoch set position_offset = first - transaction_now, previous_offset = held.position_offset,
+  -- The lowest position that is taken from now on is that of the transaction before: see journal_position().
+  update journal_epoch set position_offset = first - (transaction_now - 1), previous_offset = held.position_offset,
     first_transaction = case when top_given = known then transaction_now else 0 end;
   insert into journal_epochs (first_position, previous_end, cluster, reason)
   values (first, top_given, cluster_now, why);

@@ -6,7 +6,9 @@
 alter table journal_epoch
   add column server_started_at timestamptz,
   add column table_number bigint,
-  add column database_number bigint;
+  add column database_number bigint,
+  add column previous_offset bigint not null default 0,
+  add column first_transaction bigint not null default 0;
 
 -- Every time that positions went on at a higher place. Between `previous_end` and `first_position` this history has none:
 -- whoever stands there has read another one.
@@ -28,8 +30,9 @@ $$;
 
 -- Begins a new epoch when the server was started, replaced or restored since the last one; returns why, or null.
 -- Its positions begin above every one of any history of this database: 2^20 a second since 2026, and no server commits that
--- many transactions. Should the clock be wrong, 2^32 transactions above what is known. Both last for centuries: positions
--- stay below 2^53. The row's lock lets one do it; nobody writes a position between the start of the server and this.
+-- many transactions. Should the clock be wrong, behind the positions that are known, 2^32 transactions above those. Both last
+-- for centuries: positions stay below 2^53. The row's lock lets one do it; nobody writes a position between the start of the
+-- server and this.
 create function enter_journal_epoch() returns text language plpgsql volatile as $$
 declare
   held journal_epoch;
@@ -38,6 +41,7 @@ declare
   transaction_now bigint;
   top_written bigint;
   top_given bigint;
+  known bigint;
   first bigint;
 begin
   select * into held from journal_epoch for update;
@@ -72,10 +76,13 @@ begin
     when why = 'restored' or split_part(held.cluster, '/', 1) is distinct from split_part(cluster_now, '/', 1)
       then top_written
     else greatest(top_written, held.position_offset + transaction_now) end;
-  first := greatest(
-    (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint,
-    greatest(top_written, held.position_offset + transaction_now) + 4294967296);
-  update journal_epoch set position_offset = first - transaction_now;
+  known := greatest(top_written, held.position_offset + transaction_now);
+  first := (extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00') * 1048576)::bigint;
+  if first <= known then first := known + 4294967296; end if;
+  -- 0 where no transaction that runs now can have written to this database before.
+  -- The lowest position that is taken from now on is that of the transaction before: see journal_position().
+  update journal_epoch set position_offset = first - (transaction_now - 1), previous_offset = held.position_offset,
+    first_transaction = case when top_given = known then transaction_now else 0 end;
   insert into journal_epochs (first_position, previous_end, cluster, reason)
   values (first, top_given, cluster_now, why);
   return why;
@@ -95,6 +102,13 @@ begin
   return base
     + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
 end $$;
+
+-- As before, and in the epoch before for as long as transactions run that are older than the new one: some have taken a
+-- position there and commit later, when an operator asks for a new epoch.
+create or replace function journal_horizon() returns bigint language sql stable as $$
+  select case when oldest < first_transaction then previous_offset else position_offset end + oldest
+  from journal_epoch, (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest) now
+$$;
 
 -- Whether this history has such a place: an event that exists, or a horizon that an epoch of its can have had.
 create function is_journal_place(tenant uuid, place_position bigint, place_sequence bigint, horizon bigint)

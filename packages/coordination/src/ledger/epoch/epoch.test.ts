@@ -114,6 +114,20 @@ test('a statement that takes a position begins the epoch where no new connection
   assert.ok((lowest?.position as number) >= (all.at(-1)?.first_position as number));
 });
 
+test('a command that was running when the epoch began writes inside the epoch', async () => {
+  const ids = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`select pg_current_xact_id()`);
+    // Other transactions begin and end meanwhile.
+    await writeEvents(baton.pool, baton.tenantId, [{}]);
+    await restarted();
+    return writeEvents(tx, baton.tenantId, [{}]);
+  });
+  const row = await baton.pool.row<{ position: number }>(
+    sql`select position from events where id = any (${ids}::uuid[])`,
+  );
+  assert.ok((row?.position as number) >= ((await epochs()).at(-1)?.first_position as number));
+});
+
 test('many processes that start at once raise the offset once, and no event of the writers is skipped', async () => {
   await writeEvents(baton.pool, baton.tenantId, [{}]);
   await journalIsStable(baton.pool);
