@@ -1,8 +1,8 @@
 // A service with endpoints that break a bound of the liveness tests, one each.
 import { createListener, openPort } from '../listener.ts';
 
-const spinMs = 300;
-const heldBytes = 600 * 1024 * 1024;
+const spinMs = 400;
+const heldBytes = 800 * 1024 * 1024;
 const slowMs = 450;
 
 const held: Buffer[] = [];

@@ -20,6 +20,9 @@ export interface ProbedProcess {
   stop(): Promise<void>;
 }
 
+/** The heap that docs/operations.md tells operators to give: without a limit, V8 collects late and the process grows. */
+export const heapMiB = 384;
+
 const readyMsMax = 60_000;
 const readyEveryMs = 50;
 const answerMsMax = 30_000;
@@ -33,9 +36,10 @@ export async function startProbed({
   env,
 }: ServiceProgram): Promise<ProbedProcess> {
   const port = await findFreePort();
+  const probe = join(import.meta.dirname, 'liveness-probe.ts');
   const child = spawn(
     process.execPath,
-    ['--import', join(import.meta.dirname, 'liveness-probe.ts'), main, 'serve'],
+    [`--max-old-space-size=${heapMiB}`, '--import', probe, main, 'serve'],
     {
       env: { PATH: process.env.PATH, [portSetting]: String(port), ...env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
