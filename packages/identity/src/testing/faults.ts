@@ -59,6 +59,6 @@ export function storeFaults(identity: () => TestIdentity) {
     revokedToken: ({ ids }: Attempt) =>
       store`update platform_access_tokens set revoked_at = now() where id = ${ids['credentialId']}`,
     expiredToken: ({ ids }: Attempt) =>
-      store`update platform_access_tokens set expires_at = now() where id = ${ids['credentialId']}`,
+      store`update platform_access_tokens set expires_at = now() - interval '1 ms' where id = ${ids['credentialId']}`,
   };
 }

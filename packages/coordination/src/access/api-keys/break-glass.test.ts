@@ -83,7 +83,9 @@ test('revoke-all ends every live emergency key, of every tenant, and no other ke
     permissions: ['tasks.read'],
   });
   const over = keyIn(await issue(baton.admin.principalId));
-  await baton.pool.run(sql`update api_keys set expires_at = now() where key_prefix = ${over.slice(3, 15)}`);
+  await baton.pool.run(
+    sql`update api_keys set expires_at = now() - interval '1 ms' where key_prefix = ${over.slice(3, 15)}`,
+  );
   await run('revoke-all');
   const keys = [
     keyIn(await issue(baton.admin.principalId)),

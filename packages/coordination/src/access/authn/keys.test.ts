@@ -107,7 +107,7 @@ test('a revoked key is shut out at once, in every process', async () => {
 
 test('an expired key is refused by the clock of the store', async () => {
   const { id, key } = await issue(await principal());
-  await baton.pool.run(sql`update api_keys set expires_at = now() where id = ${id}`);
+  await baton.pool.run(sql`update api_keys set expires_at = now() - interval '1 ms' where id = ${id}`);
   await refused(open, key, 'key_expired');
 });
 
@@ -117,7 +117,7 @@ test('the key of a principal that is not active: 403 principal_not_active, after
   await baton.admin.post(`/principals/${id}:disable`);
   const { status, body } = await send(open, key);
   assert.deepEqual([status, body.error.code], [403, 'principal_not_active']);
-  await baton.pool.run(sql`update api_keys set expires_at = now() where id = ${keyId}`);
+  await baton.pool.run(sql`update api_keys set expires_at = now() - interval '1 ms' where id = ${keyId}`);
   await refused(open, key, 'key_expired');
 });
 

@@ -190,7 +190,9 @@ test('enable brings back the status only, and says how many keys are admitted ag
   for (let n = 0; n < 3; n += 1)
     keys.push(await created(baton.admin.post(`/principals/${id}/api-keys`, { permissions: ['tasks.read'] })));
   await created(baton.admin.post(`/api-keys/${keys[0].id}:revoke`));
-  await baton.pool.run(sql`update api_keys set expires_at = now() where id = ${keys[1].id}`);
+  await baton.pool.run(
+    sql`update api_keys set expires_at = now() - interval '1 ms' where id = ${keys[1].id}`,
+  );
   await disable(id);
   const since = await lastSequence();
   const enabled = await enable(id, { reason: 'back' });

@@ -63,9 +63,11 @@ test('a dead claim is taken over by one rival only, each time with the next fenc
     assert.equal(losers.length, rivals - 1);
     // Its lease ends: nothing else can make it end sooner than ten seconds.
     await baton.pool.run(
-      sql`update claims set expires_at = now() where task_id = ${taskId} and status = 'active'`,
+      sql`update claims set expires_at = now() - interval '1 ms' where task_id = ${taskId} and status = 'active'`,
     );
-    await baton.pool.run(sql`update tasks set lease_expires_at = now() where id = ${taskId}`);
+    await baton.pool.run(
+      sql`update tasks set lease_expires_at = now() - interval '1 ms' where id = ${taskId}`,
+    );
   }
   const rows = await baton.pool.rows<{ status: string; count: number }>(sql`
     select status, count(*) as count from claims where task_id = ${taskId} group by status order by status`);

@@ -232,7 +232,8 @@ describe('a token that is refused', () => {
       ],
       [
         'credential_expired',
-        ({ id }) => sql`update platform_access_tokens set expires_at = now() where id = ${id}`,
+        ({ id }) =>
+          sql`update platform_access_tokens set expires_at = now() - interval '1 ms' where id = ${id}`,
       ],
       [
         'tenant_not_active',

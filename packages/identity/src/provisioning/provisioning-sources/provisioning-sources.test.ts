@@ -237,7 +237,9 @@ describe('provisioning tokens', () => {
     const path = `/tenants/${tenantId}/provisioning-sources/${sourceId}/tokens`;
     await made(identity.post(path, { name: 'second' }));
     assert.equal((await identity.post(path, { name: 'third' })).status, 409);
-    await identity.pool.run(sql`update provisioning_tokens set expires_at = now() where id = ${tokenId}`);
+    await identity.pool.run(
+      sql`update provisioning_tokens set expires_at = now() - interval '1 ms' where id = ${tokenId}`,
+    );
     await made(identity.post(path, { name: 'third' }));
   });
 

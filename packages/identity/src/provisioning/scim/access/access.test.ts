@@ -148,7 +148,9 @@ describe('access to SCIM', () => {
     await identity.post(`${path}/${tokenId}:revoke`);
     assert.equal((await get(token)).status, 401);
     assert.equal((await get(second.token)).status, 200);
-    await identity.pool.run(sql`update provisioning_tokens set expires_at = now() where id = ${second.id}`);
+    await identity.pool.run(
+      sql`update provisioning_tokens set expires_at = now() - interval '1 ms' where id = ${second.id}`,
+    );
     assert.equal((await get(second.token)).status, 401);
   });
 
