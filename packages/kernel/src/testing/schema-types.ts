@@ -66,7 +66,10 @@ function typeOf({ table, name, base, checked }: ColumnRow): string {
   return list ? `${type}[]` : type;
 }
 
-/** The values of `check (status in ('open', 'shut'))`, of a column or of a domain, as TypeScript; none for a check of another form. */
+/**
+ * The values of `check (status in ('open', 'shut'))`, of a column or of a domain, as TypeScript; none for a check of
+ * another form.
+ */
 function wordsOf(check: string | null): string[] {
   const [, list = ''] = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.+)\]\)\)\)$/.exec(check ?? '') ?? [];
   return [...list.matchAll(/'((?:[^'])+)'::text/g)].map(([, word]) => `'${word}'`);
