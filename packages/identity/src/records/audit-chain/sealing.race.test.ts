@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/db';
+import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { follow } from '../../testing/poller.ts';
+import { HeadKeeper } from './head-file.ts';
+import { Sealer } from './sealer.ts';
 import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 const writers = 16;
@@ -155,4 +158,18 @@ test('a sealer whose last link is gone logs that, and seals nothing more', async
   await sealer.seal();
   assert.equal(logged.join().match(/the last link that identity made is gone/g)?.length, 1);
   assert.match(await verify(), new RegExp(`${tenantId}: whole, 0 links, 0 records, 4 not sealed yet`));
+});
+
+test('records that keep coming are left to the next pass: a pass ends with a batch that is not full', async () => {
+  let batches = 0;
+  class BusyKeeper extends HeadKeeper {
+    override async keep(): Promise<void> {
+      batches += 1;
+      if (batches < 5) await writeRecord(identity.pool, randomUUID());
+    }
+  }
+  await writeRecord(identity.pool, randomUUID());
+  const log = createLog({ name: 'identity', level: 'info', destination: { write: () => undefined } });
+  await new Sealer(identity.pool, keys.key, new BusyKeeper(undefined, undefined, log), log).seal();
+  assert.equal(batches, 1);
 });
