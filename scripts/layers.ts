@@ -15,7 +15,18 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'provisioning',
     'app',
   ],
-  coordination: ['service', 'ledger', 'leases', 'access', 'work', 'execution', 'app'],
+  coordination: [
+    'service',
+    'ledger',
+    'leases',
+    'access',
+    'organisation',
+    'definitions',
+    'work',
+    'execution',
+    'results',
+    'app',
+  ],
 };
 
 /** Files of one folder of a service, tests and test support not counted. */

@@ -397,6 +397,9 @@ create table tasks (
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   completed_at timestamp(3) with time zone,
+  pending_gates prerequisite_count default 0 not null,
+  open_verification_id uuid,
+  is_restricted boolean default false not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -406,8 +409,8 @@ create table tasks (
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 );
-CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0));
-CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND (assignee_id IS NOT NULL));
+CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL));
+CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (assignee_id IS NOT NULL));
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
@@ -646,6 +649,15 @@ begin
     perform pg_advisory_xact_lock_shared(principal_lock(person));
   end if;
   perform pg_advisory_xact_lock(session_lock(session));
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.may_claim(task uuid, principal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return false;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)

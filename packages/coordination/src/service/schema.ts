@@ -293,6 +293,9 @@ interface TasksTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   completed_at: string | null;
+  pending_gates: Generated<number>;
+  open_verification_id: string | null;
+  is_restricted: Generated<boolean>;
 }
 
 interface TenantsTable {

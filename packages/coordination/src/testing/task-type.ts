@@ -1,7 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { type Lifecycle, movesFrom } from '../work/task-types/lifecycle.ts';
-import { systemLifecycle } from '../work/task-types/system-type.ts';
+import { type Lifecycle, movesFrom } from '../definitions/task-types/lifecycle.ts';
+import { systemLifecycle } from '../definitions/task-types/system-type.ts';
 import type { TestCoordination } from './coordination.ts';
 
 export interface TestType {

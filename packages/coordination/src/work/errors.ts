@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { errors as lowerErrors } from '../access/errors.ts';
+import { errors as lowerErrors } from '../definitions/errors.ts';
 import { conflict, invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
@@ -16,18 +16,10 @@ export const errors = {
   invalid_requirement: invalid('A requirement is malformed.'),
   unknown_requirement: invalid('A required role, capability or skill does not exist.'),
   unknown_agent: invalid('There is no such agent in the registry.'),
-  custom_fields_invalid: invalid("The custom fields don't fit the type's schema."),
   invalid_title: invalid('The title is blank.'),
   status_not_in_lifecycle: invalid("The status is not one of the type's lifecycle."),
   invalid_transition: invalid('The lifecycle declares no such move.'),
   invalid_planned_dates: invalid('The due date lies before the start date.'),
-  invalid_acceptance: invalid('An acceptance check is malformed.'),
-  invalid_acceptance_spec: invalid("The spec of an acceptance check doesn't fit its kind."),
-  duplicate_check_key: invalid('Two acceptance checks have the same key.'),
-  invalid_evidence: invalid('A piece of evidence is malformed.'),
-  duplicate_evidence: invalid('The same fact is given twice as evidence.'),
-  unknown_acceptance_check: invalid('Evidence names a check that the task does not have.'),
-  invalid_origin: invalid('The origin is malformed.'),
   invalid_relation: invalid('A task has no relation to itself.'),
   invalid_relation_type: invalid('The relation type is unknown.'),
   dependency_cycle: invalid('The relation would close a cycle.'),

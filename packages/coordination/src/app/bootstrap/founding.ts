@@ -1,6 +1,6 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
-import { systemLifecycle } from '../../work/task-types/system-type.ts';
+import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**

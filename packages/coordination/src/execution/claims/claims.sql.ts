@@ -55,7 +55,8 @@ export function insertClaim(request: NewClaim) {
         and (t.active_claim_id is null or t.lease_expires_at <= clock_timestamp() or exists (
           select from claims c join sessions s on s.id = c.session_id
           where c.id = t.active_claim_id and (s.status <> 'active' or s.expires_at <= statement_timestamp())))
-        and t.open_prerequisites = 0
+        and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
+        and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
       for no key update of t
     ), free as materialized (
       select id, dead_claim_id, live_until, clock_timestamp() as at from locked

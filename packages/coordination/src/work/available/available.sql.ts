@@ -17,12 +17,13 @@ const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as c
  * leaves out what is closed or blocked, so a page reads its own rows and those of the live claims between them. Whether
  * a claim is live is asked in a scalar sub-select, which the planner can't turn into a scan of all claims.
  */
-export function findAvailableWork(tenantId: string, page: Page): PageQuery<TaskRow> {
+export function findAvailableWork(tenantId: string, principalId: string, page: Page): PageQuery<TaskRow> {
   const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
   const statement = sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
-    where t.tenant_id = ${tenantId} and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0
+    where t.tenant_id = ${tenantId} and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
+      and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
       and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()
@@ -33,13 +34,19 @@ export function findAvailableWork(tenantId: string, page: Page): PageQuery<TaskR
 }
 
 /** The same for one assignee, by `tasks_available_to`. */
-export function findAssignedWork(tenantId: string, assigneeId: string, page: Page): PageQuery<TaskRow> {
+export function findAssignedWork(
+  tenantId: string,
+  principalId: string,
+  assigneeId: string,
+  page: Page,
+): PageQuery<TaskRow> {
   const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
   const statement = sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
     where t.tenant_id = ${tenantId} and t.assignee_id = ${assigneeId}
-      and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0
+      and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
+      and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
       and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()

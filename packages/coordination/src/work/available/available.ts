@@ -27,7 +27,7 @@ export async function listAvailableWork(
   const assigneeId = query.assignedToMe === true ? caller.principalId : query.assigneeId;
   const found =
     assigneeId === undefined
-      ? findAvailableWork(tenantId, page)
-      : findAssignedWork(tenantId, assigneeId, page);
+      ? findAvailableWork(tenantId, caller.principalId, page)
+      : findAssignedWork(tenantId, caller.principalId, assigneeId, page);
   return listPage(db, found, taskOf);
 }

@@ -1,3 +1,5 @@
+import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
@@ -5,8 +7,6 @@ import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf } from '../task-types/type-rules.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';

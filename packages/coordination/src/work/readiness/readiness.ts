@@ -1,6 +1,6 @@
+import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';
-import { findStatus, type LifecycleStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf } from '../task-types/type-rules.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTask } from '../tasks/tasks.ts';
 import type { TaskRequirements, TaskTransitions } from './task-readiness.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/kernel/wire';
-import { statusCategories } from '../task-types/lifecycle.ts';
+import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { Task } from '../tasks/task.ts';
 
 /** Where a task can go from its status, and by which call (core, section 8.10). */

@@ -10,7 +10,7 @@ import {
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
-import type { TaskTypeRow } from '../task-types/task-type.ts';
+import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 type Columns = Omit<TaskRow, 'type_key' | 'type_version'>;

@@ -1,8 +1,8 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type StatusCategory, statusCategories } from '../task-types/lifecycle.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
 import {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import { faultsOf } from '../../definitions/task-types/field-schema.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
-import { faultsOf } from '../task-types/field-schema.ts';
-import type { TypeRules } from '../task-types/type-rules.ts';
 
 /**
  * Parses custom fields and checks them: first their shape, then the type's schema, then keys that are named like secrets.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import type { Lifecycle } from '../../definitions/task-types/lifecycle.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -17,7 +18,6 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import type { Lifecycle } from '../task-types/lifecycle.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

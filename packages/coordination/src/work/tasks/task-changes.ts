@@ -1,15 +1,19 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
+import { parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
+import {
+  parseEvidence,
+  requireEvidenceTargets,
+  requireKnownChecks,
+} from '../../definitions/acceptance/evidence.ts';
+import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
-import { parseAcceptance } from '../acceptance/acceptance.ts';
-import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findStatus, movesFrom } from '../task-types/lifecycle.ts';
-import { rulesOf, type TypeRules } from '../task-types/type-rules.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { resolveRequirements } from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';

@@ -1,7 +1,7 @@
+import { findStatus, type LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findStatus, type LifecycleStatus } from '../task-types/lifecycle.ts';
-import type { TypeRules } from '../task-types/type-rules.ts';
 import { type Priority, priorities } from './task.ts';
 import { findPrincipalIds } from './tasks.sql.ts';
 

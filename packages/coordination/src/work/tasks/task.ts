@@ -9,13 +9,13 @@ import {
   Timestamp,
   Uuid,
 } from '@baton/kernel/wire';
+import { AcceptanceCheck, acceptanceChecksMax } from '../../definitions/acceptance/acceptance.ts';
+import { Evidence, evidenceItemsMax } from '../../definitions/acceptance/evidence.ts';
+import { Origin } from '../../definitions/acceptance/origin.ts';
+import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
+import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
-import { Evidence, evidenceItemsMax } from '../acceptance/evidence.ts';
-import { parsedLater } from '../acceptance/parsed-document.ts';
-import { statusCategories } from '../task-types/lifecycle.ts';
-import { Origin } from './origin.ts';
 import { RequirementsInput } from './requirements.ts';
 import { TaskRef } from './task-ref.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
-import { OriginSummary } from './origin.ts';
+import { OriginSummary } from '../../definitions/acceptance/origin.ts';
 import { priorities } from './task.ts';
 
 export const taskCreated = defineEvent(

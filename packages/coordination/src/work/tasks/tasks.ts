@@ -1,14 +1,18 @@
 import { newId } from '@baton/kernel/ids';
+import { parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
+import {
+  parseEvidence,
+  requireEvidenceTargets,
+  requireKnownChecks,
+} from '../../definitions/acceptance/evidence.ts';
+import { defaultOrigin, parseOrigin, summarizeOrigin } from '../../definitions/acceptance/origin.ts';
+import type { LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
+import { resolveTaskType, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
-import { parseAcceptance } from '../acceptance/acceptance.ts';
-import { parseEvidence, requireEvidenceTargets, requireKnownChecks } from '../acceptance/evidence.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { LifecycleStatus } from '../task-types/lifecycle.ts';
-import { resolveTaskType, type TypeRules } from '../task-types/type-rules.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { defaultOrigin, parseOrigin, summarizeOrigin } from './origin.ts';
 import { resolveRequirements } from './requirements.ts';
 import { type NewTask, type Task, type TaskRow, taskOf } from './task.ts';
 import {

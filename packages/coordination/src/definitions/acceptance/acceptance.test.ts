@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
-import { parseOrigin, summarizeOrigin } from '../tasks/origin.ts';
 import { parseAcceptance } from './acceptance.ts';
 import { parseEvidence } from './evidence.ts';
+import { parseOrigin, summarizeOrigin } from './origin.ts';
 
 const id = newId();
 const secret = `the token: ${'abcd1234'.repeat(4)}`;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { refuseSecretText } from '../../service/documents.ts';
-import { Evidence, parseEvidence } from '../acceptance/evidence.ts';
-import { parseDocument, withoutNulls } from '../acceptance/parsed-document.ts';
 import { fail } from '../errors.ts';
+import { Evidence, parseEvidence } from './evidence.ts';
+import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 const kinds = ['human', 'harness', 'rule', 'parent', 'process', 'external'] as const;
 const ruleIdForm = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;

@@ -1,0 +1,21 @@
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
+import { errors as lowerErrors } from '../organisation/errors.ts';
+import { invalid } from '../service/error-rows.ts';
+
+/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+export const errors = {
+  custom_fields_invalid: invalid("The custom fields don't fit the type's schema."),
+  invalid_acceptance: invalid('An acceptance check is malformed.'),
+  invalid_acceptance_spec: invalid("The spec of an acceptance check doesn't fit its kind."),
+  duplicate_check_key: invalid('Two acceptance checks have the same key.'),
+  invalid_evidence: invalid('A piece of evidence is malformed.'),
+  duplicate_evidence: invalid('The same fact is given twice as evidence.'),
+  unknown_acceptance_check: invalid('Evidence names a check that the task does not have.'),
+  invalid_origin: invalid('The origin is malformed.'),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

@@ -1,0 +1,4 @@
+import type { Context as LowerContext } from '../execution/context.ts';
+
+/** What a handler of this layer works with. */
+export type Context = LowerContext;
