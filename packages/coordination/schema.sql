@@ -27,6 +27,76 @@ create table api_keys (
 );
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
 
+create table artifact_contents (
+  id uuid not null,
+  tenant_id uuid not null,
+  state text default 'writing'::text not null,
+  sha256 text,
+  size_bytes bigint,
+  state_since timestamp(3) with time zone default clock_timestamp() not null,
+  constraint artifact_contents_pkey PRIMARY KEY (id),
+  constraint artifact_contents_check CHECK (((state <> 'stored'::text) OR ((sha256 IS NOT NULL) AND (size_bytes IS NOT NULL)))),
+  constraint artifact_contents_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  constraint artifact_contents_size_bytes_check CHECK ((size_bytes >= 0)),
+  constraint artifact_contents_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'stored'::text, 'doomed'::text]))),
+  constraint artifact_contents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE UNIQUE INDEX artifact_contents_shared ON public.artifact_contents USING btree (tenant_id, sha256) WHERE (state = 'stored'::text);
+CREATE INDEX artifact_contents_to_delete ON public.artifact_contents USING btree (state_since, id) WHERE (state <> 'stored'::text);
+
+create table artifact_uploads (
+  id uuid not null,
+  tenant_id uuid not null,
+  content_id uuid not null,
+  created_by uuid not null,
+  media_type text not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint artifact_uploads_pkey PRIMARY KEY (id),
+  constraint artifact_uploads_content_id_fkey FOREIGN KEY (content_id) REFERENCES artifact_contents(id),
+  constraint artifact_uploads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX artifact_uploads_by_content ON public.artifact_uploads USING btree (content_id);
+CREATE INDEX artifact_uploads_to_delete ON public.artifact_uploads USING btree (expires_at, id);
+
+create table artifacts (
+  id uuid not null,
+  tenant_id uuid not null,
+  created_by uuid not null,
+  workspace_id uuid,
+  task_id uuid,
+  run_id uuid,
+  type text not null,
+  type_version integer,
+  name text not null,
+  uri text,
+  content jsonb,
+  metadata jsonb default '{}'::jsonb not null,
+  supersedes_artifact_id uuid,
+  content_state text default 'none'::text not null,
+  content_id uuid,
+  size_bytes bigint,
+  media_type text,
+  sha256 text,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint artifacts_pkey PRIMARY KEY (id),
+  constraint artifacts_check CHECK (((content_state = 'stored'::text) = (content_id IS NOT NULL))),
+  constraint artifacts_check1 CHECK (((content_state = 'none'::text) = (sha256 IS NULL))),
+  constraint artifacts_content_state_check CHECK ((content_state = ANY (ARRAY['none'::text, 'stored'::text, 'purged'::text]))),
+  constraint artifacts_content_id_fkey FOREIGN KEY (content_id) REFERENCES artifact_contents(id),
+  constraint artifacts_supersedes_artifact_id_fkey FOREIGN KEY (supersedes_artifact_id) REFERENCES artifacts(id),
+  constraint artifacts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX artifacts_by_content ON public.artifacts USING btree (content_id) WHERE (content_id IS NOT NULL);
+CREATE INDEX artifacts_by_run ON public.artifacts USING btree (tenant_id, run_id, created_at, id) WHERE (run_id IS NOT NULL);
+CREATE INDEX artifacts_by_superseded ON public.artifacts USING btree (supersedes_artifact_id) WHERE (supersedes_artifact_id IS NOT NULL);
+CREATE INDEX artifacts_by_task ON public.artifacts USING btree (tenant_id, task_id, created_at, id) WHERE (task_id IS NOT NULL);
+CREATE INDEX artifacts_by_tenant ON public.artifacts USING btree (tenant_id, created_at, id);
+CREATE INDEX artifacts_by_type ON public.artifacts USING btree (tenant_id, type, created_at, id);
+CREATE INDEX artifacts_by_workspace ON public.artifacts USING btree (tenant_id, workspace_id, created_at, id) WHERE (workspace_id IS NOT NULL);
+CREATE TRIGGER artifacts_never_truncated BEFORE TRUNCATE ON public.artifacts FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
+
 create table claims (
   id uuid not null,
   tenant_id uuid not null,

@@ -10,6 +10,7 @@ import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
@@ -40,6 +41,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Runs',
     about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
     endpoints: runsApi,
+  },
+  {
+    tag: 'Artifacts',
+    about: 'What runs leave behind: records of results, and their bytes.',
+    endpoints: artifactsApi,
   },
   {
     tag: 'Sessions',

@@ -50,6 +50,9 @@ async function fillExecution(tx: Db, tenantId: string, principalId: string): Pro
     insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, status)
     select gen_random_uuid(), tenant_id, task_id, id, holder_id, session_id, 1, 1, 'succeeded' from claims`);
   await tx.run(sql`
+    insert into artifacts (id, tenant_id, created_by, task_id, run_id, type, name)
+    select gen_random_uuid(), tenant_id, principal_id, task_id, id, 'report', 'Findings' from runs`);
+  await tx.run(sql`
     insert into principals (id, tenant_id, kind, display_name)
     select gen_random_uuid(), ${tenantId}::uuid, 'agent', 'agent' from generate_series(1, 19000)`);
 }
@@ -74,6 +77,7 @@ const samples: Record<string, string | boolean> = {
   'listClaims status': 'stale',
   'listRuns status': 'failed',
   'listRuns agentKey': 'absent',
+  'listArtifacts type': 'absent',
 };
 /** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
 const inert = new Set([
@@ -136,7 +140,7 @@ async function rowsReadBy(endpoint: Endpoint<Context>, query: Record<string, unk
   const { tenantId, admin } = baton;
   const caller: Caller = {
     ...{ tenantId, principalId: admin.principalId, kind: 'human', iamPrincipalId: null },
-    permissions: new Set(['sessions.manage', 'tasks.read', 'principals.read']),
+    permissions: new Set(['sessions.manage', 'tasks.read', 'principals.read', 'artifacts.read']),
   };
   const context = contextOf(
     {} as Tools,

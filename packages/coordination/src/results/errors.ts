@@ -1,9 +1,18 @@
-import type { ErrorTable } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
+import { invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
+  invalid_type: invalid('The type of an artifact has 1 to 200 characters and is not blank.'),
+  invalid_name: invalid('The name of an artifact has 1 to 500 characters and is not blank.'),
+  invalid_artifact_content: invalid('contentRef stands alone, without uri and content.'),
+  artifact_mismatch: invalid('Task, run, workspace and superseded artifact do not belong together.'),
+  content_ref_not_found: invalid('There is no such upload of the caller, or it has expired.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 
 export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

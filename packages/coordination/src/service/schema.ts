@@ -3,6 +3,9 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
   api_keys: ApiKeysTable;
+  artifact_contents: ArtifactContentsTable;
+  artifact_uploads: ArtifactUploadsTable;
+  artifacts: ArtifactsTable;
   claims: ClaimsTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
@@ -33,6 +36,47 @@ interface ApiKeysTable {
   expires_at: string | null;
   last_used_at: string | null;
   revoked_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface ArtifactContentsTable {
+  id: string;
+  tenant_id: string;
+  state: Generated<'writing' | 'stored' | 'doomed'>;
+  sha256: string | null;
+  size_bytes: number | null;
+  state_since: Generated<string>;
+}
+
+interface ArtifactUploadsTable {
+  id: string;
+  tenant_id: string;
+  content_id: string;
+  created_by: string;
+  media_type: string;
+  created_at: Generated<string>;
+  expires_at: string;
+}
+
+interface ArtifactsTable {
+  id: string;
+  tenant_id: string;
+  created_by: string;
+  workspace_id: string | null;
+  task_id: string | null;
+  run_id: string | null;
+  type: string;
+  type_version: number | null;
+  name: string;
+  uri: string | null;
+  content: unknown;
+  metadata: Generated<unknown>;
+  supersedes_artifact_id: string | null;
+  content_state: Generated<'none' | 'stored' | 'purged'>;
+  content_id: string | null;
+  size_bytes: number | null;
+  media_type: string | null;
+  sha256: string | null;
   created_at: Generated<string>;
 }
 

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, QueryWord, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
+
+export const contentStates = ['none', 'stored', 'purged'] as const;
+
+/** A result: a record that never changes, and perhaps bytes that can be purged (core, section 15). */
+export const Artifact = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    createdByPrincipalId: Uuid,
+    workspaceId: Uuid.nullable(),
+    taskId: Uuid.nullable(),
+    runId: Uuid.nullable(),
+    type: z.string(),
+    name: z.string(),
+    uri: z.string().nullable(),
+    content: FreeObject.nullable(),
+    supersedesArtifactId: Uuid.nullable(),
+    metadata: FreeObject,
+    contentState: z.enum(contentStates),
+    sizeBytes: z.int().nullable(),
+    mediaType: z.string().nullable(),
+    sha256: z.string().nullable().meta({ description: 'Of the stored bytes, 64 hexadecimal digits.' }),
+    typeVersion: z
+      .int()
+      .nullable()
+      .meta({ description: 'The version of the registered type that the record was checked against.' }),
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'Artifact' });
+export type Artifact = z.infer<typeof Artifact>;
+
+/** A document of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
+
+export const NewArtifact = z
+  .strictObject({
+    type: QueryWord.meta({ description: '1 to 200 characters.' }),
+    name: QueryWord.meta({ description: '1 to 500 characters.' }),
+    task: TaskRef.nullish(),
+    runId: Uuid.nullish(),
+    workspaceId: Uuid.nullish(),
+    uri: z.string().max(2000).nullish(),
+    content: document.nullish(),
+    contentRef: z.string().min(1).max(100).nullish().meta({ description: 'Of bytes that were uploaded.' }),
+    metadata: document.default({}),
+    supersedesArtifactId: Uuid.nullish(),
+  })
+  .meta({ id: 'NewArtifact' });
+export type NewArtifact = z.output<typeof NewArtifact>;
+
+export type ArtifactRow = RowOf<Tables['artifacts'], { content: JsonObject | null; metadata: JsonObject }>;
+
+export const artifactOf = wireMapper<ArtifactRow>()(Artifact, {
+  createdByPrincipalId: (row) => row.created_by,
+});

@@ -1,0 +1,41 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, type PageQuery, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { ArtifactRow } from './artifact.ts';
+
+export function findArtifact(tenantId: string, id: string) {
+  return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** What a new record is made of; the rest has a default. */
+export type NewArtifactValues = Omit<ArtifactRow, 'created_at' | 'content_state'>;
+
+export function insertArtifact(values: NewArtifactValues) {
+  return sql<ArtifactRow>`
+    insert into artifacts (id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri,
+      content, metadata, supersedes_artifact_id, content_state, content_id, size_bytes, media_type, sha256)
+    values (${values.id}, ${values.tenant_id}, ${values.created_by}, ${values.workspace_id}, ${values.task_id},
+      ${values.run_id}, ${values.type}, ${values.type_version}, ${values.name}, ${values.uri},
+      ${values.content === null ? null : JSON.stringify(values.content)}, ${JSON.stringify(values.metadata)},
+      ${values.supersedes_artifact_id}, ${values.content_id === null ? 'none' : 'stored'}, ${values.content_id},
+      ${values.size_bytes}, ${values.media_type}, ${values.sha256})
+    returning *`;
+}
+
+const build = queryBuilder<{ artifacts: ArtifactRow }>();
+
+const newestFirst: ListOrder<ArtifactRow> = {
+  cursor: 'artifacts',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type ArtifactFilter = {
+  readonly [Column in 'task_id' | 'run_id' | 'workspace_id' | 'type']: string | undefined;
+};
+
+export function findArtifacts(tenantId: string, filter: ArtifactFilter, page: Page): PageQuery<ArtifactRow> {
+  const query = build.selectFrom('artifacts').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
+}

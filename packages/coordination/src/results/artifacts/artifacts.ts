@@ -1,0 +1,138 @@
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { JsonObject } from '@baton/kernel/wire';
+import { getRun } from '../../execution/runs/runs.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
+import { artifactCreated } from './artifacts.events.ts';
+import { findArtifact, findArtifacts, insertArtifact } from './artifacts.sql.ts';
+
+const typeCharactersMax = 200;
+const nameCharactersMax = 500;
+
+/**
+ * Records a result (core, section 15).
+ * @throws Refusal `invalid_type`, `invalid_name`, `invalid_artifact_content`, those of documents, `not_found`,
+ * `artifact_mismatch`, `content_ref_not_found`
+ */
+export async function createArtifact(context: Context, request: NewArtifact): Promise<Artifact> {
+  const document = documentsOf(request);
+  const place = await placeOf(context, request);
+  if (request.contentRef != null) fail('content_ref_not_found');
+  const row = (await context.db.row(
+    insertArtifact({
+      id: newId(),
+      tenant_id: context.tenantId,
+      created_by: context.caller.principalId,
+      ...place,
+      ...document,
+      type_version: null,
+      content_id: null,
+      size_bytes: null,
+      media_type: null,
+      sha256: null,
+    }),
+  )) as ArtifactRow;
+  const artifact = artifactOf(row);
+  emitCreated(context, artifact);
+  return artifact;
+}
+
+/** Checks what the request says by itself. */
+function documentsOf({ type, name, uri = null, content = null, contentRef, metadata }: NewArtifact) {
+  if (type.trim() === '' || type.length > typeCharactersMax)
+    fail('invalid_type', { maxLength: typeCharactersMax });
+  if (name.trim() === '' || name.length > nameCharactersMax)
+    fail('invalid_name', { maxLength: nameCharactersMax });
+  if (contentRef != null && (uri !== null || content !== null)) fail('invalid_artifact_content');
+  for (const [field, text] of Object.entries({ type, name, uri: uri ?? '' })) refuseSecretText(text, field);
+  if (content !== null) guardDocument(content, 'content');
+  guardDocument(metadata, 'metadata');
+  return { type, name, uri, content, metadata };
+}
+
+function guardDocument(document: unknown, field: string): asserts document is JsonObject {
+  checkDocument(document, { field });
+  refuseSecretKeys(document, field);
+}
+
+/** Finds what the artifact belongs to: a run's artifact is one of its task, a task's one of its workspace. */
+async function placeOf(
+  context: Context,
+  { task: taskRef, runId, workspaceId, supersedesArtifactId }: NewArtifact,
+) {
+  const superseded =
+    supersedesArtifactId == null ? undefined : await getArtifact(context, supersedesArtifactId);
+  const named = taskRef == null ? undefined : await getTask(context, taskRef);
+  const run = runId == null ? undefined : await getRun(context, runId);
+  if (run !== undefined && named !== undefined && run.taskId !== named.id)
+    fail('artifact_mismatch', { field: 'runId' });
+  const task =
+    run === undefined || named !== undefined
+      ? named
+      : await getTask(context, { id: run.taskId, number: null });
+  if (superseded !== undefined && superseded.taskId !== (task?.id ?? null))
+    fail('artifact_mismatch', { field: 'supersedesArtifactId' });
+  if (task !== undefined && workspaceId != null && workspaceId !== task.workspaceId)
+    fail('artifact_mismatch', { field: 'workspaceId' });
+  if (task === undefined) requireNoWorkspace(workspaceId);
+  return {
+    supersedes_artifact_id: superseded?.id ?? null,
+    task_id: task?.id ?? null,
+    run_id: run?.id ?? null,
+    workspace_id: task?.workspaceId ?? null,
+  };
+}
+
+function emitCreated(context: Context, artifact: Artifact): void {
+  const { id, workspaceId, type, name, taskId, runId, uri, supersedesArtifactId } = artifact;
+  const { sizeBytes, mediaType, sha256, contentState, typeVersion } = artifact;
+  emit(
+    context,
+    artifactCreated,
+    { entityId: id, workspaceId },
+    {
+      type: eventText(type),
+      name: eventText(name),
+      taskId,
+      runId,
+      uri: uri === null ? null : eventText(uri),
+      supersedesArtifactId,
+      sizeBytes,
+      mediaType,
+      sha256,
+      contentState,
+      typeVersion,
+    },
+  );
+}
+
+/** @throws Refusal `not_found` */
+export async function getArtifact({ db, tenantId }: Context, id: string): Promise<Artifact> {
+  const row = await db.row(findArtifact(tenantId, id));
+  return row === undefined ? fail('not_found', { artifactId: id }) : artifactOf(row);
+}
+
+/** The query of `GET /artifacts`. */
+export interface ArtifactQuery {
+  taskId?: string;
+  runId?: string;
+  workspaceId?: string;
+  type?: string;
+}
+
+/** @throws Refusal `invalid_cursor` */
+export function listArtifacts(
+  { db, tenantId }: Context,
+  { taskId, runId, workspaceId, type }: ArtifactQuery,
+  page: Page,
+): Promise<ItemPage<Artifact>> {
+  const filter = { task_id: taskId, run_id: runId, workspace_id: workspaceId, type };
+  return listPage(db, findArtifacts(tenantId, filter, page), artifactOf);
+}
