@@ -470,6 +470,7 @@ create table tasks (
   pending_gates prerequisite_count default 0 not null,
   open_verification_id uuid,
   is_restricted boolean default false not null,
+  verification jsonb,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -506,6 +507,38 @@ create table tenants (
 );
 CREATE TRIGGER tenants_never_truncated BEFORE TRUNCATE ON public.tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER tenants_of_the_journal BEFORE DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
+
+create table verifications (
+  id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  authority_principal_id uuid not null,
+  credential jsonb not null,
+  attempt integer not null,
+  status text default 'running'::text not null,
+  trigger text not null,
+  trigger_ref text,
+  checks jsonb not null,
+  results jsonb default '[]'::jsonb not null,
+  cursor integer default 0 not null,
+  skill_invocation_id uuid,
+  approval_id uuid,
+  next_check_at timestamp(3) with time zone,
+  started_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  finished_at timestamp(3) with time zone,
+  constraint verifications_pkey PRIMARY KEY (id),
+  constraint verifications_task_id_attempt_key UNIQUE (task_id, attempt),
+  constraint verifications_check CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['running'::text, 'waiting_human'::text, 'waiting_external'::text])))),
+  constraint verifications_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting_human'::text, 'waiting_external'::text, 'passed'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint verifications_trigger_check CHECK ((trigger = ANY (ARRAY['complete'::text, 'run'::text, 'approval'::text, 'rule'::text]))),
+  constraint verifications_authority_principal_id_fkey FOREIGN KEY (authority_principal_id) REFERENCES principals(id),
+  constraint verifications_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint verifications_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (finished_at IS NULL);
+CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
+CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
 
 CREATE OR REPLACE FUNCTION public.count_prerequisite()
  RETURNS trigger
@@ -734,6 +767,19 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.note_verification()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update tasks
+  set open_verification_id = case when new.finished_at is null then new.id end,
+    verification = jsonb_build_object('id', new.id, 'status', new.status, 'attempt', new.attempt,
+      'updatedAt', to_char(new.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  where id = new.task_id;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
  RETURNS bigint

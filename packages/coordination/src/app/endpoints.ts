@@ -11,6 +11,7 @@ import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
+import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
@@ -30,7 +31,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Tasks',
     about: 'What is to be done: its status, its requirements, and the proof that it is done.',
-    endpoints: [...tasksApi, ...taskListApi, ...completionApi, ...readinessApi],
+    endpoints: [...tasksApi, ...taskListApi, ...completionApi, ...readinessApi, ...verificationsApi],
   },
   {
     tag: 'Claims',

@@ -24,6 +24,7 @@ export interface Tables {
   task_types: TaskTypesTable;
   tasks: TasksTable;
   tenants: TenantsTable;
+  verifications: VerificationsTable;
 }
 
 interface ApiKeysTable {
@@ -340,6 +341,7 @@ interface TasksTable {
   pending_gates: Generated<number>;
   open_verification_id: string | null;
   is_restricted: Generated<boolean>;
+  verification: unknown;
 }
 
 interface TenantsTable {
@@ -348,4 +350,25 @@ interface TenantsTable {
   name: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+}
+
+interface VerificationsTable {
+  id: string;
+  tenant_id: string;
+  task_id: string;
+  authority_principal_id: string;
+  credential: unknown;
+  attempt: number;
+  status: Generated<'running' | 'waiting_human' | 'waiting_external' | 'passed' | 'failed' | 'cancelled'>;
+  trigger: 'complete' | 'run' | 'approval' | 'rule';
+  trigger_ref: string | null;
+  checks: unknown;
+  results: Generated<unknown>;
+  cursor: Generated<number>;
+  skill_invocation_id: string | null;
+  approval_id: string | null;
+  next_check_at: string | null;
+  started_at: Generated<string>;
+  updated_at: Generated<string>;
+  finished_at: string | null;
 }

@@ -6,6 +6,7 @@ import { conflict, invalid } from '../service/error-rows.ts';
 export const errors = {
   task_already_claimed: conflict('Somebody else holds a live claim on the task.'),
   task_not_ready: conflict('Tasks that this one waits for are not done.'),
+  verification_pending: conflict('What was done is being verified.'),
   run_in_progress: conflict('A run of the presented claim is still running.'),
   task_already_completed: conflict('The task is completed.'),
   relation_exists: conflict('The relation exists.'),

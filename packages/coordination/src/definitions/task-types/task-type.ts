@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
+import type { AcceptanceCheck } from '../acceptance/acceptance.ts';
 import { Lifecycle } from './lifecycle.ts';
 
 export const taskTypeStatuses = ['active', 'deprecated'] as const;
@@ -32,6 +33,15 @@ export const TaskType = z
   .meta({ id: 'TaskType' });
 export type TaskType = z.infer<typeof TaskType>;
 
+/** An artifact that tasks of the type bring (core, section 7.4). */
+export interface TypeOutput {
+  readonly key: string;
+  readonly type: string;
+  readonly required?: boolean;
+  readonly mediaTypes?: readonly string[];
+  readonly content?: 'required' | 'optional';
+}
+
 export type TaskTypeRow = RowOf<
   Tables['task_types'],
   {
@@ -41,8 +51,8 @@ export type TaskTypeRow = RowOf<
     approval_schema: JsonObject;
     context_schema: JsonObject;
     completion_schema: JsonObject;
-    artifact_schema: JsonObject;
-    acceptance: (JsonObject & { key: string })[];
+    artifact_schema: JsonObject & { outputs?: TypeOutput[] };
+    acceptance: (JsonObject & AcceptanceCheck)[];
   }
 >;
 

@@ -1,9 +1,11 @@
 import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { AcceptanceCheck } from '../acceptance/acceptance.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { compileSchema } from './field-schema.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
+import type { TypeOutput } from './task-type.ts';
 import { findTaskType, findTaskTypeId } from './task-types.sql.ts';
 
 /** The rules of a task type for its tasks. They never change, so they are parsed once per process. */
@@ -14,8 +16,12 @@ export interface TypeRules {
   readonly lifecycle: Lifecycle;
   /** Undefined where the type accepts any custom fields. */
   readonly validateFields: ValidateFunction | undefined;
+  /** The type's own acceptance checks. */
+  readonly acceptance: readonly AcceptanceCheck[];
   /** Keys of the type's own acceptance checks. */
   readonly acceptanceKeys: readonly string[];
+  /** The artifacts that a task must have before it counts as done. */
+  readonly requiredOutputs: readonly TypeOutput[];
 }
 
 const rulesKeptMax = 1000;
@@ -34,7 +40,9 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
     version: row.version,
     lifecycle: row.lifecycle_schema,
     validateFields: compileSchema(row.field_schema),
+    acceptance: row.acceptance,
     acceptanceKeys: row.acceptance.map(({ key }) => key),
+    requiredOutputs: (row.artifact_schema.outputs ?? []).filter(({ required }) => required === true),
   };
   if (rulesByType.size >= rulesKeptMax) rulesByType.delete(rulesByType.keys().next().value as string);
   rulesByType.set(name, rules);

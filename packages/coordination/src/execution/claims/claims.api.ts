@@ -12,7 +12,13 @@ const params = { id: Uuid };
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
 
 const sessionErrors = ['session_owner_mismatch', 'session_not_active', 'session_expired'] as const;
-const taskErrors = ['task_not_claimable', 'task_not_ready', 'task_already_claimed', 'invalid_ttl'] as const;
+const taskErrors = [
+  'task_not_claimable',
+  'task_not_ready',
+  'verification_pending',
+  'task_already_claimed',
+  'invalid_ttl',
+] as const;
 const claimEvents = [claimExpired, taskClaimed, claimReleased, sessionClosed];
 
 export const claimsApi = [

@@ -1,11 +1,16 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
 import { noteFailed } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
-import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
+import {
+  completeLockedTask,
+  needsVerification,
+  requireCompletable,
+} from '../../work/completion/completion.ts';
 import { taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -15,7 +20,7 @@ import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
 
 /**
- * Ends a run as succeeded and, unless asked otherwise, completes its task; only under the run's live claim (core,
+ * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
  * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
  * `stale_claim`, `invalid_transition`
@@ -30,15 +35,21 @@ export async function succeedRun(
   if (task.run_status !== 'running') fail('run_not_active', { runId, status: task.run_status });
   if (task.run_principal_id !== context.caller.principalId) fail('run_holder_mismatch', { runId });
   const liveClaim = await requireWritable(context, runId, task, request.completeTask);
+  const rules = await rulesOf(context, task.type_id);
   const run = await end(context, runId, 'succeeded', { output: request.output });
   emit(
     context,
     runSucceeded,
     { entityId: runId, workspaceId: run.workspace_id, sessionId: run.session_id },
-    { taskId: run.task_id, attempt: run.attempt, taskCompleted: request.completeTask },
+    {
+      taskId: run.task_id,
+      attempt: run.attempt,
+      taskCompleted: request.completeTask && !needsVerification({ task, rules }),
+    },
   );
   if (!request.completeTask) return { run: runOf(run), task: taskOf(task) };
-  return { run: runOf(run), task: await completeLockedTask(context, task, { liveClaim }) };
+  const completed = { task, rules, liveClaim, trigger: 'run', triggerRef: runId } as const;
+  return { run: runOf(run), task: await completeLockedTask(context, completed) };
 }
 
 /** A run that ended while this waited for the task is refused with `run_not_active`, whatever its end did to the task. */

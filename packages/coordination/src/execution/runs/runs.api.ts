@@ -4,6 +4,7 @@ import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.eve
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { taskCompleted } from '../../work/tasks/tasks.events.ts';
+import { verificationStarted } from '../../work/verifications/attempts.events.ts';
 import { endpoint } from '../context.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
 import { Run, RunRequest, SucceededRun } from './run.ts';
@@ -98,7 +99,7 @@ export const runsApi = [
       'stale_claim',
       'invalid_transition',
     ],
-    emits: [runSucceeded, claimReleased, taskCompleted, sessionClosed],
+    emits: [runSucceeded, claimReleased, taskCompleted, sessionClosed, verificationStarted],
     example: { output: { tests: 'green' } },
     handle: (input, context) => succeedRun(context, input.params.id, input.body),
   }),

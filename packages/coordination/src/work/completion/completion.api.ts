@@ -6,6 +6,7 @@ import { endpoint } from '../context.ts';
 import { Task } from '../tasks/task.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
+import { verificationStarted } from '../verifications/attempts.events.ts';
 import { completeTask } from './completion.ts';
 
 export const completionApi = [
@@ -14,6 +15,8 @@ export const completionApi = [
     method: 'POST',
     path: '/tasks/{ref}:complete',
     summary: 'Complete a task.',
+    description:
+      'A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is.',
     permission: 'tasks.write',
     params: { ref: TaskRef },
     body: z
@@ -32,7 +35,7 @@ export const completionApi = [
       'run_in_progress',
       'invalid_transition',
     ],
-    emits: [runFailed, ...claimGateEvents, taskCompleted],
+    emits: [runFailed, ...claimGateEvents, taskCompleted, verificationStarted],
     ifMatch: 'task',
     etag: 'task',
     example: {},

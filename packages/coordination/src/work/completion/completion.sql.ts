@@ -14,3 +14,12 @@ export function updateTaskToCompleted(tenantId: string, taskId: string, status: 
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
     returning t.*, tt.key as type_key, tt.version as type_version`;
 }
+
+/** The task's next version, with the attempt that was opened. */
+export function updateTaskToVerified(tenantId: string, taskId: string) {
+  return sql<TaskRow>`
+    update tasks t set version = t.version + 1, updated_at = now()
+    from task_types tt
+    where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
+    returning t.*, tt.key as type_key, tt.version as type_version`;
+}

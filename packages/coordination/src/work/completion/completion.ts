@@ -1,5 +1,5 @@
 import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
-import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
@@ -12,11 +12,14 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { requireVersion } from '../tasks/versions.ts';
-import { findRunningRun, updateTaskToCompleted } from './completion.sql.ts';
+import type { AttemptTrigger } from '../verifications/attempt.ts';
+import { checksOf, openAttempt } from '../verifications/attempts.ts';
+import { findRunningRun, updateTaskToCompleted, updateTaskToVerified } from './completion.sql.ts';
 
 /**
- * Completes a task on demand (core, section 8.5). A run under the presented claim must be ended first; a run that an
- * older claim left behind is failed as superseded.
+ * Completes a task on demand (core, section 8.5), or asks for its verification where it has checks: then its status
+ * stays, and so does everything while an attempt is open. A run under the presented claim must be ended first; a run
+ * that an older claim left behind is failed as superseded.
  */
 export async function completeTask(
   context: Context,
@@ -33,7 +36,9 @@ export async function completeTask(
     if (run !== undefined) fail('run_in_progress', { taskId: task.id, runId: run.id });
   }
   await failRunningRun(context, task.id, 'superseded');
-  return completeLockedTask(context, task, { liveClaim });
+  if (task.open_verification_id !== null) return taskOf(task);
+  const rules = await rulesOf(context, task.type_id);
+  return completeLockedTask(context, { task, rules, liveClaim, trigger: 'complete' });
 }
 
 /**
@@ -45,19 +50,31 @@ export function requireCompletable({ id, category }: TaskRow): void {
   if (category === 'terminal_cancelled') fail('task_cancelled', { taskId: id });
 }
 
+/** What asks for the completion of a locked task. */
+export interface CompletionRequest {
+  task: TaskRow;
+  rules: TypeRules;
+  /** The claim that ends with it, whose holder the caller has checked. */
+  liveClaim?: ClaimRow | undefined;
+  trigger: AttemptTrigger;
+  /** The run or the approval. */
+  triggerRef?: string;
+}
+
+/** Whether something must hold before the task counts as done: then completing it opens a verification attempt. */
+export function needsVerification({ task, rules }: Pick<CompletionRequest, 'task' | 'rules'>): boolean {
+  return checksOf(rules, task).length > 0;
+}
+
 /**
- * Moves a locked task to its completion status and releases the claim, whose holder the caller has checked. No run of
- * the task may be running any more.
+ * Releases the claim of a locked task and completes it or, where it has checks, opens the attempt that may. No run of
+ * the task may be running any more, and no attempt be open.
  * @throws Refusal `invalid_transition` where the lifecycle has no edge to the completion status
  */
-export async function completeLockedTask(
-  context: Context,
-  task: TaskRow,
-  { liveClaim }: { liveClaim?: ClaimRow | undefined },
-): Promise<Task> {
-  const { lifecycle } = await rulesOf(context, task.type_id);
-  const allowed = movesFrom(lifecycle, task.status);
-  const { completionStatus: to } = lifecycle;
+export async function completeLockedTask(context: Context, request: CompletionRequest): Promise<Task> {
+  const { task, rules, liveClaim, trigger, triggerRef = null } = request;
+  const { completionStatus: to } = rules.lifecycle;
+  const allowed = movesFrom(rules.lifecycle, task.status);
   if (!allowed.includes(to)) fail('invalid_transition', { from: task.status, to, allowed });
   if (liveClaim !== undefined)
     await releaseClaims(
@@ -65,19 +82,44 @@ export async function completeLockedTask(
       { claimIds: [liveClaim.id] },
       { reason: 'completed', taskStatusMove: false },
     );
-  const { category } = findStatus(lifecycle, to) as LifecycleStatus;
+  const sessionId = liveClaim?.session_id ?? null;
+  const checks = checksOf(rules, task);
+  if (checks.length === 0) return moveToCompletion(context, { task, rules, sessionId });
+  await openAttempt(context, { task, checks, trigger, triggerRef, sessionId });
+  return taskOf((await context.db.row(updateTaskToVerified(context.tenantId, task.id))) as TaskRow);
+}
+
+/**
+ * The one place where a task becomes completed: at once, or by the attempt that passed. The task is locked, and its
+ * lifecycle allows the move.
+ */
+export async function moveToCompletion(
+  context: Context,
+  completed: {
+    task: TaskRow;
+    rules: TypeRules;
+    sessionId: string | null;
+    verification?: { id: string; attempt: number };
+  },
+): Promise<Task> {
+  const { task, rules, sessionId, verification } = completed;
+  const { key, category } = findStatus(rules.lifecycle, rules.lifecycle.completionStatus) as LifecycleStatus;
   const row = (await context.db.row(
-    updateTaskToCompleted(context.tenantId, task.id, to, category),
+    updateTaskToCompleted(context.tenantId, task.id, key, category),
   )) as TaskRow;
   emit(
     context,
     taskCompleted,
-    { entityId: row.id, workspaceId: row.workspace_id, sessionId: liveClaim?.session_id ?? null },
+    { entityId: row.id, workspaceId: row.workspace_id, sessionId },
     {
       publicId: row.public_id,
       status: row.status,
       systemStatusCategory: row.category,
       version: row.version,
+      ...(verification !== undefined && {
+        verificationId: verification.id,
+        attempt: verification.attempt,
+      }),
     },
   );
   return taskOf(row);

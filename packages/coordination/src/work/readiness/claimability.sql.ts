@@ -4,7 +4,10 @@ import type { TaskRow } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 
 /** A task with its live claim; without one, every column of the claim is null. */
-export type ClaimabilityRow = Pick<TaskRow, 'id' | 'public_id' | 'status' | 'category'> & {
+export type ClaimabilityRow = Pick<
+  TaskRow,
+  'id' | 'public_id' | 'status' | 'category' | 'open_verification_id' | 'verification'
+> & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
 } & {
   claim_id: string | null;
@@ -17,7 +20,7 @@ export type ClaimabilityRow = Pick<TaskRow, 'id' | 'public_id' | 'status' | 'cat
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
-    select t.id, t.public_id, t.status, t.category, c.id as claim_id, c.holder_id, c.expires_at,
+    select t.id, t.public_id, t.status, t.category, t.open_verification_id, t.verification, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
           'systemStatusCategory', p.category) order by p.public_number)

@@ -8,7 +8,10 @@ import type { TaskClaimability } from './task-readiness.ts';
 
 /** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
 export interface ClaimObstacle {
-  code: Extract<ErrorCode, 'task_not_claimable' | 'task_not_ready' | 'task_already_claimed'>;
+  code: Extract<
+    ErrorCode,
+    'task_not_claimable' | 'task_not_ready' | 'verification_pending' | 'task_already_claimed'
+  >;
   details: Record<string, unknown>;
 }
 
@@ -23,6 +26,11 @@ export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
       details: { status: row.status, systemStatusCategory: row.category },
     });
   if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.open_verification_id !== null)
+    obstacles.push({
+      code: 'verification_pending',
+      details: { verificationId: row.open_verification_id, status: row.verification?.status },
+    });
   if (row.claim_id !== null) {
     const { claim_id: claimId, holder_id: holderId, expires_at: expiresAt } = row;
     obstacles.push({ code: 'task_already_claimed', details: { claimId, holderId, expiresAt } });

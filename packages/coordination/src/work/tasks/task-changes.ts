@@ -14,6 +14,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { cancelOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { resolveRequirements } from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
@@ -52,7 +53,8 @@ export function refuseNullFields(change: TaskChange): void {
 
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
- * change nothing. A move to a cancelled status ends the run and the claim.
+ * change nothing. A move to a cancelled status ends the run, the claim and the
+ * verification.
  */
 export async function updateTask(
   context: Context,
@@ -82,6 +84,7 @@ export async function updateTask(
         { claimIds: [liveClaim.id] },
         { reason: 'task_cancelled', taskStatusMove: false },
       );
+    if (before.open_verification_id !== null) await cancelOpenAttempt(context, before.id);
   }
   const row = (await context.db.row(updateTaskValues(context.tenantId, before.id, after))) as TaskRow;
   const task = taskOf(row);

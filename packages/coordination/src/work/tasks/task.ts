@@ -16,6 +16,7 @@ import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
+import { TaskVerificationSummary } from '../verifications/attempt.ts';
 import { RequirementsInput } from './requirements.ts';
 import { TaskRef } from './task-ref.ts';
 
@@ -56,7 +57,7 @@ export const Task = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
     completedAt: Timestamp.nullable(),
-    verification: z.null(),
+    verification: TaskVerificationSummary.nullable(),
   })
   .meta({ id: 'Task' });
 export type Task = z.infer<typeof Task>;
@@ -130,7 +131,13 @@ export type TaskChange = z.output<typeof TaskChange>;
 /** A row of `tasks` with the key and version of its type. */
 export type TaskRow = RowOf<
   Tables['tasks'],
-  { custom_fields: JsonObject; origin: Origin; acceptance: AcceptanceCheck[]; evidence: Evidence[] }
+  {
+    custom_fields: JsonObject;
+    origin: Origin;
+    acceptance: AcceptanceCheck[];
+    evidence: Evidence[];
+    verification: TaskVerificationSummary | null;
+  }
 > & { type_key: string; type_version: number };
 
 export const taskOf = wireMapper<TaskRow>()(Task, {
@@ -139,5 +146,4 @@ export const taskOf = wireMapper<TaskRow>()(Task, {
   systemStatusCategory: ({ category }) => category,
   priority: ({ priority }) => priorities[priority] as Priority,
   acceptanceChecks: ({ acceptance: checks }) => checks.length,
-  verification: () => null,
 });

@@ -45,6 +45,7 @@ export const taskUpdated = defineEvent(
   }),
 );
 
+/** The verification is named where the task had checks. */
 export const taskCompleted = defineEvent(
   'task.completed',
   'task',
@@ -53,5 +54,7 @@ export const taskCompleted = defineEvent(
     status: z.string(),
     systemStatusCategory: z.string(),
     version: z.int(),
+    verificationId: Uuid.optional(),
+    attempt: z.int().optional(),
   }),
 );

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { Tables } from '../../service/schema.ts';
+
+export const openStatuses = ['running', 'waiting_human', 'waiting_external'] as const;
+const attemptStatuses = [...openStatuses, 'passed', 'failed', 'cancelled'] as const;
+export type AttemptStatus = (typeof attemptStatuses)[number];
+
+const attemptTriggers = ['complete', 'run', 'approval', 'rule'] as const;
+export type AttemptTrigger = (typeof attemptTriggers)[number];
+
+/** Whose check it is: one that a required output of the type implies, one of the type, one of the task. */
+export const checkSources = ['output', 'type', 'task'] as const;
+
+/** A check as an attempt keeps it: as it was when the attempt was opened. */
+export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
+export type AttemptCheck = z.infer<typeof AttemptCheck>;
+
+/** What came of one check. */
+export const CheckResult = z.strictObject({
+  key: z.string(),
+  kind: AcceptanceCheck.shape.kind,
+  source: z.enum(checkSources),
+  status: z.enum(['passed', 'skipped', 'failed', 'cancelled']),
+  evidence: z.array(z.string()),
+  reason: z.string().nullable(),
+  message: z.string().optional(),
+  details: FreeObject.optional(),
+});
+export type CheckResult = z.infer<typeof CheckResult>;
+
+/** An attempt to verify that a task is done (core, section 8.8). Its checks are shown without their specs. */
+export const TaskVerification = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    taskId: Uuid,
+    authorityPrincipalId: Uuid,
+    attempt: z.int(),
+    status: z.enum(attemptStatuses),
+    trigger: z.enum(attemptTriggers),
+    triggerRef: z.string().nullable(),
+    checks: z.array(AttemptCheck.pick({ key: true, kind: true, description: true, source: true })),
+    results: z.array(CheckResult),
+    cursor: z.int(),
+    skillInvocationId: Uuid.nullable(),
+    approvalId: Uuid.nullable(),
+    nextCheckAt: Timestamp.nullable(),
+    finishedAt: Timestamp.nullable(),
+    startedAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'TaskVerification' });
+export type TaskVerification = z.infer<typeof TaskVerification>;
+
+/** The newest attempt, as the task itself shows it. */
+export const TaskVerificationSummary = TaskVerification.pick({
+  id: true,
+  status: true,
+  attempt: true,
+  updatedAt: true,
+});
+export type TaskVerificationSummary = z.infer<typeof TaskVerificationSummary>;
+
+/** The credential that asked for the completion: an attempt acts by it as long as it is active. */
+export interface CredentialSnapshot {
+  readonly kind: 'human' | 'agent' | 'service';
+  readonly iamPrincipalId: string | null;
+  readonly permissions: readonly string[];
+}
+
+export type AttemptRow = RowOf<
+  Tables['verifications'],
+  {
+    status: AttemptStatus;
+    trigger: AttemptTrigger;
+    checks: AttemptCheck[];
+    results: CheckResult[];
+    credential: CredentialSnapshot;
+  }
+>;
+
+export const attemptOf = wireMapper<AttemptRow>()(TaskVerification, {
+  checks: ({ checks }) =>
+    checks.map(({ key, kind, description, source }) => ({ key, kind, description, source })),
+});

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** `checks` counts them. */
+export const verificationStarted = defineEvent(
+  'task.verification_started',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    taskId: Uuid,
+    verificationId: Uuid,
+    attempt: z.int(),
+    trigger: z.string(),
+    checks: z.int(),
+  }),
+);

@@ -1,0 +1,32 @@
+import { sql } from '@baton/kernel/sql';
+import type { AttemptCheck, AttemptRow, AttemptTrigger, CredentialSnapshot } from './attempt.ts';
+
+export interface NewAttempt {
+  id: string;
+  tenantId: string;
+  taskId: string;
+  authorityPrincipalId: string;
+  credential: CredentialSnapshot;
+  trigger: AttemptTrigger;
+  triggerRef: string | null;
+  checks: readonly AttemptCheck[];
+}
+
+/** The number of the attempt is the task's next one: the task is locked. */
+export function insertAttempt(attempt: NewAttempt) {
+  return sql<AttemptRow>`
+    insert into verifications (id, tenant_id, task_id, authority_principal_id, credential, trigger, trigger_ref, checks,
+      attempt, next_check_at)
+    select ${attempt.id}, ${attempt.tenantId}, ${attempt.taskId}, ${attempt.authorityPrincipalId},
+      ${JSON.stringify(attempt.credential)}, ${attempt.trigger}, ${attempt.triggerRef}, ${JSON.stringify(attempt.checks)},
+      coalesce(max(v.attempt), 0) + 1, now()
+    from verifications v where v.task_id = ${attempt.taskId}
+    returning *`;
+}
+
+/** Ends the open attempt of a task as cancelled, if it has one; the task is locked. */
+export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
+  return sql`
+    update verifications set status = 'cancelled', finished_at = now(), updated_at = now(), next_check_at = null
+    where task_id = ${taskId} and tenant_id = ${tenantId} and finished_at is null`;
+}

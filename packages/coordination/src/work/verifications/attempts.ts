@@ -1,0 +1,75 @@
+import { newId } from '@baton/kernel/ids';
+import type { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
+import type { AttemptCheck, AttemptRow, AttemptTrigger } from './attempt.ts';
+import { verificationStarted } from './attempts.events.ts';
+import { insertAttempt, updateOpenAttemptToCancelled } from './attempts.sql.ts';
+
+/**
+ * Everything that must hold before a task counts as done, in the order in which it is judged (core, section 8.8): the
+ * required outputs of its type, the checks of its type, its own. Empty where completion needs no verification.
+ */
+export function checksOf(
+  { acceptance, requiredOutputs }: Pick<TypeRules, 'acceptance' | 'requiredOutputs'>,
+  task: { acceptance: readonly AcceptanceCheck[] },
+): AttemptCheck[] {
+  const outputs = requiredOutputs.map(({ key, type, mediaTypes, content = 'required' }) => ({
+    key: `output.${key}`,
+    kind: 'deterministic' as const,
+    description: `The task has an artifact of type ${type}.`,
+    spec: { artifact: { type, content, ...(mediaTypes !== undefined && { mediaTypes: [...mediaTypes] }) } },
+    source: 'output' as const,
+  }));
+  return [
+    ...outputs,
+    ...acceptance.map((check) => ({ ...check, source: 'type' as const })),
+    ...task.acceptance.map((check) => ({ ...check, source: 'task' as const })),
+  ];
+}
+
+/** What an attempt is opened for. */
+export interface AttemptOf {
+  task: { id: string; public_id: string; workspace_id: string | null };
+  checks: readonly AttemptCheck[];
+  trigger: AttemptTrigger;
+  /** The run or the approval that asked for the completion. */
+  triggerRef: string | null;
+  sessionId: string | null;
+}
+
+/** Opens an attempt in the caller's name. The task is locked, and has none open. */
+export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
+  const { caller, tenantId } = context;
+  const { task, checks, trigger, triggerRef, sessionId } = opened;
+  const credential = {
+    kind: caller.kind,
+    iamPrincipalId: caller.iamPrincipalId,
+    permissions: [...caller.permissions],
+  };
+  const about = { taskId: task.id, checks, trigger, triggerRef };
+  const authority = { authorityPrincipalId: caller.principalId, credential };
+  const attempt = (await context.db.row(
+    insertAttempt({ id: newId(), tenantId, ...about, ...authority }),
+  )) as AttemptRow;
+  emit(
+    context,
+    verificationStarted,
+    { entityId: task.id, workspaceId: task.workspace_id, sessionId },
+    {
+      publicId: task.public_id,
+      taskId: task.id,
+      verificationId: attempt.id,
+      attempt: attempt.attempt,
+      trigger,
+      checks: checks.length,
+    },
+  );
+  return attempt;
+}
+
+/** Ends the open attempt of a locked task that was cancelled. The event of the task's move says it. */
+export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
+  await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
+}
