@@ -1,7 +1,11 @@
 -- GENERATED from migrations/ by: npm run generate
 -- The whole schema of coordination, to read and to review; the migrations make it.
 
+create domain approval_status as text CHECK ((VALUE = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'cancelled'::text])));
+
 create domain claim_status as text CHECK ((VALUE = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text])));
+
+create domain outcome_status as text CHECK ((VALUE = ANY (ARRAY['pending'::text, 'deferred'::text, 'executed'::text, 'failed'::text])));
 
 create domain prerequisite_count as integer CHECK ((VALUE >= 0));
 
@@ -26,6 +30,45 @@ create table api_keys (
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
+
+create table approvals (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  task_id uuid,
+  artifact_id uuid,
+  requested_by_principal_id uuid not null,
+  status approval_status default 'pending'::text not null,
+  gate boolean not null,
+  required_role_id uuid,
+  assigned_principal_id uuid,
+  excluded_principals uuid[] default '{}'::uuid[] not null,
+  comment text default ''::text not null,
+  decision_by_principal_id uuid,
+  decision_at timestamp(3) with time zone,
+  decision_comment text,
+  outcome_status outcome_status,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint approvals_pkey PRIMARY KEY (id),
+  constraint approvals_check CHECK (((required_role_id IS NULL) <> (assigned_principal_id IS NULL))),
+  constraint approvals_check1 CHECK (((NOT gate) OR (task_id IS NOT NULL))),
+  constraint approvals_check2 CHECK ((((status)::text = ANY (ARRAY['approved'::text, 'rejected'::text])) = (decision_at IS NOT NULL))),
+  constraint approvals_check3 CHECK (((decision_at IS NULL) = (decision_by_principal_id IS NULL))),
+  constraint approvals_excluded_principals_check CHECK ((cardinality(excluded_principals) <= 100)),
+  constraint approvals_assigned_principal_id_fkey FOREIGN KEY (assigned_principal_id) REFERENCES principals(id),
+  constraint approvals_decision_by_principal_id_fkey FOREIGN KEY (decision_by_principal_id) REFERENCES principals(id),
+  constraint approvals_requested_by_principal_id_fkey FOREIGN KEY (requested_by_principal_id) REFERENCES principals(id),
+  constraint approvals_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint approvals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX approvals_by_status ON public.approvals USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX approvals_newest ON public.approvals USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX approvals_of_task ON public.approvals USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
+CREATE INDEX approvals_pending_gates ON public.approvals USING btree (task_id, created_at, id) WHERE (gate AND ((status)::text = 'pending'::text));
+CREATE INDEX approvals_to_decide ON public.approvals USING btree (assigned_principal_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (assigned_principal_id IS NOT NULL));
+CREATE INDEX approvals_to_decide_by_role ON public.approvals USING btree (required_role_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (required_role_id IS NOT NULL));
 
 create table artifact_contents (
   id uuid not null,
@@ -502,8 +545,10 @@ create table tenants (
   name text not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  core_principal_id uuid not null,
   constraint tenants_pkey PRIMARY KEY (id),
-  constraint tenants_slug_key UNIQUE (slug)
+  constraint tenants_slug_key UNIQUE (slug),
+  constraint tenants_core_principal_id_fkey FOREIGN KEY (core_principal_id) REFERENCES principals(id)
 );
 CREATE TRIGGER tenants_never_truncated BEFORE TRUNCATE ON public.tenants FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER tenants_of_the_journal BEFORE DELETE OR UPDATE OF id ON public.tenants FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
@@ -780,6 +825,18 @@ begin
   where id = new.task_id;
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.pending_gates_of(task uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(gates.id order by gates.created_at, gates.id), '[]')
+  from (
+    select id, created_at from approvals a where a.task_id = task and a.gate and a.status = 'pending'
+    order by created_at, id limit 50
+  ) gates
+$function$;
 
 CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
  RETURNS bigint

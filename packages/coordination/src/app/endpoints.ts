@@ -10,6 +10,7 @@ import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
@@ -47,6 +48,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Artifacts',
     about: 'What runs leave behind: records of results, and their bytes.',
     endpoints: artifactsApi,
+  },
+  {
+    tag: 'Approvals',
+    about: 'What a person has to decide, and gates that hold a task back until then.',
+    endpoints: approvalsApi,
   },
   {
     tag: 'Sessions',

@@ -53,6 +53,9 @@ async function fillExecution(tx: Db, tenantId: string, principalId: string): Pro
     insert into artifacts (id, tenant_id, created_by, task_id, run_id, type, name)
     select gen_random_uuid(), tenant_id, principal_id, task_id, id, 'report', 'Findings' from runs`);
   await tx.run(sql`
+    insert into approvals (id, tenant_id, task_id, requested_by_principal_id, assigned_principal_id, gate)
+    select gen_random_uuid(), tenant_id, id, created_by, created_by, true from tasks where tenant_id = ${tenantId}`);
+  await tx.run(sql`
     insert into principals (id, tenant_id, kind, display_name)
     select gen_random_uuid(), ${tenantId}::uuid, 'agent', 'agent' from generate_series(1, 19000)`);
 }
@@ -78,6 +81,7 @@ const samples: Record<string, string | boolean> = {
   'listRuns status': 'failed',
   'listRuns agentKey': 'absent',
   'listArtifacts type': 'absent',
+  'listApprovals status': 'rejected',
 };
 /** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
 const inert = new Set([

@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
-import { invalid } from '../service/error-rows.ts';
+import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -9,6 +9,9 @@ export const errors = {
   invalid_artifact_content: invalid('contentRef stands alone, without uri and content.'),
   artifact_mismatch: invalid('Task, run, workspace and superseded artifact do not belong together.'),
   content_ref_not_found: invalid('There is no such upload of the caller, or it has expired.'),
+  approval_already_decided: conflict('The approval was decided or cancelled.'),
+  separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
+  invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

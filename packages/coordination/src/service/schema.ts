@@ -3,6 +3,7 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
   api_keys: ApiKeysTable;
+  approvals: ApprovalsTable;
   artifact_contents: ArtifactContentsTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
@@ -38,6 +39,28 @@ interface ApiKeysTable {
   last_used_at: string | null;
   revoked_at: string | null;
   created_at: Generated<string>;
+}
+
+interface ApprovalsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  task_id: string | null;
+  artifact_id: string | null;
+  requested_by_principal_id: string;
+  status: Generated<'pending' | 'approved' | 'rejected' | 'cancelled'>;
+  gate: boolean;
+  required_role_id: string | null;
+  assigned_principal_id: string | null;
+  excluded_principals: Generated<string[]>;
+  comment: Generated<string>;
+  decision_by_principal_id: string | null;
+  decision_at: string | null;
+  decision_comment: string | null;
+  outcome_status: 'pending' | 'deferred' | 'executed' | 'failed' | null;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface ArtifactContentsTable {
@@ -350,6 +373,7 @@ interface TenantsTable {
   name: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  core_principal_id: string;
 }
 
 interface VerificationsTable {

@@ -45,7 +45,8 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
 
 async function start() {
   const baton = await startCoordination();
-  const allowed = await baton.actor();
+  // A person: some permissions are for people only.
+  const allowed = await baton.actor({ kind: 'human' });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const narrowed = (...scope: string[]) =>
     baton.issuer.sign({ sub: allowed.iamPrincipalId, tenant_id: baton.tenantId, scope });
@@ -54,7 +55,7 @@ async function start() {
     await narrowed('control-plane:write'),
     await narrowed('another-service:read'),
   ];
-  const second = await baton.actor();
+  const second = await baton.actor({ kind: 'human' });
   const powerless = await baton.actor({ permissions: [] });
   function headersOf({ auth, permission }: Operation, caller: MatrixCaller) {
     if (auth === 'none') return undefined;

@@ -1,14 +1,16 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../definitions/errors.ts';
-import { conflict, invalid } from '../service/error-rows.ts';
+import { conflict, forbidden, invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
   task_already_claimed: conflict('Somebody else holds a live claim on the task.'),
   task_not_ready: conflict('Tasks that this one waits for are not done.'),
   verification_pending: conflict('What was done is being verified.'),
+  approval_required: conflict('A person has to decide a gate of the task first.'),
   run_in_progress: conflict('A run of the presented claim is still running.'),
   task_already_completed: conflict('The task is completed.'),
+  not_eligible: forbidden('The principal does not meet what is required here.'),
   relation_exists: conflict('The relation exists.'),
   invalid_sort: invalid('sort is startDate or dueDate.'),
   invalid_search: invalid('q has at most 200 characters and 10 words.'),

@@ -21,6 +21,13 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
+/** Those of the ids that no principal of the tenant has. */
+export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select asked.id from unnest(${ids}::uuid[]) as asked (id)
+    where not exists (select from principals p where p.id = asked.id and p.tenant_id = ${tenantId})`;
+}
+
 /** Locks a principal against other changes of its record; its own commands go on. */
 export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`

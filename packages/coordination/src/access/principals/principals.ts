@@ -20,6 +20,7 @@ import { principalCreated, principalUpdated } from './principals.events.ts';
 import {
   findPrincipal,
   findPrincipals,
+  findUnknownPrincipals,
   insertPrincipal,
   lockPrincipalForChange,
   type PrincipalValues,
@@ -53,6 +54,16 @@ export async function listPrincipals(
 ): Promise<ItemPage<Principal>> {
   const kind = filter.kind === undefined ? undefined : requireKind(filter.kind);
   return listPage(db, findPrincipals(tenantId, { kind }, page), principalOf);
+}
+
+/** @throws Refusal `not_found` with the first id that no principal of the tenant has */
+export async function requireKnownPrincipals(
+  { db, tenantId }: Context,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const unknown = await db.row(findUnknownPrincipals(tenantId, ids));
+  if (unknown !== undefined) fail('not_found', { principalId: unknown.id });
 }
 
 /** @throws Refusal `not_found` */

@@ -6,6 +6,7 @@ export interface Founding {
   tenantName: string;
   adminPrincipalId: string;
   adminDisplayName: string;
+  corePrincipalId: string;
   taskTypeId: string;
   lifecycle: object;
   claimFrom: readonly string[];
@@ -15,12 +16,14 @@ export interface Founding {
 export function insertTenant(founding: Founding) {
   return sql`
     with tenant as (
-      insert into tenants (id, slug, name) values (${founding.tenantId}, ${founding.tenantSlug}, ${founding.tenantName})
+      insert into tenants (id, slug, name, core_principal_id)
+      values (${founding.tenantId}, ${founding.tenantSlug}, ${founding.tenantName}, ${founding.corePrincipalId})
     ), floor as (
       insert into journal_floors (tenant_id) values (${founding.tenantId})
     ), admin as (
       insert into principals (id, tenant_id, kind, display_name)
-      values (${founding.adminPrincipalId}, ${founding.tenantId}, 'human', ${founding.adminDisplayName})
+      values (${founding.adminPrincipalId}, ${founding.tenantId}, 'human', ${founding.adminDisplayName}),
+        (${founding.corePrincipalId}, ${founding.tenantId}, 'service', 'Baton')
     )
     insert into task_types (id, tenant_id, key, version, display_name, lifecycle_schema, claim_status, claim_category,
       claim_from, release_status, release_category, created_by)

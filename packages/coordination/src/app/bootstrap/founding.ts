@@ -4,7 +4,7 @@ import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
- * Creates a tenant with its first administrator, the built-in task type, the sequence of its task numbers and the floor
+ * Creates a tenant with its first administrator, the principal of the core itself, the built-in task type, the sequence of its task numbers and the floor
  * of its journal.
  * @returns the ids given
  */
@@ -31,6 +31,7 @@ export async function foundTenant(
       tenantName,
       adminPrincipalId,
       adminDisplayName,
+      corePrincipalId: newId(),
       taskTypeId: newId(),
       lifecycle: systemLifecycle,
       claimFrom: transitions.filter(({ to }) => to.includes(claimStatus)).map(({ from }) => from),

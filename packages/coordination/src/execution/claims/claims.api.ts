@@ -15,6 +15,7 @@ const sessionErrors = ['session_owner_mismatch', 'session_not_active', 'session_
 const taskErrors = [
   'task_not_claimable',
   'task_not_ready',
+  'approval_required',
   'verification_pending',
   'task_already_claimed',
   'invalid_ttl',

@@ -23,7 +23,7 @@ import { getRun } from './runs.ts';
  * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
  * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
- * `stale_claim`, `invalid_transition`
+ * `approval_required`, * `stale_claim`, `invalid_transition`
  */
 export async function succeedRun(
   context: Context,
@@ -60,7 +60,7 @@ async function requireWritable(
   completes: boolean,
 ): Promise<ClaimRow | undefined> {
   try {
-    if (completes) requireCompletable(task);
+    if (completes) await requireCompletable(context, task);
     const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
     return await passClaimGate(context, task.id, presented, { claimRequired: true });
   } catch (refusal) {

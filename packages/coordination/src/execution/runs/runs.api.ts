@@ -96,6 +96,7 @@ export const runsApi = [
       'run_holder_mismatch',
       'task_already_completed',
       'task_cancelled',
+      'approval_required',
       'stale_claim',
       'invalid_transition',
     ],

@@ -29,6 +29,7 @@ export const completionApi = [
       'version_conflict',
       'task_already_completed',
       'task_cancelled',
+      'approval_required',
       'stale_claim',
       'task_claimed',
       'claim_holder_mismatch',

@@ -7,6 +7,7 @@ import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { requireNoGate } from '../gates/gates.ts';
 import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskCompleted } from '../tasks/tasks.events.ts';
@@ -29,7 +30,7 @@ export async function completeTask(
 ): Promise<Task> {
   const task = await lockTaskRow(context, ref, presented.claimId);
   requireVersion(task, ifMatch);
-  requireCompletable(task);
+  await requireCompletable(context, task);
   const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: false });
   if (liveClaim !== undefined) {
     const run = await context.db.row(findRunningRun(context.tenantId, liveClaim.id));
@@ -43,11 +44,13 @@ export async function completeTask(
 
 /**
  * Checks what must hold before the claim is looked at.
- * @throws Refusal `task_already_completed`, `task_cancelled`
+ * @throws Refusal `task_already_completed`, `task_cancelled`, `approval_required`
  */
-export function requireCompletable({ id, category }: TaskRow): void {
+export async function requireCompletable(context: Context, task: TaskRow): Promise<void> {
+  const { id, category } = task;
   if (category === 'terminal_success') fail('task_already_completed', { taskId: id });
   if (category === 'terminal_cancelled') fail('task_cancelled', { taskId: id });
+  await requireNoGate(context, task);
 }
 
 /** What asks for the completion of a locked task. */

@@ -6,11 +6,12 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 /** A task with its live claim; without one, every column of the claim is null. */
 export type ClaimabilityRow = Pick<
   TaskRow,
-  'id' | 'public_id' | 'status' | 'category' | 'open_verification_id' | 'verification'
+  'id' | 'public_id' | 'status' | 'category' | 'pending_gates' | 'open_verification_id' | 'verification'
 > & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
 } & {
   claim_id: string | null;
+  pending_approvals: string[];
   unmet: { taskId: string; publicId: string; status: string; systemStatusCategory: string }[];
 };
 
@@ -20,12 +21,13 @@ export type ClaimabilityRow = Pick<
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
-    select t.id, t.public_id, t.status, t.category, t.open_verification_id, t.verification, c.id as claim_id, c.holder_id, c.expires_at,
+    select t.id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
           'systemStatusCategory', p.category) order by p.public_number)
         from task_relations r join tasks p on p.id = r.prerequisite_task_id
-        where r.waiting_task_id = t.id and p.category <> 'terminal_success'), '[]') as unmet
+        where r.waiting_task_id = t.id and p.category <> 'terminal_success'), '[]') as unmet,
+      pending_gates_of(t.id) as pending_approvals
     from tasks t
     left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp())
       on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()

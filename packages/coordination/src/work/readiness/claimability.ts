@@ -10,7 +10,11 @@ import type { TaskClaimability } from './task-readiness.ts';
 export interface ClaimObstacle {
   code: Extract<
     ErrorCode,
-    'task_not_claimable' | 'task_not_ready' | 'verification_pending' | 'task_already_claimed'
+    | 'task_not_claimable'
+    | 'task_not_ready'
+    | 'approval_required'
+    | 'verification_pending'
+    | 'task_already_claimed'
   >;
   details: Record<string, unknown>;
 }
@@ -26,6 +30,8 @@ export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
       details: { status: row.status, systemStatusCategory: row.category },
     });
   if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.pending_gates > 0)
+    obstacles.push({ code: 'approval_required', details: { pendingApprovals: row.pending_approvals } });
   if (row.open_verification_id !== null)
     obstacles.push({
       code: 'verification_pending',

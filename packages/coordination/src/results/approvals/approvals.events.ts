@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+const about = { taskId: Uuid.nullable(), artifactId: Uuid.nullable() };
+
+const decided = z.strictObject({
+  ...about,
+  outcomeStatus: z.string().nullable(),
+  decisionBy: Uuid,
+  comment: z.string().nullable(),
+  /** Through which channel a decide-only token was given out (core, section 1.3). */
+  channel: z.string().nullable(),
+});
+
+export const approvalApproved = defineEvent('approval.approved', 'approval', decided, 2);
+export const approvalRejected = defineEvent('approval.rejected', 'approval', decided, 2);
+
+export const approvalCancelled = defineEvent(
+  'approval.cancelled',
+  'approval',
+  z.strictObject({ taskId: Uuid.nullable(), cancelledBy: Uuid }),
+  2,
+);

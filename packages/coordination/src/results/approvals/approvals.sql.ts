@@ -1,0 +1,66 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+
+export function findApproval(tenantId: string, approvalId: string) {
+  return sql<ApprovalRow>`select * from approvals where id = ${approvalId} and tenant_id = ${tenantId}`;
+}
+
+/** Locks the task of a gate before the gate itself: in this order a claim meets them. */
+export function lockTaskOfGate(tenantId: string, approvalId: string) {
+  return sql`
+    select from tasks
+    where id = (select task_id from approvals where id = ${approvalId} and tenant_id = ${tenantId} and gate)
+    for no key update`;
+}
+
+export function lockApproval(tenantId: string, approvalId: string) {
+  return sql<ApprovalRow>`
+    select * from approvals where id = ${approvalId} and tenant_id = ${tenantId}
+    for no key update`;
+}
+
+export interface ApprovalEnd {
+  tenantId: string;
+  approvalId: string;
+  status: 'approved' | 'rejected' | 'cancelled';
+  /** Null for a cancellation: nobody decided. */
+  decidedBy: string | null;
+  comment: string | null;
+  outcomeStatus: 'pending' | null;
+}
+
+/** Ends a pending approval, which the caller has locked with its task; a gate no longer holds the task back. */
+export function updateApprovalToEnded(end: ApprovalEnd) {
+  return sql<ApprovalRow>`
+    with ended as (
+      update approvals
+      set status = ${end.status}, decision_by_principal_id = ${end.decidedBy}::uuid,
+        decision_at = case when ${end.decidedBy}::uuid is not null then clock_timestamp() end,
+        decision_comment = ${end.comment}::text, outcome_status = ${end.outcomeStatus}::text,
+        version = version + 1, updated_at = clock_timestamp()
+      where id = ${end.approvalId} and tenant_id = ${end.tenantId} and status = 'pending'
+      returning *
+    ), freed as (
+      update tasks t set pending_gates = t.pending_gates - 1 from ended
+      where t.id = ended.task_id and ended.gate
+    )
+    select * from ended`;
+}
+
+const build = queryBuilder<{ approvals: ApprovalRow }>();
+
+const newestFirst: ListOrder<ApprovalRow> = {
+  cursor: 'approvals',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type ApprovalFilter = { readonly [Column in 'status' | 'task_id']: string | undefined };
+
+export function findApprovals(tenantId: string, filter: ApprovalFilter, page: Page) {
+  const query = build.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
+}

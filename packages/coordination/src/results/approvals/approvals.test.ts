@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  claimTask,
+  done,
+  eventsOf,
+  makeTask,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
+
+let baton: TestCoordination;
+let person: Actor;
+let worker: Worker;
+before(async () => {
+  baton = await startCoordination();
+  person = await baton.actor({ kind: 'human', permissions: ['approvals.read', 'approvals.decide'] });
+  worker = await makeWorker(baton);
+});
+after(() => baton.close());
+
+const ask = (body: object, actor = baton.admin) => actor.post('/approvals', body);
+const request = (body: object = {}) => done(ask({ assignedPrincipalId: person.principalId, ...body }), 201);
+const gateOn = (taskId: string, body: object = {}) => request({ task: taskId, gate: true, ...body });
+const act = (id: string, verb: string, actor = person, body?: object) =>
+  actor.post(`/approvals/${id}:${verb}`, body);
+const claim = (taskId: string) =>
+  worker.actor.post(`/tasks/${taskId}:claim`, { sessionId: worker.sessionId });
+const complete = (taskId: string) =>
+  baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' });
+
+test('POST answers the whole record, and the event says what is asked of whom', async () => {
+  const task = await makeTask(baton, { title: 'Deploy with password=abcdefghijklmnopqrst' });
+  const other = await baton.actor({ kind: 'human' });
+  const comment = 'May this go to production?';
+  const approval = await request({
+    task: task.publicId,
+    comment,
+    gate: true,
+    excludedPrincipals: [other.principalId],
+  });
+  const { id, createdAt, updatedAt, ...rest } = approval;
+  assert.deepEqual(rest, {
+    tenantId: baton.tenantId,
+    workspaceId: null,
+    taskId: task.id,
+    artifactId: null,
+    requestedByPrincipalId: baton.admin.principalId,
+    status: 'pending',
+    gate: true,
+    requiredRoleId: null,
+    assignedPrincipalId: person.principalId,
+    excludedPrincipals: [other.principalId],
+    decisionByPrincipalId: null,
+    decisionAt: null,
+    comment,
+    outcomeStatus: null,
+    version: 1,
+  });
+  assert.equal(createdAt, updatedAt);
+  assert.deepEqual(await done(person.get(`/approvals/${id}`)), approval);
+  const [event] = await eventsOf(baton, id);
+  assert.deepEqual(
+    [event?.type, event?.schema_version, event?.actor_id, event?.payload],
+    [
+      'approval.requested',
+      2,
+      baton.admin.principalId,
+      {
+        taskId: task.id,
+        artifactId: null,
+        requiredRoleId: null,
+        assignedPrincipalId: person.principalId,
+        gate: true,
+        workspaceId: null,
+        taskPublicId: task.publicId,
+        taskTitle: 'Deploy with [redacted]',
+        requestedBy: baton.admin.principalId,
+        comment,
+      },
+    ],
+  );
+});
+
+test('a request that contradicts itself is refused with what is wrong', async () => {
+  const { principalId } = person;
+  const why = async (body: object) => (await refused(ask(body), 422, 'invalid_approval')).reason;
+  assert.equal(await why({}), 'exactly_one');
+  assert.equal(await why({ requiredRoleId: newId(), assignedPrincipalId: principalId }), 'exactly_one');
+  assert.equal(
+    await why({ assignedPrincipalId: principalId, excludedPrincipals: [principalId] }),
+    'excluded',
+  );
+  assert.equal(await why({ assignedPrincipalId: principalId, gate: true }), 'gate_without_task');
+  const task = await makeTask(baton);
+  await done(complete(task.id));
+  assert.equal(await why({ assignedPrincipalId: principalId, gate: true, task: task.id }), 'task_terminal');
+  await request({ task: task.id });
+});
+
+test('what a request names must exist: task, artifact, workspace, role, principals, in this order', async () => {
+  const order = ['task', 'artifactId', 'workspaceId', 'assignedPrincipalId'];
+  const unknown: Record<string, unknown> = { excludedPrincipals: [newId()] };
+  for (const name of order) unknown[name] = newId();
+  const foreign = await done(baton.otherAdmin.post('/tasks', { title: 'foreign' }), 201);
+  await refused(ask({ ...unknown, task: foreign.id }), 404, 'not_found');
+  assert.deepEqual(await refused(ask(unknown), 404, 'not_found'), {});
+  const { task: _, ...withoutTask } = unknown;
+  assert.deepEqual(await refused(ask(withoutTask), 404, 'not_found'), { artifactId: unknown['artifactId'] });
+  const { artifactId: __, ...withoutArtifact } = withoutTask;
+  assert.deepEqual(await refused(ask(withoutArtifact), 404, 'not_found'), {
+    workspaceId: unknown['workspaceId'],
+  });
+  const roleId = newId();
+  assert.deepEqual(await refused(ask({ requiredRoleId: roleId }), 404, 'not_found'), { roleId });
+  const principalId = baton.otherAdmin.principalId;
+  for (const body of [
+    { assignedPrincipalId: principalId },
+    { assignedPrincipalId: person.principalId, excludedPrincipals: [principalId] },
+  ])
+    assert.deepEqual(await refused(ask(body), 404, 'not_found'), { principalId });
+});
+
+test('texts and lists have bounds: 4000 characters, 100 principals', async () => {
+  const excluded = Array(101).fill(baton.admin.principalId);
+  await refused(ask({ assignedPrincipalId: newId(), comment: 'x'.repeat(4001) }), 400, 'invalid_request');
+  await refused(ask({ assignedPrincipalId: newId(), excludedPrincipals: excluded }), 400, 'invalid_request');
+  const { id } = await request({ comment: 'x'.repeat(4000), excludedPrincipals: excluded.slice(1) });
+  await refused(act(id, 'approve', person, { comment: 'x'.repeat(4001) }), 400, 'invalid_request');
+  await done(act(id, 'approve', person, { comment: 'x'.repeat(4000) }));
+});
+
+test('GET lists newest first, by status and by task', async () => {
+  const task = await makeTask(baton);
+  const [first, second] = [await request({ task: task.id }), await request({ task: task.id })];
+  const rejected = await done(act(second.id, 'reject'));
+  const list = async (query: string) => (await done(person.get(`/approvals?${query}`))).items;
+  assert.deepEqual(await list(`taskId=${task.id}`), [rejected, first]);
+  assert.deepEqual(await list(`taskId=${task.id}&status=rejected`), [rejected]);
+  assert.deepEqual((await list('status=pending'))[0], first);
+  assert.deepEqual((await list('limit=2')).slice(0, 2), [rejected, first]);
+  await refused(person.get('/approvals?status=open'), 422, 'invalid_status');
+  assert.deepEqual((await done(baton.otherAdmin.get(`/approvals?taskId=${task.id}`))).items, []);
+});
+
+test('another tenant sees no approval, and decides none', async () => {
+  const { id } = await request();
+  await refused(baton.otherAdmin.get(`/approvals/${id}`), 404, 'not_found');
+  for (const verb of ['approve', 'reject', 'cancel'])
+    await refused(act(id, verb, baton.otherAdmin), 404, 'not_found');
+});
+
+test('approve and reject record who decided, when, and why; the decision counts once', async () => {
+  for (const [verb, status] of [
+    ['approve', 'approved'],
+    ['reject', 'rejected'],
+  ] as const) {
+    const { id } = await request({ comment: 'may I?' });
+    const decided = await done(act(id, verb, person, { comment: 'because' }));
+    assert.deepEqual(
+      [decided.status, decided.decisionByPrincipalId, decided.comment, decided.version],
+      [status, person.principalId, 'because', 2],
+    );
+    assert.equal(decided.decisionAt, decided.updatedAt);
+    const [, event] = await eventsOf(baton, id);
+    assert.deepEqual(
+      [event?.type, event?.schema_version, event?.payload],
+      [
+        `approval.${status}`,
+        2,
+        {
+          taskId: null,
+          artifactId: null,
+          outcomeStatus: null,
+          decisionBy: person.principalId,
+          comment: 'because',
+          channel: null,
+        },
+      ],
+    );
+    for (const again of ['approve', 'reject'])
+      assert.deepEqual(await refused(act(id, again), 409, 'approval_already_decided'), {
+        approvalId: id,
+        status,
+      });
+    await refused(act(id, 'cancel', baton.admin), 409, 'approval_already_decided');
+  }
+});
+
+test('without a comment of the decision the request keeps its own', async () => {
+  const { id } = await request({ comment: 'may I?' });
+  assert.equal((await done(act(id, 'approve'))).comment, 'may I?');
+});
+
+test('only the assigned person decides: an excluded one is told so first', async () => {
+  const excluded = await baton.actor({ kind: 'human' });
+  const { id } = await request({ excludedPrincipals: [excluded.principalId] });
+  await refused(act(id, 'approve', excluded), 403, 'separation_of_duties_violation');
+  await refused(act(id, 'reject', excluded), 403, 'separation_of_duties_violation');
+  // The requester, with every right there is, is not the one that is asked.
+  await refused(act(id, 'approve', baton.admin), 403, 'not_eligible');
+  const powerless = await baton.actor({ kind: 'human', permissions: ['approvals.manage'] });
+  await refused(act(id, 'approve', powerless), 403, 'permission_denied');
+  await done(act(id, 'approve'));
+  await refused(act(id, 'approve', excluded), 409, 'approval_already_decided');
+});
+
+test('an agent or a service decides nothing, even with the permission in its binding', async () => {
+  for (const kind of ['agent', 'service'] as const) {
+    const machine = await baton.actor({ kind, permissions: ['approvals.decide', 'approvals.manage'] });
+    const { id } = await request({ assignedPrincipalId: machine.principalId });
+    for (const verb of ['approve', 'reject']) await refused(act(id, verb, machine), 403, 'permission_denied');
+    await refused(act(newId(), 'approve', machine), 403, 'permission_denied');
+  }
+});
+
+test('cancel: for whoever may ask, once, with its event', async () => {
+  const { id } = await request();
+  const manager = await baton.actor({ permissions: ['approvals.manage'] });
+  const cancelled = await done(act(id, 'cancel', manager, { comment: 'no longer' }));
+  assert.deepEqual(
+    [cancelled.status, cancelled.decisionByPrincipalId, cancelled.decisionAt, cancelled.comment],
+    ['cancelled', null, null, 'no longer'],
+  );
+  assert.deepEqual(await done(act(id, 'cancel', manager)), cancelled);
+  const events = await eventsOf(baton, id);
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['approval.requested', 'approval.cancelled'],
+  );
+  assert.deepEqual(
+    [events[1]?.schema_version, events[1]?.payload],
+    [2, { taskId: null, cancelledBy: manager.principalId }],
+  );
+  await refused(act(id, 'approve'), 409, 'approval_already_decided');
+});
+
+test("somebody else's gate is cancelled only by a person who may decide it, the own one by its requester", async () => {
+  const task = await makeTask(baton);
+  const manages = ['approvals.manage', 'approvals.decide'] as const;
+  const agent = await baton.actor({ permissions: ['approvals.manage'] });
+  const stranger = await baton.actor({ kind: 'human', permissions: manages });
+  const excluded = await baton.actor({ kind: 'human', permissions: manages });
+  const eligible = await baton.actor({ kind: 'human', permissions: manages });
+  const body = {
+    task: task.id,
+    gate: true,
+    assignedPrincipalId: eligible.principalId,
+    excludedPrincipals: [excluded.principalId],
+  };
+  const { id } = await request(body);
+  await refused(act(id, 'cancel', agent), 403, 'permission_denied');
+  await refused(act(id, 'cancel', stranger), 403, 'not_eligible');
+  await refused(act(id, 'cancel', excluded), 403, 'separation_of_duties_violation');
+  await refused(claim(task.id), 409, 'approval_required');
+  await done(act(id, 'cancel', eligible));
+  const own = await done(ask(body, agent), 201);
+  await done(act(own.id, 'cancel', agent));
+  await done(claim(task.id));
+});
+
+test('a pending gate holds its task back from claim, completion and available work, and every one must open', async () => {
+  const task = await makeTask(baton);
+  const isAvailable = async () =>
+    (await done(worker.actor.get('/work/available?limit=200'))).items.some(
+      ({ id }: { id: string }) => id === task.id,
+    );
+  assert.equal(await isAvailable(), true);
+  const [first, second] = [await gateOn(task.id), await gateOn(task.id)];
+  const held = { taskId: task.id, pendingApprovals: [first.id, second.id] };
+  assert.deepEqual(await refused(claim(task.id), 409, 'approval_required'), held);
+  assert.deepEqual(await refused(complete(task.id), 409, 'approval_required'), held);
+  assert.equal(await isAvailable(), false);
+  const { claimable, reasons } = await done(worker.actor.get(`/tasks/${task.id}/claimability`));
+  assert.equal(claimable, false);
+  assert.equal(reasons.length, 1);
+  const { code, pendingApprovals } = reasons[0];
+  assert.deepEqual([code, pendingApprovals], ['approval_required', held.pendingApprovals]);
+  await done(act(first.id, 'approve'));
+  assert.deepEqual((await refused(claim(task.id), 409, 'approval_required')).pendingApprovals, [second.id]);
+  await done(act(second.id, 'reject'));
+  assert.equal(await isAvailable(), true);
+  assert.equal(
+    (await done(baton.admin.get(`/tasks/${task.id}`))).status,
+    'todo',
+    'a rejection closes nothing',
+  );
+  await done(claim(task.id));
+});
+
+test('a request that is no gate holds nothing back', async () => {
+  const task = await makeTask(baton);
+  await request({ task: task.id });
+  await done(claim(task.id));
+});
+
+test('a claim that was there before the gate lives on, but its run completes nothing', async () => {
+  const task = await makeTask(baton);
+  const { claimId, fencingToken } = await claimTask(worker, task.id);
+  const held = { claimId, fencingToken };
+  const run = await done(worker.actor.post(`/tasks/${task.id}:start-run`, held), 201);
+  const gate = await gateOn(task.id);
+  const details = { taskId: task.id, pendingApprovals: [gate.id] };
+  assert.deepEqual(
+    await refused(worker.actor.post(`/runs/${run.id}:succeed`), 409, 'approval_required'),
+    details,
+  );
+  await done(worker.actor.post(`/claims/${claimId}:heartbeat`));
+  await done(act(gate.id, 'approve'));
+  await done(worker.actor.post(`/runs/${run.id}:succeed`));
+});
+
+test('the refusal of a claim comes in its order: prerequisites, gates, another claim', async () => {
+  const [task, prerequisite] = [await makeTask(baton), await makeTask(baton)];
+  const other = await makeWorker(baton);
+  await claimTask(other, task.id);
+  await refused(claim(task.id), 409, 'task_already_claimed');
+  const gate = await gateOn(task.id);
+  await refused(claim(task.id), 409, 'approval_required');
+  const relation = { toTask: prerequisite.id, type: 'depends_on' };
+  await done(baton.admin.post(`/tasks/${task.id}/relations`, relation), 201);
+  await refused(claim(task.id), 409, 'task_not_ready');
+  const { reasons } = await done(baton.admin.get(`/tasks/${task.id}/claimability`));
+  assert.deepEqual(
+    reasons.map(({ code }: { code: string }) => code),
+    ['task_not_ready', 'approval_required', 'task_already_claimed'],
+  );
+  await done(act(gate.id, 'cancel', baton.admin));
+});
+
+test('a refusal names at most 50 gates, the oldest first', async () => {
+  const task = await makeTask(baton);
+  const ids: string[] = [];
+  for (let count = 0; count < 52; count += 1) ids.push((await gateOn(task.id)).id);
+  const { pendingApprovals } = await refused(claim(task.id), 409, 'approval_required');
+  assert.deepEqual(pendingApprovals, ids.slice(0, 50));
+});
+
+test('each tenant has one principal of the core itself', async () => {
+  const rows = await baton.pool.rows<{ kind: string; tenants: number }>(sql`
+    select p.kind, count(distinct t.id)::integer as tenants from tenants t
+    join principals p on p.id = t.core_principal_id and p.tenant_id = t.id group by p.kind`);
+  assert.deepEqual(rows, [{ kind: 'service', tenants: 2 }]);
+});

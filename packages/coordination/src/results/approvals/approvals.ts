@@ -1,0 +1,85 @@
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { requireKnownPrincipals } from '../../access/principals/principals.ts';
+import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
+import { terminalCategories } from '../../work/readiness/claimability.ts';
+import { type Task, taskOf } from '../../work/tasks/task.ts';
+import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
+import { getTask, lockTaskRow } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Approval, type ApprovalRequest, approvalOf, approvalStatuses } from './approval.ts';
+import { findApproval, findApprovals } from './approvals.sql.ts';
+
+/**
+ * Asks a person (core, section 14).
+ * @throws Refusal `invalid_approval`, `not_found`
+ */
+export async function requestApproval(context: Context, request: ApprovalRequest): Promise<Approval> {
+  const { requiredRoleId = null, assignedPrincipalId = null, gate, comment } = request;
+  const excludedPrincipals = request.excludedPrincipals ?? [];
+  refuseContradiction(request, excludedPrincipals);
+  const task = await taskOfRequest(context, request);
+  // Artifacts and roles come with features of their own; until then none is known.
+  if (request.artifactId != null) fail('not_found', { artifactId: request.artifactId });
+  requireNoWorkspace(request.workspaceId);
+  if (requiredRoleId !== null) fail('not_found', { roleId: requiredRoleId });
+  await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
+  return approvalOf(
+    await writeApprovalRequest(context, {
+      task: task ?? null,
+      artifactId: null,
+      workspaceId: task?.workspaceId ?? null,
+      requiredRoleId,
+      assignedPrincipalId,
+      excludedPrincipals,
+      comment,
+      gate,
+    }),
+  );
+}
+
+function refuseContradiction(
+  { requiredRoleId, assignedPrincipalId, gate, task }: ApprovalRequest,
+  excludedPrincipals: readonly string[],
+): void {
+  if ((requiredRoleId == null) === (assignedPrincipalId == null))
+    fail('invalid_approval', { fields: ['requiredRoleId', 'assignedPrincipalId'], reason: 'exactly_one' });
+  if (assignedPrincipalId != null && excludedPrincipals.includes(assignedPrincipalId))
+    fail('invalid_approval', { field: 'assignedPrincipalId', reason: 'excluded' });
+  if (gate && task == null) fail('invalid_approval', { field: 'task', reason: 'gate_without_task' });
+}
+
+/** The task, locked where it is to be held back. */
+async function taskOfRequest(
+  context: Context,
+  { task: ref, gate }: ApprovalRequest,
+): Promise<Task | undefined> {
+  if (ref == null) return undefined;
+  if (!gate) return getTask(context, ref);
+  const task = await lockTaskRow(context, ref);
+  if (terminalCategories.includes(task.category))
+    fail('invalid_approval', { field: 'gate', reason: 'task_terminal', taskId: task.id });
+  return taskOf(task);
+}
+
+/** @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function listApprovals(
+  { db, tenantId }: Context,
+  { status, taskId }: { status?: string; taskId?: string },
+  page: Page,
+): Promise<ItemPage<Approval>> {
+  if (status !== undefined && !approvalStatuses.some((known) => known === status))
+    fail('invalid_status', { known: approvalStatuses });
+  return listPage(db, findApprovals(tenantId, { status, task_id: taskId }, page), approvalOf);
+}
+
+/** @throws Refusal `not_found` */
+export async function getApproval(context: Context, approvalId: string): Promise<Approval> {
+  return approvalOf(await getApprovalRow(context, approvalId));
+}
+
+/** @throws Refusal `not_found` */
+export async function getApprovalRow({ db, tenantId }: Context, approvalId: string): Promise<ApprovalRow> {
+  return (await db.row(findApproval(tenantId, approvalId))) ?? fail('not_found');
+}

@@ -1,0 +1,40 @@
+import type { Caller } from '../../service/caller.ts';
+import { holds } from '../../service/permissions.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+
+/** What of an approval says who may decide it. */
+export type DecidedBy = Pick<
+  ApprovalRow,
+  'id' | 'assigned_principal_id' | 'required_role_id' | 'workspace_id'
+> &
+  Pick<ApprovalRow, 'excluded_principals'>;
+
+/**
+ * Refuses whoever may not decide an approval (core, section 14). Whoever asked for it may, unless the request excludes
+ * them: a requester could cancel the gate as well.
+ * @throws Refusal `permission_denied` for an agent or a service, whatever was granted to it,
+ * `separation_of_duties_violation`, `not_eligible`
+ */
+export async function requireMayDecide(context: Context, approval: DecidedBy): Promise<void> {
+  requirePersonWhoDecides(context.caller);
+  const { principalId } = context.caller;
+  if (approval.excluded_principals.includes(principalId))
+    fail('separation_of_duties_violation', { approvalId: approval.id });
+  if (!(await isEligible(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
+}
+
+/** @throws Refusal `permission_denied` */
+export function requirePersonWhoDecides({ kind, permissions }: Caller): void {
+  if (kind !== 'human' || !holds(permissions, 'approvals.decide'))
+    fail('permission_denied', { required: ['approvals.decide'] });
+}
+
+/**
+ * Whether a principal is the one that is asked: the assigned one, or a holder of the required role. No role can be
+ * required yet, so nobody holds one.
+ */
+async function isEligible(_: Context, approval: DecidedBy, principalId: string): Promise<boolean> {
+  return approval.assigned_principal_id === principalId;
+}

@@ -1,0 +1,97 @@
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Approval, approvalOf } from './approval.ts';
+import { approvalApproved, approvalCancelled, approvalRejected } from './approvals.events.ts';
+import { lockApproval, lockTaskOfGate, updateApprovalToEnded } from './approvals.sql.ts';
+import { requireMayDecide, requirePersonWhoDecides } from './deciders.ts';
+
+/**
+ * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way.
+ * @throws Refusal `permission_denied`, `not_found`, `approval_already_decided`, `separation_of_duties_violation`,
+ * `not_eligible`
+ */
+export async function decideApproval(
+  context: Context,
+  approvalId: string,
+  status: 'approved' | 'rejected',
+  comment: string | null,
+): Promise<Approval> {
+  requirePersonWhoDecides(context.caller);
+  const approval = await lockApprovalRow(context, approvalId);
+  requirePending(approval);
+  await requireMayDecide(context, approval);
+  const decidedBy = context.caller.principalId;
+  const row = await end(context, approval, { status, decidedBy, comment });
+  emit(
+    context,
+    status === 'approved' ? approvalApproved : approvalRejected,
+    { entityId: row.id, workspaceId: row.workspace_id },
+    {
+      taskId: row.task_id,
+      artifactId: row.artifact_id,
+      outcomeStatus: row.outcome_status,
+      decisionBy: decidedBy,
+      comment: comment === null ? null : eventText(comment),
+      channel: null,
+    },
+  );
+  return approvalOf(row);
+}
+
+/**
+ * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it. One that was cancelled
+ * before stays as it is.
+ * @throws Refusal `not_found`, `approval_already_decided`, `permission_denied`, `separation_of_duties_violation`,
+ * `not_eligible`
+ */
+export async function cancelApproval(
+  context: Context,
+  approvalId: string,
+  comment: string | null,
+): Promise<Approval> {
+  const approval = await lockApprovalRow(context, approvalId);
+  if (approval.status === 'cancelled') return approvalOf(approval);
+  requirePending(approval);
+  const { caller } = context;
+  const isOwn = approval.requested_by_principal_id === caller.principalId;
+  if (approval.gate && !isOwn) await requireMayDecide(context, approval);
+  return approvalOf(await cancelLockedApproval(context, approval, comment));
+}
+
+async function cancelLockedApproval(
+  context: Context,
+  approval: ApprovalRow,
+  comment: string | null,
+): Promise<ApprovalRow> {
+  const row = await end(context, approval, { status: 'cancelled', decidedBy: null, comment });
+  emit(
+    context,
+    approvalCancelled,
+    { entityId: row.id, workspaceId: row.workspace_id },
+    { taskId: row.task_id, cancelledBy: context.caller.principalId },
+  );
+  return row;
+}
+
+/** The approval as it is under its lock, and under that of the task that its gate holds back. */
+async function lockApprovalRow({ db, tenantId }: Context, approvalId: string): Promise<ApprovalRow> {
+  await db.run(lockTaskOfGate(tenantId, approvalId));
+  return (await db.row(lockApproval(tenantId, approvalId))) ?? fail('not_found');
+}
+
+function requirePending({ id, status }: ApprovalRow): void {
+  if (status !== 'pending') fail('approval_already_decided', { approvalId: id, status });
+}
+
+async function end(
+  { db, tenantId }: Context,
+  { id }: ApprovalRow,
+  as: { status: 'approved' | 'rejected' | 'cancelled'; decidedBy: string | null; comment: string | null },
+): Promise<ApprovalRow> {
+  const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as, outcomeStatus: null }));
+  if (row === undefined) throw new Error('a pending approval under its lock could not be ended');
+  return row;
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+export const approvalRequested = defineEvent(
+  'approval.requested',
+  'approval',
+  z.strictObject({
+    taskId: Uuid.nullable(),
+    artifactId: Uuid.nullable(),
+    requiredRoleId: Uuid.nullable(),
+    assignedPrincipalId: Uuid.nullable(),
+    gate: z.boolean(),
+    workspaceId: Uuid.nullable(),
+    taskPublicId: z.string().nullable(),
+    taskTitle: z.string().nullable(),
+    requestedBy: Uuid,
+    comment: z.string(),
+  }),
+  2,
+);

@@ -1,0 +1,81 @@
+import { newId } from '@baton/kernel/ids';
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { Task, TaskRow } from '../tasks/task.ts';
+import { approvalRequested } from './gates.events.ts';
+import { type ApprovalRow, findPendingGates, insertApproval } from './gates.sql.ts';
+
+export type { ApprovalRow } from './gates.sql.ts';
+
+/** What is asked of a person; every reference was checked. */
+export interface NewApprovalRequest {
+  /** Locked, where the request is a gate. */
+  readonly task: Pick<Task, 'id' | 'publicId' | 'title'> | null;
+  readonly artifactId: string | null;
+  readonly workspaceId: string | null;
+  /** Exactly one of the two says who decides. */
+  readonly requiredRoleId: string | null;
+  readonly assignedPrincipalId: string | null;
+  readonly excludedPrincipals: readonly string[];
+  readonly comment: string;
+  readonly gate: boolean;
+}
+
+/**
+ * Asks a person in the name of the caller (core, section 14). A gate holds its task back until it was decided or
+ * cancelled: claims and completions are refused with `approval_required`.
+ */
+export async function writeApprovalRequest(
+  context: Context,
+  request: NewApprovalRequest,
+): Promise<ApprovalRow> {
+  const { task, artifactId, workspaceId, requiredRoleId, assignedPrincipalId, gate } = request;
+  if ((requiredRoleId === null) === (assignedPrincipalId === null))
+    throw new Error('an approval asks either a principal or the holders of a role');
+  const requestedBy = context.caller.principalId;
+  const row = (await context.db.row(
+    insertApproval({
+      id: newId(),
+      tenant_id: context.tenantId,
+      workspace_id: workspaceId,
+      task_id: task?.id ?? null,
+      artifact_id: artifactId,
+      requested_by_principal_id: requestedBy,
+      gate,
+      required_role_id: requiredRoleId,
+      assigned_principal_id: assignedPrincipalId,
+      excluded_principals: [...request.excludedPrincipals],
+      comment: request.comment,
+    }),
+  )) as ApprovalRow;
+  emit(
+    context,
+    approvalRequested,
+    { entityId: row.id, workspaceId },
+    {
+      taskId: row.task_id,
+      artifactId,
+      requiredRoleId,
+      assignedPrincipalId,
+      gate,
+      workspaceId,
+      taskPublicId: task?.publicId ?? null,
+      taskTitle: task === null ? null : eventText(task.title),
+      requestedBy,
+      comment: eventText(request.comment),
+    },
+  );
+  return row;
+}
+
+/** Refuses what a pending gate of a locked task holds back. @throws Refusal `approval_required` */
+export async function requireNoGate(
+  { db }: Context,
+  { id, pending_gates: pendingGates }: TaskRow,
+): Promise<void> {
+  if (pendingGates === 0) return;
+  const gates = await db.row(findPendingGates(id));
+  fail('approval_required', { taskId: id, pendingApprovals: gates?.ids ?? [] });
+}
