@@ -9,6 +9,10 @@ create domain outcome_status as text CHECK ((VALUE = ANY (ARRAY['pending'::text,
 
 create domain prerequisite_count as integer CHECK ((VALUE >= 0));
 
+create domain run_status as text CHECK ((VALUE = ANY (ARRAY['running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'suspended'::text])));
+
+create domain run_tally as bigint CHECK ((VALUE >= 0));
+
 create domain task_category as text CHECK ((VALUE = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text, 'terminal_success'::text, 'terminal_cancelled'::text])));
 
 create domain task_priority as smallint CHECK (((VALUE >= 0) AND (VALUE <= 3)));
@@ -139,6 +143,23 @@ CREATE INDEX artifacts_by_type ON public.artifacts USING btree (tenant_id, type,
 CREATE INDEX artifacts_by_workspace ON public.artifacts USING btree (tenant_id, workspace_id, created_at, id) WHERE (workspace_id IS NOT NULL);
 CREATE TRIGGER artifacts_never_truncated BEFORE TRUNCATE ON public.artifacts FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
+
+create table checkpoints (
+  id uuid not null,
+  tenant_id uuid not null,
+  run_id uuid not null,
+  task_id uuid not null,
+  created_by_principal_id uuid not null,
+  seq integer not null,
+  kind text not null,
+  data jsonb not null,
+  data_bytes integer not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint checkpoints_pkey PRIMARY KEY (id),
+  constraint checkpoints_run_id_seq_key UNIQUE (run_id, seq),
+  constraint checkpoints_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id)
+);
+CREATE INDEX checkpoints_of_task ON public.checkpoints USING btree (task_id, created_at DESC, id DESC);
 
 create table claims (
   id uuid not null,
@@ -321,6 +342,33 @@ CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kin
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table run_actions (
+  id uuid not null,
+  tenant_id uuid not null,
+  run_id uuid not null,
+  task_id uuid not null,
+  principal_id uuid not null,
+  session_id uuid not null,
+  skill_id uuid,
+  seq integer not null,
+  action text not null,
+  status text not null,
+  external_reference text,
+  metadata jsonb not null,
+  data_bytes integer not null,
+  input_tokens run_tally,
+  output_tokens run_tally,
+  cost_micros run_tally,
+  currency text,
+  started_at timestamp(3) with time zone default clock_timestamp() not null,
+  finished_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint run_actions_pkey PRIMARY KEY (id),
+  constraint run_actions_run_id_seq_key UNIQUE (run_id, seq),
+  constraint run_actions_status_check CHECK ((status = ANY (ARRAY['started'::text, 'completed'::text, 'failed'::text]))),
+  constraint run_actions_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id)
+);
+
 create table runs (
   id uuid not null,
   tenant_id uuid not null,
@@ -330,7 +378,7 @@ create table runs (
   session_id uuid not null,
   fencing_token bigint not null,
   attempt integer not null,
-  status text default 'running'::text not null,
+  status run_status default 'running'::text not null,
   started_at timestamp(3) with time zone default now() not null,
   finished_at timestamp(3) with time zone,
   input jsonb,
@@ -347,23 +395,33 @@ create table runs (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  max_tokens run_tally,
+  max_cost_micros run_tally,
+  currency text,
+  checkpoint_count integer default 0 not null,
+  action_count integer default 0 not null,
+  input_tokens run_tally default 0 not null,
+  output_tokens run_tally default 0 not null,
+  costs jsonb default '{}'::jsonb not null,
+  last_progress_at timestamp(3) with time zone default now() not null,
+  progress_timeout_seconds integer,
+  stalls_at timestamp(3) with time zone,
+  stalled_at timestamp(3) with time zone,
+  cancel_applied_at timestamp(3) with time zone,
   constraint runs_pkey PRIMARY KEY (id),
   constraint runs_task_id_attempt_key UNIQUE (task_id, attempt),
-  constraint runs_status_check CHECK ((status = ANY (ARRAY['running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'suspended'::text]))),
   constraint runs_cancel_requested_by_fkey FOREIGN KEY (cancel_requested_by) REFERENCES principals(id),
-  constraint runs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES claims(id),
-  constraint runs_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
-  constraint runs_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id),
-  constraint runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
-  constraint runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-);
+  constraint runs_claim_id_fkey FOREIGN KEY (claim_id) REFERENCES claims(id)
+) with (fillfactor=80);
 CREATE INDEX runs_by_principal ON public.runs USING btree (principal_id, started_at DESC, id DESC);
 CREATE INDEX runs_by_status ON public.runs USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX runs_by_task ON public.runs USING btree (task_id, started_at DESC, id DESC);
 CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
-CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id);
-CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status);
-CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (task_id) WHERE (status = 'running'::text);
+CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id, started_at DESC, id DESC);
+CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status, started_at DESC, id DESC);
+CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (task_id) WHERE ((status)::text = 'running'::text);
+CREATE INDEX runs_stalled ON public.runs USING btree (tenant_id, started_at DESC, id DESC) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NOT NULL));
+CREATE INDEX runs_to_stall ON public.runs USING btree (stalls_at, id) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NULL) AND (stalls_at IS NOT NULL));
 
 create table sessions (
   id uuid not null,
@@ -584,6 +642,12 @@ create table verifications (
 CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (finished_at IS NULL);
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
+
+CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bigint)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN ((currency IS NULL) OR (amount IS NULL)) THEN costs ELSE (costs || jsonb_build_object(currency, LEAST((COALESCE(((costs ->> currency))::numeric, (0)::numeric) + (amount)::numeric), ('9007199254740991'::bigint)::numeric))) END;
 
 CREATE OR REPLACE FUNCTION public.count_prerequisite()
  RETURNS trigger

@@ -5,6 +5,8 @@ import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
+import { actionsApi } from '../execution/actions/actions.api.ts';
+import { checkpointsApi } from '../execution/checkpoints/checkpoints.api.ts';
 import { claimsApi } from '../execution/claims/claims.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
@@ -42,7 +44,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Runs',
     about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
-    endpoints: runsApi,
+    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi],
   },
   {
     tag: 'Artifacts',

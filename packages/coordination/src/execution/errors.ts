@@ -17,6 +17,14 @@ export const errors = {
   unsupported_protocol_version: invalid('The harness protocol has the versions 1 and 2.'),
   task_not_runnable: invalid('The task is in a terminal status.'),
   invalid_budget: invalid('A budget is a positive number up to 2147483647.'),
+  invalid_checkpoint: invalid('The kind of a checkpoint has 1 to 100 characters.'),
+  invalid_action: invalid(
+    'The action is not a name of 1 to 200 characters, or its cost is in another currency.',
+  ),
+  action_already_finished: conflict('The action was finished before.'),
+  budget_exceeded: conflict('The run has used up one of its budgets.'),
+  run_cancel_requested: conflict('The run was asked to stop, and its executor agreed.'),
+  tool_not_authorized: forbidden('The caller may not use this skill.'),
   agent_revision_mismatch: invalid('The agent revision is not one of the caller.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;

@@ -22,6 +22,7 @@ export type RunRow = RowOf<
     output: JsonObject | null;
     metadata: JsonObject;
     instructions_refs: string[] | null;
+    costs: Record<string, number>;
   }
 >;
 

@@ -7,6 +7,7 @@ export interface Tables {
   artifact_contents: ArtifactContentsTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
+  checkpoints: CheckpointsTable;
   claims: ClaimsTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
@@ -18,6 +19,7 @@ export interface Tables {
   journal_floors: JournalFloorsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
+  run_actions: RunActionsTable;
   runs: RunsTable;
   sessions: SessionsTable;
   task_relations: TaskRelationsTable;
@@ -101,6 +103,19 @@ interface ArtifactsTable {
   size_bytes: number | null;
   media_type: string | null;
   sha256: string | null;
+  created_at: Generated<string>;
+}
+
+interface CheckpointsTable {
+  id: string;
+  tenant_id: string;
+  run_id: string;
+  task_id: string;
+  created_by_principal_id: string;
+  seq: number;
+  kind: string;
+  data: unknown;
+  data_bytes: number;
   created_at: Generated<string>;
 }
 
@@ -234,6 +249,29 @@ interface PrincipalsTable {
   updated_at: Generated<string>;
 }
 
+interface RunActionsTable {
+  id: string;
+  tenant_id: string;
+  run_id: string;
+  task_id: string;
+  principal_id: string;
+  session_id: string;
+  skill_id: string | null;
+  seq: number;
+  action: string;
+  status: 'started' | 'completed' | 'failed';
+  external_reference: string | null;
+  metadata: unknown;
+  data_bytes: number;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cost_micros: number | null;
+  currency: string | null;
+  started_at: Generated<string>;
+  finished_at: string | null;
+  created_at: Generated<string>;
+}
+
 interface RunsTable {
   id: string;
   tenant_id: string;
@@ -260,6 +298,19 @@ interface RunsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  max_tokens: number | null;
+  max_cost_micros: number | null;
+  currency: string | null;
+  checkpoint_count: Generated<number>;
+  action_count: Generated<number>;
+  input_tokens: Generated<number>;
+  output_tokens: Generated<number>;
+  costs: Generated<unknown>;
+  last_progress_at: Generated<string>;
+  progress_timeout_seconds: number | null;
+  stalls_at: string | null;
+  stalled_at: string | null;
+  cancel_applied_at: string | null;
 }
 
 interface SessionsTable {

@@ -29,6 +29,19 @@ export async function claimTask({ actor, sessionId }: Worker, taskId: string, mo
   return done(actor.post(`/tasks/${taskId}:claim`, { sessionId, ...more }));
 }
 
+/** A run of the worker's on a task of its own, with the task and the claim. */
+export async function makeRun(
+  baton: TestCoordination,
+  worker: Worker,
+  options: { task?: object; run?: object } = {},
+) {
+  const task = await makeTask(baton, options.task);
+  const claim = await claimTask(worker, task.id);
+  const keys = { claimId: claim.id, fencingToken: claim.fencingToken };
+  const run = await done(worker.actor.post(`/tasks/${task.id}:start-run`, { ...keys, ...options.run }), 201);
+  return { task, claim, run };
+}
+
 /** The body of an answer that must have the given status. */
 export async function done(answer: Promise<Answer>, status = 200) {
   const { status: actual, body } = await answer;

@@ -4,6 +4,7 @@ import type { MatrixSetup } from '@baton/kernel/testing/matrix';
 import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
 import type { MatrixCaller } from '@baton/kernel/testing/matrix-service';
 import { endpoints } from '../app/endpoints.ts';
+import { permissionNames } from '../service/permissions.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from './coordination.ts';
 import type { FixtureTenant } from './fixtures.ts';
 
@@ -55,6 +56,14 @@ async function start() {
     await narrowed('control-plane:write'),
     await narrowed('another-service:read'),
   ];
+  const writer = await baton.actor({
+    permissions: permissionNames.filter((name) => /tasks\.claim|\.write$/.test(name)),
+  });
+  const writerReading = await baton.issuer.sign({
+    sub: writer.iamPrincipalId,
+    tenant_id: baton.tenantId,
+    scope: ['control-plane:read'],
+  });
   const second = await baton.actor({ kind: 'human' });
   const powerless = await baton.actor({ permissions: [] });
   function headersOf({ auth, permission }: Operation, caller: MatrixCaller) {
@@ -62,6 +71,7 @@ async function start() {
     if (caller === 'anonymous') return {};
     if (auth === 'bootstrap') return caller === 'allowed' ? bearer(bootstrapToken) : undefined;
     const isRead = permission.some((name) => name.endsWith('.read'));
+    const isWrite = permission.some((name) => !name.endsWith('.read'));
     switch (caller) {
       case 'allowed':
         return bearer(allowed.token);
@@ -70,6 +80,8 @@ async function start() {
       case 'powerless':
         return bearer(powerless.token);
       case 'narrow':
+        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has both.
+        if (isRead && isWrite) return bearer(writerReading);
         return bearer(isRead ? writeOnly : readOnly);
       default:
         return bearer(scopeless);

@@ -15,6 +15,7 @@ import { taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { lockTaskOfRun, type TaskOfRunRow, updateRunToEnded } from './finishing.sql.ts';
+import { requireOwnRunningRun, requireRunning } from './live-run.ts';
 import { type Run, runOf, type SucceededRun } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';
 import { getRun } from './runs.ts';
@@ -32,8 +33,7 @@ export async function succeedRun(
 ): Promise<SucceededRun> {
   checkOutput(request.output);
   const task = (await context.db.row(lockTaskOfRun(context.tenantId, runId))) ?? fail('not_found');
-  if (task.run_status !== 'running') fail('run_not_active', { runId, status: task.run_status });
-  if (task.run_principal_id !== context.caller.principalId) fail('run_holder_mismatch', { runId });
+  requireOwnRunningRun(context, runId, task);
   const liveClaim = await requireWritable(context, runId, task, request.completeTask);
   const rules = await rulesOf(context, task.type_id);
   const run = await end(context, runId, 'succeeded', { output: request.output });
@@ -108,11 +108,6 @@ async function requireRunHolder(context: Context, runId: string): Promise<void> 
   const { caller } = context;
   if (principalId !== caller.principalId && !holds(caller.permissions, 'claims.manage'))
     fail('run_holder_mismatch', { runId });
-}
-
-async function requireRunning(context: Context, runId: string): Promise<void> {
-  const { status } = await getRun(context, runId);
-  if (status !== 'running') fail('run_not_active', { runId, status });
 }
 
 async function end(

@@ -4,6 +4,7 @@ import { FreeObject, freeObjectOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { Task } from '../../work/tasks/task.ts';
+import { CurrencyCode, Usage, usageOf } from './usage.ts';
 
 export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
 
@@ -28,6 +29,11 @@ export const Run = z
     cancelRequestedBy: Uuid.nullable(),
     maxDurationSeconds: z.int().nullable(),
     maxActions: z.int().nullable(),
+    maxTokens: z.int().nullable(),
+    maxCostMicros: z.int().nullable(),
+    currency: z.string().nullable(),
+    usage: Usage,
+    lastProgressAt: Timestamp,
     metadata: FreeObject,
     instructionsHash: z.string().nullable(),
     instructionsRefs: z.array(z.string()).nullable(),
@@ -53,9 +59,12 @@ export const RunRequest = z
     metadata: freeObjectOf(documentBytesMax).default({}),
     maxDurationSeconds: Budget,
     maxActions: Budget,
+    maxTokens: Budget,
+    maxCostMicros: Budget,
+    currency: CurrencyCode.nullish(),
     agentRevisionId: Uuid.nullish(),
   })
   .meta({ id: 'RunRequest' });
 export type RunRequest = z.output<typeof RunRequest>;
 
-export const runOf = wireMapper<RunRow>()(Run, {});
+export const runOf = wireMapper<RunRow>()(Run, { usage: usageOf });

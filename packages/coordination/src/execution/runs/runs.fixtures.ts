@@ -3,7 +3,7 @@ import { done } from '../../testing/leases.ts';
 import { task } from '../../work/tasks/tasks.fixtures.ts';
 import { claim } from '../claims/claims.fixtures.ts';
 
-const run = defineObject({
+export const run = defineObject({
   path: '/runs/{id}',
   async make({ actor, get }) {
     const { id: claimId, fencingToken } = await get(claim);

@@ -67,8 +67,8 @@ describe('POST /tasks/{ref}:start-run', () => {
       }),
       201,
     );
-    const { id, startedAt, createdAt, updatedAt, ...rest } = run;
-    assert.ok(startedAt === createdAt && createdAt === updatedAt);
+    const { id, startedAt, lastProgressAt, createdAt, updatedAt, ...rest } = run;
+    assert.ok(startedAt === createdAt && createdAt === updatedAt && createdAt === lastProgressAt);
     assert.deepEqual(rest, {
       tenantId: baton.tenantId,
       taskId: task.id,
@@ -86,6 +86,10 @@ describe('POST /tasks/{ref}:start-run', () => {
       cancelRequestedBy: null,
       maxDurationSeconds: 60,
       maxActions: 3,
+      maxTokens: null,
+      maxCostMicros: null,
+      currency: null,
+      usage: { inputTokens: 0, outputTokens: 0, costs: [] },
       metadata: { model: 'x' },
       instructionsHash: null,
       instructionsRefs: null,

@@ -17,6 +17,9 @@ export interface NewRun {
   metadata: JsonObject;
   maxDurationSeconds: number | null;
   maxActions: number | null;
+  maxTokens: number | null;
+  maxCostMicros: number | null;
+  currency: string | null;
   correlationId: string;
   requestId: string;
   traceRunId: string;
@@ -50,7 +53,7 @@ export function insertRun(start: NewRun) {
       where c.id = ${start.claimId} and c.tenant_id = ${start.tenantId} and c.fencing_token = ${start.fencingToken}
         and s.status = 'active' and (s.delegation_id is null or d.id is not null)
     ), locked as materialized (
-      select t.id, t.workspace_id, holder.session_id,
+      select t.id, t.workspace_id, t.type_id, holder.session_id,
         least(t.lease_expires_at, holder.live_until, holder.delegated_until) as live_until
       from holder join tasks t on t.id = holder.task_id
       where holder.live_until is not null
@@ -59,7 +62,9 @@ export function insertRun(start: NewRun) {
         and t.active_claim_id = holder.claim_id and t.claim_epoch = holder.fencing_token
       for no key update of t
     ), task as materialized (
-      select id, workspace_id, session_id from locked where live_until > clock_timestamp()
+      select locked.id, workspace_id, session_id, (tt.execution ->> 'progressTimeoutSeconds')::integer as progress_timeout_seconds
+      from locked join task_types tt on tt.id = locked.type_id
+      where live_until > clock_timestamp()
     ), superseded as (
       update runs r
       set status = 'failed', failure_reason = 'superseded', finished_at = now(), version = r.version + 1, updated_at = now()
@@ -68,11 +73,12 @@ export function insertRun(start: NewRun) {
       returning r.id, r.task_id, r.session_id, r.attempt
     ), made as (
       insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, input, metadata,
-        max_duration_seconds, max_actions)
+        max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at)
       select ${start.runId}, ${start.tenantId}, task.id, ${start.claimId}, ${start.principalId}, task.session_id,
         ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
         ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
-        ${start.maxDurationSeconds}, ${start.maxActions}
+        ${start.maxDurationSeconds}, ${start.maxActions}, ${start.maxTokens}, ${start.maxCostMicros}, ${start.currency},
+        task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds)
       -- joined, so that the superseded run is off the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (

@@ -13,8 +13,9 @@ import { fail } from '../errors.ts';
 import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
+import { currencyDefault, isCurrency } from './usage.ts';
 
-/** A budget fits the arithmetic of instants and counters; 68 years are enough for a run. */
+/** These budgets fit the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;
 
 /** Between the claim gate and the statement only a delegation can end. */
@@ -50,6 +51,8 @@ export async function startRun(context: Context, ref: TaskRef, request: RunReque
 function checkRequest(request: RunRequest): void {
   for (const field of ['maxDurationSeconds', 'maxActions'] as const)
     if ((request[field] ?? 1) > budgetMax) fail('invalid_budget', { field, max: budgetMax });
+  const { currency } = request;
+  if (currency != null && !isCurrency(currency)) fail('invalid_budget', { field: 'currency', currency });
   if (request.input != null) checkDocument(request.input, { field: 'input' });
   checkDocument(request.metadata, { field: 'metadata' });
   // Revisions come with the registry of agents; until then no principal has one of its own.
@@ -84,6 +87,9 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest) {
     metadata: request.metadata,
     maxDurationSeconds: request.maxDurationSeconds ?? null,
     maxActions: request.maxActions ?? null,
+    maxTokens: request.maxTokens ?? null,
+    maxCostMicros: request.maxCostMicros ?? null,
+    currency: request.maxCostMicros == null ? null : (request.currency ?? currencyDefault),
     correlationId,
     requestId,
     traceRunId,

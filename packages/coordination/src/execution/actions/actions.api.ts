@@ -1,0 +1,71 @@
+import { pageOf, Uuid } from '@baton/kernel/wire';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { endpoint } from '../context.ts';
+import { journalQuery } from '../runs/journal-page.ts';
+import { Action, ActionRequest, ActionResult } from './action.ts';
+import { createAction, finishAction, listActions } from './actions.ts';
+
+const params = { id: Uuid };
+const documentErrors = ['invalid_document', 'payload_too_large', 'payload_too_deep'] as const;
+const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
+
+export const actionsApi = [
+  endpoint({
+    id: 'createRunAction',
+    method: 'POST',
+    path: '/runs/{id}/actions',
+    summary: 'Record what the executor of a run did, and what it used.',
+    description: 'Only under the live claim of the run. `seq` counts from 1 without gaps.',
+    permission: 'tasks.claim',
+    params,
+    body: ActionRequest,
+    returns: { 201: Action },
+    errors: [
+      'invalid_action',
+      'invalid_status',
+      ...documentErrors,
+      ...ownerErrors,
+      'budget_exceeded',
+      'run_cancel_requested',
+      'tool_not_authorized',
+    ],
+    emits: claimGateEvents,
+    example: { action: 'run the tests', usage: { inputTokens: 1200, outputTokens: 300, costMicros: 4500 } },
+    handle: (input, context) => createAction(context, input.params.id, input.body),
+  }),
+  endpoint({
+    id: 'listRunActions',
+    method: 'GET',
+    path: '/runs/{id}/actions',
+    summary: 'List the actions of a run, oldest first.',
+    description:
+      'Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor.',
+    permission: ['tasks.read', 'tasks.claim'],
+    params,
+    query: journalQuery,
+    returns: { 200: pageOf(Action) },
+    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
+    handle: (input, context) => listActions(context, input.params.id, input.query),
+  }),
+  endpoint({
+    id: 'finishRunAction',
+    method: 'POST',
+    path: '/runs/{id}/actions/{aid}:finish',
+    summary: 'Finish an action that was recorded as started.',
+    description: 'Only under the live claim of the run. Metadata and usage are added to what the action has.',
+    permission: 'tasks.claim',
+    params: { ...params, aid: Uuid },
+    body: ActionResult,
+    returns: { 200: Action },
+    errors: [
+      'invalid_action',
+      'invalid_status',
+      ...documentErrors,
+      ...ownerErrors,
+      'action_already_finished',
+    ],
+    emits: claimGateEvents,
+    example: { status: 'completed', externalReference: 'ci/build/4711' },
+    handle: (input, context) => finishAction(context, input.params.id, input.params.aid, input.body),
+  }),
+];

@@ -1,0 +1,12 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+import { run } from '../runs/runs.fixtures.ts';
+
+/** A started action of the run of the request. */
+const action = defineObject({
+  path: '/runs/{id}/actions/{aid}',
+  make: async ({ actor, get }) =>
+    done(actor.post(`/runs/${(await get(run)).id}/actions`, { action: 'deploy', status: 'started' }), 201),
+});
+
+export default defineFixtures({ objects: [action] });

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  done,
+  endClaimLease,
+  eventsOf,
+  makeRun,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
+
+let baton: TestCoordination;
+let worker: Worker;
+let rival: Worker;
+before(async () => {
+  baton = await startCoordination();
+  [worker, rival] = [await makeWorker(baton), await makeWorker(baton)];
+});
+after(() => baton.close());
+
+const act = (runId: string, body: object = {}, by = worker) =>
+  by.actor.post(`/runs/${runId}/actions`, { action: 'build', ...body });
+const finish = (runId: string, actionId: string, body: object = {}, by = worker) =>
+  by.actor.post(`/runs/${runId}/actions/${actionId}:finish`, { status: 'completed', ...body });
+const read = (runId: string) => done(worker.actor.get(`/runs/${runId}`));
+const list = (runId: string, query = '') => worker.actor.get(`/runs/${runId}/actions${query}`);
+const unused = { inputTokens: null, outputTokens: null, costMicros: null, currency: null };
+
+describe('POST /runs/{id}/actions', () => {
+  test('is completed unless said otherwise, numbered, and writes no event', async () => {
+    const { task, run } = await makeRun(baton, worker);
+    const metadata = { tool: 'make', flags: ['-j2'] };
+    const first = await done(act(run.id, { externalReference: 'ci/1', metadata }), 201);
+    const { id, startedAt, finishedAt, createdAt, ...rest } = first;
+    assert.ok(startedAt === finishedAt && startedAt === createdAt && startedAt > run.startedAt);
+    assert.deepEqual(rest, {
+      tenantId: baton.tenantId,
+      runId: run.id,
+      taskId: task.id,
+      principalId: worker.actor.principalId,
+      sessionId: worker.sessionId,
+      skillId: null,
+      seq: 1,
+      action: 'build',
+      status: 'completed',
+      externalReference: 'ci/1',
+      metadata,
+      usage: unused,
+    });
+    const failed = await done(act(run.id, { status: 'failed' }), 201);
+    assert.deepEqual([failed.seq, failed.status, failed.finishedAt !== null], [2, 'failed', true]);
+    const started = await done(act(run.id, { status: 'started' }), 201);
+    assert.deepEqual([started.seq, started.status, started.finishedAt], [3, 'started', null]);
+    assert.deepEqual(await done(list(run.id)), { items: [first, failed, started], nextCursor: null });
+    const pages = await done(list(run.id, '?limit=2'));
+    assert.deepEqual(pages.items, [first, failed]);
+    assert.deepEqual((await done(list(run.id, `?cursor=${pages.nextCursor}`))).items, [started]);
+    assert.equal((await eventsOf(baton, run.id, id)).length, 1);
+    assert.equal((await read(run.id)).lastProgressAt, started.createdAt);
+  });
+
+  test('refuses in the order action, usage, status, document, run, status of the run, holder, gate', async () => {
+    const { task, run } = await makeRun(baton, worker);
+    const usage = { costMicros: 1, currency: 'QQQ' };
+    for (const action of ['', ' ', 'x'.repeat(201)])
+      await refused(act(newId(), { action, usage, status: 'odd' }), 422, 'invalid_action');
+    const field = await refused(act(newId(), { usage, status: 'odd' }), 422, 'invalid_action');
+    assert.deepEqual(field, { field: 'usage.currency', currency: 'QQQ' });
+    await refused(act(newId(), { status: 'odd', metadata: [] }), 422, 'invalid_status');
+    await refused(act(newId(), { metadata: [] }), 422, 'invalid_document');
+    await refused(act(newId(), { metadata: { a: 'x'.repeat(70_000) } }), 422, 'payload_too_large');
+    await refused(act(newId()), 404, 'not_found');
+    await refused(act(run.id, {}, { ...worker, actor: baton.otherAdmin }), 404, 'not_found');
+    await refused(act(run.id, {}, rival), 403, 'run_holder_mismatch');
+    for (const usage of [
+      { inputTokens: -1 },
+      { costMicros: 1.5 },
+      { currency: 'usd' },
+      { outputTokens: 2 ** 31 },
+    ])
+      await refused(act(run.id, { usage }), 400, 'invalid_request');
+    await endClaimLease(baton, task.id);
+    await refused(act(run.id), 409, 'stale_claim');
+    await done(worker.actor.post(`/runs/${run.id}:fail`));
+    await refused(act(run.id, {}, rival), 409, 'run_not_active');
+  });
+
+  test('then refuses in the order currency, duration, cancellation, skill, actions', async () => {
+    const { run } = await makeRun(baton, worker, {
+      run: { maxDurationSeconds: 60, maxActions: 1, maxCostMicros: 5, currency: 'EUR' },
+    });
+    await done(act(run.id), 201);
+    const set = (column: string, value: string) =>
+      baton.pool.run({
+        text: `update runs set ${column} = now() + $2::interval where id = $1`,
+        values: [run.id, value],
+      });
+    await set('started_at', '-1 minute');
+    await set('cancel_applied_at', '0');
+    const wrong = { skill: 'deploy@1', usage: { costMicros: 1 } };
+    const mixed = await refused(act(run.id, wrong), 422, 'invalid_action');
+    assert.deepEqual(mixed, { field: 'usage.currency', currency: 'USD', expected: 'EUR' });
+    const late = await refused(act(run.id, { skill: 'deploy@1' }), 409, 'budget_exceeded');
+    assert.equal(late.budget, 'maxDurationSeconds');
+    await set('started_at', '0');
+    await refused(act(run.id, { skill: 'deploy@1' }), 409, 'run_cancel_requested');
+    await baton.pool.run(sql`update runs set cancel_applied_at = null where id = ${run.id}`);
+    assert.deepEqual(await refused(act(run.id, { skill: 'deploy@1' }), 403, 'tool_not_authorized'), {
+      skill: 'deploy@1',
+    });
+    const spent = await refused(act(run.id), 409, 'budget_exceeded');
+    assert.deepEqual(spent, { budget: 'maxActions', limit: 1, used: 1, runId: run.id });
+  });
+
+  test('a refused action takes no number and no budget', async () => {
+    const { run } = await makeRun(baton, worker, { run: { maxActions: 2 } });
+    await done(act(run.id), 201);
+    for (const body of [{ status: 'odd' }, { skill: 'x' }, { usage: { costMicros: 1, currency: 'QQQ' } }])
+      assert.notEqual((await act(run.id, body)).status, 201);
+    assert.equal((await done(act(run.id), 201)).seq, 2);
+    await refused(act(run.id), 409, 'budget_exceeded');
+    assert.equal((await done(list(run.id))).items.length, 2);
+  });
+
+  test('the end of a run is never held back by its budgets', async () => {
+    for (const verb of ['succeed', 'fail']) {
+      const { run } = await makeRun(baton, worker, {
+        run: { maxActions: 1, maxTokens: 1, maxCostMicros: 1, maxDurationSeconds: 1 },
+      });
+      await done(act(run.id, { usage: { inputTokens: 5, costMicros: 5 } }), 201);
+      await baton.pool.run(sql`update runs set started_at = now() - interval '1 hour' where id = ${run.id}`);
+      await refused(act(run.id), 409, 'budget_exceeded');
+      await done(worker.actor.post(`/runs/${run.id}:${verb}`));
+    }
+  });
+});
+
+describe('usage', () => {
+  test('is summed on the run; a budget refuses what comes after it is used up', async () => {
+    const { run } = await makeRun(baton, worker, { run: { maxTokens: 100, maxCostMicros: 1000 } });
+    assert.deepEqual(
+      [run.maxTokens, run.maxCostMicros, run.currency, run.usage],
+      [100, 1000, 'USD', { inputTokens: 0, outputTokens: 0, costs: [] }],
+    );
+    const usage = { inputTokens: 30, outputTokens: 20, costMicros: 400 };
+    const first = await done(act(run.id, { usage }), 201);
+    assert.deepEqual(first.usage, { ...usage, currency: 'USD' });
+    await done(act(run.id, { usage: { inputTokens: 49, outputTokens: 0 } }), 201);
+    await done(act(run.id, { usage: { outputTokens: 2 } }), 201);
+    const used = { inputTokens: 79, outputTokens: 22, costs: [{ currency: 'USD', costMicros: 400 }] };
+    assert.deepEqual((await read(run.id)).usage, used);
+    const spent = await refused(act(run.id), 409, 'budget_exceeded');
+    assert.deepEqual(spent, { budget: 'maxTokens', limit: 100, used: 101, runId: run.id });
+  });
+
+  test('a budget of money counts its own currency; without one any currency is taken', async () => {
+    const { run } = await makeRun(baton, worker, { run: { maxCostMicros: 10, currency: 'EUR' } });
+    await refused(act(run.id, { usage: { costMicros: 1 } }), 422, 'invalid_action');
+    await done(act(run.id, { usage: { costMicros: 10, currency: 'EUR' } }), 201);
+    const spent = await refused(act(run.id), 409, 'budget_exceeded');
+    assert.deepEqual([spent.budget, spent.used], ['maxCostMicros', 10]);
+    const { run: free } = await makeRun(baton, worker, { run: { currency: 'EUR' } });
+    assert.equal(free.currency, null);
+    for (const currency of ['JPY', 'EUR', undefined])
+      await done(act(free.id, { usage: { costMicros: 2, currency } }), 201);
+    assert.deepEqual((await read(free.id)).usage.costs, [
+      { currency: 'EUR', costMicros: 2 },
+      { currency: 'JPY', costMicros: 2 },
+      { currency: 'USD', costMicros: 2 },
+    ]);
+  });
+
+  test('a start with an unknown currency, or a budget beyond its bounds, is refused', async () => {
+    const start = (body: object) =>
+      worker.actor.post(`/tasks/${newId()}:start-run`, { claimId: newId(), fencingToken: 1, ...body });
+    await refused(start({ currency: 'QQQ' }), 422, 'invalid_budget');
+    await refused(start({ currency: 'euro' }), 400, 'invalid_request');
+    for (const field of ['maxTokens', 'maxCostMicros'])
+      for (const value of [0, -1, 1.5]) await refused(start({ [field]: value }), 400, 'invalid_request');
+  });
+
+  test('sums stay exact integers, however much is used', async () => {
+    const { run } = await makeRun(baton, worker);
+    await baton.pool.run(sql`
+      update runs set input_tokens = 9007199254740990, costs = '{"USD": 9007199254740990}' where id = ${run.id}`);
+    await done(act(run.id, { usage: { inputTokens: 7, costMicros: 7 } }), 201);
+    const { usage } = await read(run.id);
+    assert.deepEqual([usage.inputTokens, usage.costs[0].costMicros], [2 ** 53 - 1, 2 ** 53 - 1]);
+  });
+});
+
+describe('POST /runs/{id}/actions/{aid}:finish', () => {
+  test('finishes a started action, and adds metadata and usage to it and to the run', async () => {
+    const { run } = await makeRun(baton, worker);
+    const usage = { inputTokens: 5, costMicros: 10 };
+    const started = await done(
+      act(run.id, { status: 'started', externalReference: 'ci/1', metadata: { a: 1, b: 1 }, usage }),
+      201,
+    );
+    const finished = await done(
+      finish(run.id, started.id, {
+        status: 'failed',
+        metadata: { b: 2 },
+        usage: { inputTokens: 3, outputTokens: 1, costMicros: 1 },
+      }),
+    );
+    assert.deepEqual(finished, {
+      ...started,
+      status: 'failed',
+      metadata: { a: 1, b: 2 },
+      finishedAt: finished.finishedAt,
+      usage: { inputTokens: 8, outputTokens: 1, costMicros: 11, currency: 'USD' },
+    });
+    assert.ok(finished.finishedAt > started.startedAt);
+    const { usage: sums, lastProgressAt } = await read(run.id);
+    assert.deepEqual(sums, { inputTokens: 8, outputTokens: 1, costs: [{ currency: 'USD', costMicros: 11 }] });
+    assert.equal(lastProgressAt, finished.finishedAt);
+    const again = await refused(finish(run.id, started.id), 409, 'action_already_finished');
+    assert.deepEqual(again, { actionId: started.id, status: 'failed' });
+    const other = await done(act(run.id, { status: 'started' }), 201);
+    assert.equal(
+      (await done(finish(run.id, other.id, { externalReference: 'ci/2' }))).externalReference,
+      'ci/2',
+    );
+  });
+
+  test('refuses in the order status, document, action, run, holder, gate, finished, currency, merged document', async () => {
+    const { task, run } = await makeRun(baton, worker);
+    const half = { text: 'x'.repeat(40_000) };
+    const metadata = { first: half };
+    const action = await done(act(run.id, { status: 'started', metadata, usage: { costMicros: 1 } }), 201);
+    const { run: other } = await makeRun(baton, worker);
+    await refused(finish(run.id, newId(), { status: 'started', metadata: [] }), 422, 'invalid_status');
+    await refused(finish(run.id, newId(), { metadata: [] }), 422, 'invalid_document');
+    await refused(finish(run.id, newId()), 404, 'not_found');
+    await refused(finish(other.id, action.id), 404, 'not_found');
+    await refused(finish(newId(), action.id), 404, 'not_found');
+    await refused(finish(run.id, action.id, {}, { ...worker, actor: baton.otherAdmin }), 404, 'not_found');
+    await refused(finish(run.id, action.id, {}, rival), 403, 'run_holder_mismatch');
+    const euros = { costMicros: 1, currency: 'EUR' };
+    await refused(finish(run.id, action.id, { usage: euros }), 422, 'invalid_action');
+    await refused(finish(run.id, action.id, { metadata: { second: half } }), 422, 'payload_too_large');
+    await endClaimLease(baton, task.id);
+    await refused(finish(run.id, action.id), 409, 'stale_claim');
+    await done(worker.actor.post(`/runs/${run.id}:cancel`));
+    await refused(finish(run.id, action.id, {}, rival), 409, 'run_not_active');
+    assert.deepEqual((await done(list(run.id))).items, [action]);
+  });
+
+  test('neither a budget nor a cancellation keeps a started action from its end', async () => {
+    const { run } = await makeRun(baton, worker, { run: { maxActions: 1, maxTokens: 1 } });
+    const action = await done(act(run.id, { status: 'started', usage: { inputTokens: 9 } }), 201);
+    await baton.pool.run(sql`update runs set cancel_applied_at = now() where id = ${run.id}`);
+    await done(finish(run.id, action.id, { usage: { inputTokens: 1 } }));
+    assert.equal((await read(run.id)).usage.inputTokens, 10);
+  });
+});

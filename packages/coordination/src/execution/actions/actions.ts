@@ -1,0 +1,135 @@
+import { newId } from '@baton/kernel/ids';
+import type { ItemPage } from '@baton/kernel/list';
+import { checkDocument } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { refuseOverTime, refuseSpent } from '../runs/budgets.ts';
+import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
+import { requireLiveRun } from '../runs/live-run.ts';
+import { currencyDefault, isCurrency } from '../runs/usage.ts';
+import {
+  type Action,
+  type ActionRequest,
+  type ActionResult,
+  type ActionRow,
+  actionOf,
+  actionStatuses,
+  type UsageInput,
+} from './action.ts';
+import {
+  countActions,
+  findAction,
+  findActions,
+  insertAction,
+  type UsedAmounts,
+  updateActionToFinished,
+} from './actions.sql.ts';
+
+const nameCharactersMax = 200;
+
+/**
+ * Records what an executor did, or began to do (core, section 10). Only under the run's live claim. What is refused takes
+ * no number and no budget. It writes no event: actions are the run's own audit record.
+ * @throws Refusal `invalid_action`, `invalid_status`, those of a document, those of `requireLiveRun`, `budget_exceeded`,
+ * `run_cancel_requested`, `tool_not_authorized`
+ */
+export async function createAction(
+  context: Context,
+  runId: string,
+  { action, status, skill, externalReference, metadata, usage }: ActionRequest,
+): Promise<Action> {
+  if (action.trim() === '' || action.length > nameCharactersMax)
+    fail('invalid_action', { field: 'action', maxLength: nameCharactersMax });
+  const used = usedAmounts(usage);
+  requireStatus(status, actionStatuses);
+  checkDocument(metadata, { field: 'metadata' });
+  const run = await requireLiveRun(context, runId);
+  requireCurrency(run.currency, used);
+  refuseOverTime(run);
+  if (run.cancel_applied_at !== null) fail('run_cancel_requested', { runId });
+  // Skills are assigned by a part of the organisation that is not built yet: nobody may use one.
+  if (skill != null) fail('tool_not_authorized', { skill });
+  refuseSpent(run);
+  const row = await context.db.row(
+    insertAction({
+      id: newId(),
+      tenantId: context.tenantId,
+      runId,
+      skillId: null,
+      action,
+      status,
+      externalReference: externalReference ?? null,
+      metadata,
+      usage: used,
+    }),
+  );
+  return actionOf(row as ActionRow);
+}
+
+/**
+ * Finishes a started action, once. Its metadata is added to what it had, and what it used to what it had used.
+ * @throws Refusal `invalid_status`, those of a document, `not_found`, those of `requireLiveRun`,
+ * `action_already_finished`, `invalid_action`
+ */
+export async function finishAction(
+  context: Context,
+  runId: string,
+  actionId: string,
+  { status, externalReference, metadata: added, usage }: ActionResult,
+): Promise<Action> {
+  const { db, tenantId } = context;
+  const used = usedAmounts(usage);
+  requireStatus(status, ['completed', 'failed']);
+  checkDocument(added, { field: 'metadata' });
+  if ((await db.row(findAction(tenantId, runId, actionId))) === undefined) fail('not_found');
+  const run = await requireLiveRun(context, runId);
+  // Read again: the run's lock keeps it as it is now.
+  const action = (await db.row(findAction(tenantId, runId, actionId))) as ActionRow;
+  if (action.status !== 'started') fail('action_already_finished', { actionId, status: action.status });
+  requireCurrency(run.currency ?? action.currency, used);
+  const metadata = { ...action.metadata, ...added };
+  checkDocument(metadata, { field: 'metadata' });
+  const row = await db.row(
+    updateActionToFinished({
+      id: actionId,
+      tenantId,
+      runId,
+      status,
+      externalReference: externalReference ?? null,
+      metadata,
+      usage: used,
+    }),
+  );
+  return actionOf(row as ActionRow);
+}
+
+function requireStatus(status: string, known: readonly string[]): void {
+  if (!known.includes(status)) fail('invalid_status', { known });
+}
+
+/** @throws Refusal `invalid_action` for a currency that nobody knows */
+function usedAmounts(usage: UsageInput | null | undefined): UsedAmounts {
+  const { inputTokens = null, outputTokens = null, costMicros = null } = usage ?? {};
+  const currency = usage?.currency ?? (costMicros === null ? null : currencyDefault);
+  if (currency !== null && !isCurrency(currency))
+    fail('invalid_action', { field: 'usage.currency', currency });
+  return { inputTokens, outputTokens, costMicros, currency };
+}
+
+/** @throws Refusal `invalid_action` for costs in another currency than those they are added to */
+function requireCurrency(expected: string | null, { currency }: UsedAmounts): void {
+  if (currency !== null && expected !== null && currency !== expected)
+    fail('invalid_action', { field: 'usage.currency', currency, expected });
+}
+
+/** The actions of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+export async function listActions(
+  { db, tenantId }: Context,
+  runId: string,
+  query: JournalQuery,
+): Promise<ItemPage<Action>> {
+  const { count } = (await db.row(countActions(tenantId, runId))) ?? fail('not_found');
+  const slice = journalSlice(query, 'actions', runId);
+  const rows = await db.rows(findActions(tenantId, runId, slice));
+  return journalPage(slice, rows, count, actionOf);
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+
+/** What an executor noted of its way, for whoever goes on after it (core, section 10). */
+export const Checkpoint = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    runId: Uuid,
+    taskId: Uuid,
+    createdByPrincipalId: Uuid,
+    seq: z.int().positive(),
+    kind: z.string(),
+    data: FreeObject,
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'Checkpoint' });
+export type Checkpoint = z.infer<typeof Checkpoint>;
+
+export const CheckpointRequest = z
+  .strictObject({
+    kind: z.string().max(queryWordCharactersMax).meta({ description: '1 to 100 characters.' }),
+    data: z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax }),
+  })
+  .meta({ id: 'CheckpointRequest' });
+export type CheckpointRequest = z.output<typeof CheckpointRequest>;
+
+export type CheckpointRow = RowOf<Tables['checkpoints'], { data: JsonObject }>;
+
+export const checkpointOf = wireMapper<CheckpointRow>()(Checkpoint, {});

@@ -1,0 +1,51 @@
+import { pageOf, Uuid } from '@baton/kernel/wire';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { endpoint } from '../context.ts';
+import { journalQuery } from '../runs/journal-page.ts';
+import { Checkpoint, CheckpointRequest } from './checkpoint.ts';
+import { runCheckpointed } from './checkpoints.events.ts';
+import { createCheckpoint, listCheckpoints } from './checkpoints.ts';
+
+const params = { id: Uuid };
+
+export const checkpointsApi = [
+  endpoint({
+    id: 'createCheckpoint',
+    method: 'POST',
+    path: '/runs/{id}/checkpoints',
+    summary: 'Note how far a run has come, for whoever goes on after it.',
+    description: 'Only under the live claim of the run. `seq` counts from 1 without gaps.',
+    permission: 'tasks.claim',
+    params,
+    body: CheckpointRequest,
+    returns: { 201: Checkpoint },
+    errors: [
+      'invalid_checkpoint',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'not_found',
+      'run_not_active',
+      'run_holder_mismatch',
+      'stale_claim',
+      'budget_exceeded',
+    ],
+    emits: [runCheckpointed, ...claimGateEvents],
+    example: { kind: 'tests_green', data: { commit: '1f0c2d' } },
+    handle: (input, context) => createCheckpoint(context, input.params.id, input.body),
+  }),
+  endpoint({
+    id: 'listCheckpoints',
+    method: 'GET',
+    path: '/runs/{id}/checkpoints',
+    summary: 'List the checkpoints of a run, oldest first.',
+    description:
+      'Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor.',
+    permission: ['tasks.read', 'tasks.claim'],
+    params,
+    query: journalQuery,
+    returns: { 200: pageOf(Checkpoint) },
+    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
+    handle: (input, context) => listCheckpoints(context, input.params.id, input.query),
+  }),
+];

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** The data of the checkpoint stays out of the journal. */
+export const runCheckpointed = defineEvent(
+  'run.checkpointed',
+  'run',
+  z.strictObject({ taskId: Uuid, checkpointId: Uuid, seq: z.int(), kind: z.string() }),
+);
