@@ -60,7 +60,7 @@ export function inputReader(endpoint: Operation) {
   const queryShape = queryShapeOf(endpoint);
   const query = z.strictObject(queryShape);
   const knownNames = new Map(Object.keys(queryShape).map((name) => [name.toLowerCase(), name]));
-  const { body: bodySchema, bodyOptional, ifMatch } = endpoint;
+  const { body: bodySchema, bodyOptional } = endpoint;
   return function* read(
     rawParams: unknown,
     sentQuery: unknown,
@@ -96,11 +96,17 @@ export function inputReader(endpoint: Operation) {
       query: endpoint.paging ? rest : parsedQuery,
       body,
       sent,
-      ifMatch: ifMatch === undefined ? 0 : parseIfMatch(ifMatch, headers['if-match']),
+      ifMatch: ifMatchOf(endpoint, headers['if-match']),
       limit: endpoint.paging ? (limit as number | undefined) : undefined,
       cursor: endpoint.paging ? (cursor as string | undefined) : undefined,
     };
   };
+}
+
+function ifMatchOf({ ifMatch, ifMatchOptional }: Operation, header: string | undefined): number {
+  if (ifMatch === undefined) return 0;
+  const isAbsent = ifMatchOptional && (header ?? '').trim() === '';
+  return isAbsent ? -1 : parseIfMatch(ifMatch, header);
 }
 
 /**

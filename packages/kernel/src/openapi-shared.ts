@@ -53,6 +53,13 @@ export const parameters = {
     description: 'The ETag that was read: `"<entity>-<version>"`. Another version is refused.',
     schema: { type: 'string' },
   },
+  OptionalIfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description: 'The ETag that was read: `"<entity>-<version>"`. Given, another version is refused.',
+    schema: { type: 'string' },
+  },
 } as const;
 
 /** The header objects of a response: the request id, which every answer has, and the named others. */

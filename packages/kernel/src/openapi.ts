@@ -130,13 +130,18 @@ function parametersOf(endpoint: Operation, forms: SchemaComponents): object[] {
     ...(endpoint.idempotency === 'ignored'
       ? []
       : [needsKey ? ('RequiredIdempotencyKey' as const) : ('IdempotencyKey' as const)]),
-    ...(endpoint.ifMatch === undefined ? [] : (['IfMatch'] as const)),
+    ...ifMatchParameter(endpoint),
   ];
   return [
     ...named('path', endpoint.params),
     ...named('query', endpoint.query),
     ...shared.map(parameterReference),
   ];
+}
+
+function ifMatchParameter({ ifMatch, ifMatchOptional }: Operation) {
+  if (ifMatch === undefined) return [];
+  return [ifMatchOptional ? ('OptionalIfMatch' as const) : ('IfMatch' as const)];
 }
 
 function requestBodyOf(endpoint: Operation, form: z.ZodType, forms: SchemaComponents): object {

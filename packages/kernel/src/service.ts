@@ -45,7 +45,7 @@ export interface Input<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`. */
+  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`, -1 where it is optional and absent. */
   readonly ifMatch: number;
   /** Present where the endpoint is `paging`. */
   readonly page: Page;
@@ -105,8 +105,10 @@ export interface EndpointSpec<
   emits?: readonly EventDeclaration[];
   /** `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default. */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
-  /** The entity prefix that If-Match must carry; the header is then required. */
+  /** The entity prefix that If-Match must carry; the header is then required, unless `ifMatchOptional`. */
   ifMatch?: string;
+  /** The header may be absent or blank; the handler's `ifMatch` is then -1. */
+  ifMatchOptional?: boolean;
   /** The permission is checked before If-Match: 403 then comes before 428. */
   permissionFirst?: boolean;
   /** The entity prefix of the ETag of the answer, from its `version`. */
@@ -157,6 +159,7 @@ export interface Endpoint<Context = object> {
   readonly emits: readonly EventDeclaration[];
   readonly idempotency: 'accepted' | 'required' | 'own' | 'ignored';
   readonly ifMatch: string | undefined;
+  readonly ifMatchOptional: boolean;
   readonly permissionFirst: boolean;
   readonly etag: string | undefined;
   readonly paging: boolean;
@@ -212,6 +215,7 @@ export function endpointsOf<V extends Vocabulary>(
       emits: spec.emits ?? [],
       idempotency: spec.idempotency ?? (reads ? 'ignored' : defaults.idempotency),
       ifMatch: spec.ifMatch,
+      ifMatchOptional: spec.ifMatchOptional ?? false,
       permissionFirst: spec.permissionFirst ?? false,
       etag: spec.etag,
       paging: spec.paging ?? false,

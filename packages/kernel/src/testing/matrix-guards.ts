@@ -134,7 +134,7 @@ export const guardCases: readonly MatrixCase[] = [
   },
   {
     name: 'a missing If-Match answers 428, before a missing permission',
-    applies: (endpoint) => endpoint.ifMatch !== undefined,
+    applies: (endpoint) => endpoint.ifMatch !== undefined && !endpoint.ifMatchOptional,
     async run(matrix, endpoint) {
       const { adapter } = matrix;
       for (const ifMatch of [undefined, '', '  ']) {
