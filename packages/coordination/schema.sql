@@ -643,6 +643,72 @@ CREATE INDEX verifications_due ON public.verifications USING btree (next_check_a
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
 
+create table workspace_members (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid not null,
+  principal_id uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint workspace_members_pkey PRIMARY KEY (id),
+  constraint workspace_members_workspace_id_principal_id_key UNIQUE (workspace_id, principal_id),
+  constraint workspace_members_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint workspace_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint workspace_members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX workspace_members_newest ON public.workspace_members USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX workspace_members_of_principal ON public.workspace_members USING btree (principal_id);
+
+create table workspace_types (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  display_name text not null,
+  description text default ''::text not null,
+  field_schema jsonb default '{}'::jsonb not null,
+  allowed_child_types text[] default '{*}'::text[] not null,
+  is_system boolean default false not null,
+  status text default 'active'::text not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint workspace_types_pkey PRIMARY KEY (id),
+  constraint workspace_types_tenant_id_key_key UNIQUE (tenant_id, key),
+  constraint workspace_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
+  constraint workspace_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX workspace_types_newest ON public.workspace_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX workspace_types_of_status ON public.workspace_types USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE UNIQUE INDEX workspace_types_system ON public.workspace_types USING btree (tenant_id) WHERE is_system;
+
+create table workspaces (
+  id uuid not null,
+  tenant_id uuid not null,
+  parent_id uuid,
+  path uuid[] not null,
+  type_id uuid not null,
+  slug text not null,
+  name text not null,
+  description text default ''::text not null,
+  custom_fields jsonb default '{}'::jsonb not null,
+  task_types text[],
+  status text default 'active'::text not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint workspaces_pkey PRIMARY KEY (id),
+  constraint workspaces_check CHECK ((((cardinality(path) >= 1) AND (cardinality(path) <= 64)) AND (path[cardinality(path)] = id))),
+  constraint workspaces_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
+  constraint workspaces_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES workspaces(id),
+  constraint workspaces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint workspaces_type_id_fkey FOREIGN KEY (type_id) REFERENCES workspace_types(id)
+);
+CREATE INDEX workspaces_below ON public.workspaces USING gin (path);
+CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
+CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX workspaces_of_type ON public.workspaces USING btree (type_id) WHERE (status = 'active'::text);
+CREATE UNIQUE INDEX workspaces_siblings ON public.workspaces USING btree (tenant_id, parent_id, slug) NULLS NOT DISTINCT;
+
 CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bigint)
  RETURNS jsonb
  LANGUAGE sql

@@ -12,6 +12,8 @@ import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
+import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
@@ -70,6 +72,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Task relations',
     about: 'How tasks belong together: parts, dependencies, origins.',
     endpoints: taskRelationsApi,
+  },
+  {
+    tag: 'Workspaces',
+    about: 'The tree that work is filed in, its types, and who belongs where.',
+    endpoints: [...workspacesApi, ...workspaceTypesApi],
   },
   {
     tag: 'Events',

@@ -4,7 +4,6 @@ import { invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
-  custom_fields_invalid: invalid("The custom fields don't fit the type's schema."),
   invalid_acceptance: invalid('An acceptance check is malformed.'),
   invalid_acceptance_spec: invalid("The spec of an acceptance check doesn't fit its kind."),
   duplicate_check_key: invalid('Two acceptance checks have the same key.'),

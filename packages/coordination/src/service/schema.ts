@@ -28,6 +28,9 @@ export interface Tables {
   tasks: TasksTable;
   tenants: TenantsTable;
   verifications: VerificationsTable;
+  workspace_members: WorkspaceMembersTable;
+  workspace_types: WorkspaceTypesTable;
+  workspaces: WorkspacesTable;
 }
 
 interface ApiKeysTable {
@@ -446,4 +449,44 @@ interface VerificationsTable {
   started_at: Generated<string>;
   updated_at: Generated<string>;
   finished_at: string | null;
+}
+
+interface WorkspaceMembersTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string;
+  principal_id: string;
+  created_at: Generated<string>;
+}
+
+interface WorkspaceTypesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  display_name: string;
+  description: Generated<string>;
+  field_schema: Generated<unknown>;
+  allowed_child_types: Generated<string[]>;
+  is_system: Generated<boolean>;
+  status: Generated<'active' | 'archived'>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface WorkspacesTable {
+  id: string;
+  tenant_id: string;
+  parent_id: string | null;
+  path: string[];
+  type_id: string;
+  slug: string;
+  name: string;
+  description: Generated<string>;
+  custom_fields: Generated<unknown>;
+  task_types: string[] | null;
+  status: Generated<'active' | 'archived'>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }

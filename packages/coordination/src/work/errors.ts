@@ -22,6 +22,7 @@ export const errors = {
   invalid_title: invalid('The title is blank.'),
   status_not_in_lifecycle: invalid("The status is not one of the type's lifecycle."),
   invalid_transition: invalid('The lifecycle declares no such move.'),
+  task_type_not_allowed: invalid('The workspace takes no tasks of this type.'),
   invalid_planned_dates: invalid('The due date lies before the start date.'),
   invalid_relation: invalid('A task has no relation to itself.'),
   invalid_relation_type: invalid('The relation type is unknown.'),

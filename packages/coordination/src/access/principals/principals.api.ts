@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
@@ -12,13 +13,7 @@ import {
   principalEnabled,
   principalUpdated,
 } from './principals.events.ts';
-import {
-  createPrincipal,
-  getPrincipal,
-  listPrincipals,
-  refuseNullFields,
-  updatePrincipal,
-} from './principals.ts';
+import { createPrincipal, getPrincipal, listPrincipals, updatePrincipal } from './principals.ts';
 
 const Reason = z
   .strictObject({ reason: z.string().max(500).optional() })
@@ -98,7 +93,7 @@ export const principalsApi = [
     ],
     emits: [principalUpdated],
     example: { displayName: 'Ada', profile: { jobTitle: 'Engineer', email: 'ada@example.com' } },
-    precheck: ({ body }) => refuseNullFields(body),
+    precheck: ({ body }) => refuseNulls(body),
     handle: (input, context) => updatePrincipal(context, input.params.id, input.ifMatch, input.body),
   }),
   endpoint({

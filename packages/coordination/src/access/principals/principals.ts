@@ -4,6 +4,7 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -76,12 +77,6 @@ export async function getPrincipalRow({ db, tenantId }: Context, principalId: st
   return (await db.row(findPrincipal(tenantId, principalId))) ?? fail('not_found', { principalId });
 }
 
-/** @throws Refusal `invalid_field` for a null: none of the fields can be cleared */
-export function refuseNullFields(change: PrincipalChange): void {
-  const field = Object.entries(change).find(([, value]) => value === null)?.[0];
-  if (field !== undefined) fail('invalid_field', { field });
-}
-
 /**
  * Changes what is known about a principal; values that are stored already change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `empty_update`, `invalid_display_name`, `payload_too_large`,
@@ -96,7 +91,7 @@ export async function updatePrincipal(
   const { db, tenantId } = context;
   const before =
     (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? fail('not_found', { principalId });
-  requireVersion(before, ifMatch);
+  requireVersionOf('principal', before, ifMatch);
   if (Object.keys(change).length === 0) fail('empty_update');
   const current = principalOf(before);
   const after: PrincipalValues = {
@@ -114,12 +109,6 @@ export async function updatePrincipal(
   const payload = { principalId, version: row.version, changes };
   emit(context, principalUpdated, { entityId: principalId }, payload);
   return principalOf(row);
-}
-
-function requireVersion({ id, version }: PrincipalRow, expectedVersion: number): void {
-  if (version === expectedVersion) return;
-  const details = { principalId: id, entity: 'principal', id, expectedVersion, currentVersion: version };
-  fail('version_conflict', details);
 }
 
 function requireKind(kind: string): PrincipalRow['kind'] {

@@ -8,6 +8,7 @@ export interface Founding {
   adminDisplayName: string;
   corePrincipalId: string;
   taskTypeId: string;
+  workspaceTypeId: string;
   lifecycle: object;
   claimFrom: readonly string[];
 }
@@ -24,6 +25,9 @@ export function insertTenant(founding: Founding) {
       insert into principals (id, tenant_id, kind, display_name)
       values (${founding.adminPrincipalId}, ${founding.tenantId}, 'human', ${founding.adminDisplayName}),
         (${founding.corePrincipalId}, ${founding.tenantId}, 'service', 'Baton')
+    ), workspace_type as (
+      insert into workspace_types (id, tenant_id, key, display_name, is_system)
+      values (${founding.workspaceTypeId}, ${founding.tenantId}, 'generic', 'Generic', true)
     )
     insert into task_types (id, tenant_id, key, version, display_name, lifecycle_schema, claim_status, claim_category,
       claim_from, release_status, release_category, created_by)

@@ -4,8 +4,8 @@ import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
 /**
- * Creates a tenant with its first administrator, the principal of the core itself, the built-in task type, the sequence of its task numbers and the floor
- * of its journal.
+ * Creates a tenant with its first administrator, the principal of the core itself, the built-in types of tasks and of
+ * workspaces, the sequence of its task numbers and the floor of its journal.
  * @returns the ids given
  */
 export async function foundTenant(
@@ -33,6 +33,7 @@ export async function foundTenant(
       adminDisplayName,
       corePrincipalId: newId(),
       taskTypeId: newId(),
+      workspaceTypeId: newId(),
       lifecycle: systemLifecycle,
       claimFrom: transitions.filter(({ to }) => to.includes(claimStatus)).map(({ from }) => from),
     }),

@@ -22,10 +22,10 @@ import {
   priorityIndex,
   requireDatesInOrder,
   requireNoGoal,
-  requireNoWorkspace,
   requirePrincipals,
   requireStatus,
   requireTitle,
+  requireWorkspace,
 } from './task-fields.ts';
 import type { TaskRef } from './task-ref.ts';
 import { taskUpdated } from './tasks.events.ts';
@@ -34,7 +34,8 @@ import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null>;
-const nullable: readonly string[] = [
+/** The fields that null empties. */
+export const nullableFields: readonly string[] = [
   'ownerId',
   'assigneeId',
   'workspaceId',
@@ -42,14 +43,6 @@ const nullable: readonly string[] = [
   'dueDate',
   'goalId',
 ];
-
-/** @throws Refusal `invalid_field` for a null in a field that can't be cleared */
-export function refuseNullFields(change: TaskChange): void {
-  const field = Object.entries(change).find(
-    ([name, value]) => value === null && !nullable.includes(name),
-  )?.[0];
-  if (field !== undefined) fail('invalid_field', { field });
-}
 
 /**
  * Changes a task (core, section 8.4). The holder of the task's live claim must present it; values that are stored already
@@ -113,7 +106,8 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const priority = change.priority == null ? before.priority : priorityIndex(change.priority);
   const moved = change.status == null ? before : statusAfter(rules, before, change.status);
   const principals = await requirePrincipals(context, change);
-  requireNoWorkspace(change.workspaceId);
+  const workspaceId = change.workspaceId === undefined ? before.workspace_id : change.workspaceId;
+  if (workspaceId !== before.workspace_id) await requireWorkspace(context, workspaceId, rules.key);
   const customFields =
     change.customFields === undefined ? before.custom_fields : parseCustomFields(change.customFields, rules);
   const startDate = change.startDate === undefined ? before.start_date : change.startDate;
@@ -130,6 +124,7 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
     category: moved.category,
     owner_id: principals.ownerId === undefined ? before.owner_id : principals.ownerId,
     assignee_id: principals.assigneeId === undefined ? before.assignee_id : principals.assigneeId,
+    workspace_id: workspaceId,
     custom_fields: customFields,
     start_date: startDate,
     due_date: dueDate,
@@ -182,6 +177,7 @@ function differences(before: TaskRow, after: TaskValues): Changes {
     ...(changed('status') && { status: after.status }),
     ...(changed('owner_id') && { ownerId: after.owner_id }),
     ...(changed('assignee_id') && { assigneeId: after.assignee_id }),
+    ...(changed('workspace_id') && { workspaceId: after.workspace_id }),
     ...(changed('custom_fields') && { customFields: true }),
     ...(changed('start_date') && { startDate: after.start_date }),
     ...(changed('due_date') && { dueDate: after.due_date }),

@@ -1,5 +1,6 @@
 import { findStatus, type LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Priority, priorities } from './task.ts';
@@ -53,7 +54,21 @@ export async function requirePrincipals(
   return { ownerId, assigneeId };
 }
 
-/** Workspaces come with their registry; until then none exists. @throws Refusal `not_found` */
+/**
+ * The workspace that a task of this type is put into; null and undefined stay as they are.
+ * @throws Refusal `not_found`, `workspace_archived`, `task_type_not_allowed`
+ */
+export async function requireWorkspace(
+  context: Context,
+  workspaceId: string | null | undefined,
+  typeKey: string,
+): Promise<void> {
+  if (workspaceId == null) return;
+  const { effective_task_types: allowed } = await enterWorkspace(context, workspaceId);
+  if (allowed !== null && !allowed.includes(typeKey)) fail('task_type_not_allowed', { workspaceId, typeKey });
+}
+
+/** The lists know no workspaces yet. @throws Refusal `not_found` */
 export function requireNoWorkspace(workspaceId: string | null | undefined): void {
   if (workspaceId != null) fail('not_found', { workspaceId });
 }

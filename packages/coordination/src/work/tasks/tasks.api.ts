@@ -1,8 +1,9 @@
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
+import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { NewTask, Task, TaskChange } from './task.ts';
-import { refuseNullFields, updateTask } from './task-changes.ts';
+import { nullableFields, updateTask } from './task-changes.ts';
 import { TaskRef } from './task-ref.ts';
 import { taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
 import { createTask, getTask } from './tasks.ts';
@@ -29,6 +30,8 @@ export const tasksApi = [
       'secret_material_rejected',
       'invalid_planned_dates',
       'unknown_agent',
+      'workspace_archived',
+      'task_type_not_allowed',
       'invalid_acceptance',
       'invalid_acceptance_spec',
       'duplicate_check_key',
@@ -80,6 +83,8 @@ export const tasksApi = [
       'invalid_status',
       'invalid_transition',
       'unknown_agent',
+      'workspace_archived',
+      'task_type_not_allowed',
       'invalid_document',
       'payload_too_large',
       'payload_too_deep',
@@ -100,7 +105,7 @@ export const tasksApi = [
     ifMatch: 'task',
     etag: 'task',
     example: { title: 'Fix the flaky login test on Mondays', priority: 'critical' },
-    precheck: ({ body }) => refuseNullFields(body),
+    precheck: ({ body }) => refuseNulls(body, nullableFields),
     handle: ({ params, body, ifMatch }, context) => updateTask(context, params.ref, ifMatch, body),
   }),
 ];

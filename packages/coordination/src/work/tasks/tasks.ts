@@ -19,10 +19,10 @@ import {
   priorityIndex,
   requireDatesInOrder,
   requireNoGoal,
-  requireNoWorkspace,
   requirePrincipals,
   requireStatus,
   requireTitle,
+  requireWorkspace,
 } from './task-fields.ts';
 import type { TaskRef } from './task-ref.ts';
 import { taskCreated, taskRelationAdded } from './tasks.events.ts';
@@ -82,7 +82,8 @@ async function valuesOf(context: Context, request: NewTask) {
   const [startDate, dueDate] = [request.startDate ?? null, request.dueDate ?? null];
   requireDatesInOrder(startDate, dueDate);
   const { ownerId = null, assigneeId = null } = await requirePrincipals(context, request);
-  requireNoWorkspace(request.workspaceId);
+  const workspaceId = request.workspaceId ?? null;
+  await requireWorkspace(context, workspaceId, rules.key);
   const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
   const evidence = parseEvidence(request.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
@@ -95,7 +96,7 @@ async function valuesOf(context: Context, request: NewTask) {
   const { title, description } = request;
   const { key, category } = status;
   const texts = { title, description };
-  const state = { typeId: rules.id, status: key, category, priority, ownerId, assigneeId };
+  const state = { typeId: rules.id, status: key, category, priority, ownerId, assigneeId, workspaceId };
   const documents = { customFields, origin, acceptance, evidence };
   return {
     values: { ...texts, ...state, startDate, dueDate, ...documents },

@@ -1,0 +1,141 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
+import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
+import { eventText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { lockWorkspaceTree } from '../tree-lock.ts';
+import { allowsChild, type WorkspaceTypeRow } from '../workspace-types/workspace-type.ts';
+import { getWorkspaceTypeRow, resolveWorkspaceType } from '../workspace-types/workspace-types.ts';
+import type { WorkspaceChange, WorkspaceDetail, WorkspaceRow } from './workspace.ts';
+import { workspaceArchived, workspaceRestored, workspaceUpdated } from './workspaces.events.ts';
+import {
+  findActiveChildTypes,
+  findTaskTypeKeys,
+  updateWorkspaceStatus,
+  updateWorkspaceValues,
+  type WorkspaceValues,
+} from './workspaces.sql.ts';
+import {
+  getWorkspace,
+  getWorkspaceRow,
+  parseCustomFields,
+  refuseForeignChild,
+  refuseTakenSlug,
+  requireAllowedChild,
+} from './workspaces.ts';
+
+/**
+ * Changes a workspace (organisation, section 3.2), also an archived one; values that are stored already change nothing.
+ * @throws Refusal `not_found`, `version_conflict`, `workspace_slug_conflict`, `invalid_workspace_type`,
+ * `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
+ * `secret_material_rejected`, `unknown_task_type`, `empty_update`
+ */
+export async function updateWorkspace(
+  context: Context,
+  id: string,
+  ifMatch: number,
+  change: WorkspaceChange,
+): Promise<WorkspaceDetail> {
+  await lockWorkspaceTree(context);
+  const before = await getWorkspaceRow(context, id);
+  requireVersionOf('workspace', before, ifMatch);
+  const slug = change.slug ?? before.slug;
+  if (slug !== before.slug) await refuseTakenSlug(context, before.parent_id, slug);
+  const namesType = change.typeId != null || change.typeKey != null;
+  const type = namesType ? await resolveWorkspaceType(context, change) : undefined;
+  if (type !== undefined && type.id !== before.type_id) await requireFittingType(context, before, type);
+  const after: WorkspaceValues = {
+    name: change.name ?? before.name,
+    description: change.description ?? before.description,
+    slug,
+    type_id: type?.id ?? before.type_id,
+    custom_fields:
+      change.customFields === undefined ? before.custom_fields : parseCustomFields(change.customFields),
+    task_types: change.taskTypes === undefined ? before.task_types : change.taskTypes,
+  };
+  if (change.taskTypes != null) await requireTaskTypes(context, change.taskTypes);
+  if (Object.keys(change).length === 0) fail('empty_update');
+  const changes = differences(before, after);
+  if (Object.keys(changes).length === 0) return getWorkspace(context, id);
+  const row = await context.db.row(updateWorkspaceValues(context.tenantId, id, after));
+  if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
+  emit(context, workspaceUpdated, { entityId: id, workspaceId: id }, { changes, version: row.version });
+  return getWorkspace(context, id);
+}
+
+/** A type is fitting when the type above takes it, and it takes those of the active workspaces directly below. */
+async function requireFittingType(
+  context: Context,
+  workspace: WorkspaceRow,
+  type: WorkspaceTypeRow,
+): Promise<void> {
+  if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
+  if (workspace.parent_id !== null)
+    await requireAllowedChild(context, await getWorkspaceRow(context, workspace.parent_id), type);
+  const below = await context.db.rows(findActiveChildTypes(context.tenantId, workspace.id));
+  const foreign = below.find((child) => !allowsChild(type, child));
+  if (foreign !== undefined) refuseForeignChild(type, foreign);
+}
+
+/** @throws Refusal `unknown_task_type` */
+async function requireTaskTypes({ db, tenantId }: Context, keys: readonly string[]): Promise<void> {
+  const known = new Set((await db.rows(findTaskTypeKeys(tenantId, keys))).map(({ key }) => key));
+  const unknown = keys.findIndex((key) => !known.has(key));
+  if (unknown >= 0) fail('unknown_task_type', { field: `taskTypes[${unknown}]`, taskType: keys[unknown] });
+}
+
+function differences(before: WorkspaceRow, after: WorkspaceValues): Record<string, string | true> {
+  const changed = (column: keyof WorkspaceValues) =>
+    canonicalJson(before[column]) !== canonicalJson(after[column]);
+  return {
+    ...(changed('name') && { name: eventText(after.name) }),
+    ...(changed('description') && { description: eventText(after.description) }),
+    ...(changed('slug') && { slug: after.slug }),
+    ...(changed('type_id') && { typeId: after.type_id }),
+    ...(changed('custom_fields') && { customFields: true as const }),
+    ...(changed('task_types') && { taskTypes: true as const }),
+  };
+}
+
+/**
+ * Archives a workspace without active ones below it; repeated, it changes nothing. Its tasks stay.
+ * @throws Refusal `not_found`, `workspace_has_active_children`
+ */
+export async function archiveWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
+  await lockWorkspaceTree(context);
+  const workspace = await getWorkspaceRow(context, id);
+  if (workspace.status === 'archived') return getWorkspace(context, id);
+  const below = await context.db.rows(findActiveChildTypes(context.tenantId, id));
+  const activeChildren = below.reduce((sum, { children }) => sum + children, 0);
+  if (activeChildren > 0) fail('workspace_has_active_children', { workspaceId: id, activeChildren });
+  return moveTo(context, id, 'archived');
+}
+
+/**
+ * Takes an archived workspace into use again; repeated, it changes nothing.
+ * @throws Refusal `not_found`, `workspace_archived` for one below an archived one, `workspace_type_archived`
+ */
+export async function restoreWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
+  await lockWorkspaceTree(context);
+  const workspace = await getWorkspaceRow(context, id);
+  if (workspace.status === 'active') return getWorkspace(context, id);
+  const { parent_id: parentId, type_id: typeId } = workspace;
+  if (parentId !== null && (await getWorkspaceRow(context, parentId)).status === 'archived')
+    fail('workspace_archived', { workspaceId: parentId });
+  if ((await getWorkspaceTypeRow(context, typeId)).status === 'archived')
+    fail('workspace_type_archived', { workspaceTypeId: typeId });
+  return moveTo(context, id, 'active');
+}
+
+async function moveTo(
+  context: Context,
+  id: string,
+  status: WorkspaceRow['status'],
+): Promise<WorkspaceDetail> {
+  const row = await context.db.row(updateWorkspaceStatus(context.tenantId, id, status));
+  if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
+  const event = status === 'archived' ? workspaceArchived : workspaceRestored;
+  emit(context, event, { entityId: id, workspaceId: id }, { slug: row.slug });
+  return getWorkspace(context, id);
+}

@@ -1,0 +1,94 @@
+import { Refusal } from '@baton/kernel/refusal';
+import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { lockWorkspaceTree } from '../tree-lock.ts';
+import { getWorkspaceTypeRow } from '../workspace-types/workspace-types.ts';
+import type { MoveViolations, WorkspaceDetail, WorkspaceRow } from './workspace.ts';
+import { workspaceMoved } from './workspaces.events.ts';
+import { findLevelsBelow, updateParent } from './workspaces.sql.ts';
+import {
+  getWorkspace,
+  getWorkspaceRow,
+  refuseTakenSlug,
+  requireAllowedChild,
+  requirePlace,
+} from './workspaces.ts';
+
+export interface MoveRequest {
+  readonly newParentId: string | null;
+  /** Undefined where If-Match names none. */
+  readonly ifMatch: number | undefined;
+}
+
+/**
+ * Moves a workspace with all that stands below it (organisation, section 3.2); to where it stands, it changes nothing.
+ * @throws Refusal `not_found`, `version_conflict`, `workspace_cycle`, `workspace_archived`, `workspace_too_deep`,
+ * `workspace_slug_conflict`, `child_type_not_allowed`
+ */
+export async function moveWorkspace(
+  context: Context,
+  id: string,
+  request: MoveRequest,
+): Promise<WorkspaceDetail> {
+  const { workspace, parent, rules } = await plan(context, id, request);
+  if (isThere(workspace, request)) return getWorkspace(context, id);
+  for (const rule of rules) await rule();
+  const from = workspace.parent_id;
+  const to = request.newParentId;
+  const place = { parentId: to, pathAbove: parent?.path ?? [], depth: workspace.path.length - 1 };
+  await context.db.run(updateParent(context.tenantId, id, place));
+  emit(context, workspaceMoved, { entityId: id, workspaceId: id }, { fromParentId: from, toParentId: to });
+  return getWorkspace(context, id);
+}
+
+/** Every reason that would refuse the move now; writes nothing. @throws Refusal `not_found`, `version_conflict` */
+export async function tryMove(context: Context, id: string, request: MoveRequest): Promise<MoveViolations> {
+  const { workspace, rules } = await plan(context, id, request);
+  if (isThere(workspace, request)) return { violations: [] };
+  const violations: MoveViolations['violations'] = [];
+  for (const rule of rules) {
+    try {
+      await rule();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      violations.push({ code: error.code, details: { ...error.details } });
+    }
+  }
+  return { violations };
+}
+
+function isThere({ parent_id: parentId }: WorkspaceRow, { newParentId }: MoveRequest): boolean {
+  return parentId === newParentId;
+}
+
+/** What moves, where to, and the rules of the move in the contract's order. */
+async function plan(context: Context, id: string, { newParentId, ifMatch }: MoveRequest) {
+  await lockWorkspaceTree(context);
+  const workspace = await getWorkspaceRow(context, id);
+  if (ifMatch !== undefined) requireVersionOf('workspace', workspace, ifMatch);
+  const parent = newParentId === null ? undefined : await getWorkspaceRow(context, newParentId);
+  const rules: (() => Promise<unknown>)[] = [
+    async () => refuseSelf(workspace, parent),
+    async () => requirePlace(parent, await levelsBelow(context, workspace)),
+    async () => refuseDescendant(workspace, parent),
+    () => refuseTakenSlug(context, newParentId, workspace.slug),
+    async () =>
+      parent && requireAllowedChild(context, parent, await getWorkspaceTypeRow(context, workspace.type_id)),
+  ];
+  return { workspace, parent, rules };
+}
+
+function refuseSelf({ id }: WorkspaceRow, parent: WorkspaceRow | undefined): void {
+  if (parent?.id === id) fail('workspace_cycle', { workspaceId: id, newParentId: id });
+}
+
+function refuseDescendant({ id }: WorkspaceRow, parent: WorkspaceRow | undefined): void {
+  if (parent !== undefined && parent.id !== id && parent.path.includes(id))
+    fail('workspace_cycle', { workspaceId: id, newParentId: parent.id });
+}
+
+async function levelsBelow({ db, tenantId }: Context, { id, path }: WorkspaceRow): Promise<number> {
+  return (await db.row(findLevelsBelow(tenantId, id, path.length)))?.levels ?? 0;
+}

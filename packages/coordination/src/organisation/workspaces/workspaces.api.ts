@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { refuseNulls } from '../../service/changes.ts';
+import { endpoint } from '../context.ts';
+import { idParams } from '../keys.ts';
+import {
+  MoveViolations,
+  Workspace,
+  WorkspaceChange,
+  WorkspaceDetail,
+  WorkspaceMove,
+  WorkspaceRequest,
+} from './workspace.ts';
+import { archiveWorkspace, restoreWorkspace, updateWorkspace } from './workspace-changes.ts';
+import { moveWorkspace, tryMove } from './workspace-moves.ts';
+import {
+  workspaceArchived,
+  workspaceCreated,
+  workspaceMoved,
+  workspaceRestored,
+  workspaceUpdated,
+} from './workspaces.events.ts';
+import { createWorkspace, getWorkspace, listWorkspaces } from './workspaces.ts';
+
+const documentErrors = [
+  'invalid_document',
+  'payload_too_large',
+  'payload_too_deep',
+  'secret_material_rejected',
+] as const;
+
+export const workspacesApi = [
+  endpoint({
+    id: 'createWorkspace',
+    method: 'POST',
+    path: '/workspaces',
+    summary: 'Make a workspace, as a root or below another one.',
+    permission: 'workspaces.manage',
+    body: WorkspaceRequest,
+    returns: { 201: WorkspaceDetail },
+    etag: 'workspace',
+    errors: [
+      'not_found',
+      'workspace_archived',
+      'workspace_too_deep',
+      'workspace_slug_conflict',
+      'invalid_workspace_type',
+      'workspace_type_archived',
+      'child_type_not_allowed',
+      ...documentErrors,
+    ],
+    emits: [workspaceCreated],
+    example: { slug: 'platform', name: 'Platform' },
+    handle: ({ body }, context) => createWorkspace(context, body),
+  }),
+  endpoint({
+    id: 'listWorkspaces',
+    method: 'GET',
+    path: '/workspaces',
+    summary: 'List workspaces, newest first.',
+    permission: 'workspaces.read',
+    query: {
+      parentId: Uuid.optional().describe('Only those directly below it; wins over rootsOnly.'),
+      rootsOnly: QueryFlag.optional(),
+      status: QueryWord.optional(),
+    },
+    paging: true,
+    returns: { 200: pageOf(Workspace) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => listWorkspaces(context, query, page),
+  }),
+  endpoint({
+    id: 'getWorkspace',
+    method: 'GET',
+    path: '/workspaces/{id}',
+    summary: 'Read a workspace.',
+    permission: 'workspaces.read',
+    params: idParams,
+    returns: { 200: WorkspaceDetail },
+    etag: 'workspace',
+    errors: ['not_found'],
+    handle: ({ params }, context) => getWorkspace(context, params.id),
+  }),
+  endpoint({
+    id: 'updateWorkspace',
+    method: 'PATCH',
+    path: '/workspaces/{id}',
+    summary: 'Change a workspace, also an archived one.',
+    description:
+      'Values that are stored already change nothing. taskTypes null takes those of the workspace above.',
+    permission: 'workspaces.manage',
+    ifMatch: 'workspace',
+    etag: 'workspace',
+    params: idParams,
+    body: WorkspaceChange,
+    returns: { 200: WorkspaceDetail },
+    errors: [
+      'invalid_field',
+      'not_found',
+      'version_conflict',
+      'workspace_slug_conflict',
+      'invalid_workspace_type',
+      'workspace_type_archived',
+      'child_type_not_allowed',
+      ...documentErrors,
+      'unknown_task_type',
+      'empty_update',
+    ],
+    emits: [workspaceUpdated],
+    example: { name: 'Platform team', taskTypes: ['task'] },
+    precheck: ({ body }) => refuseNulls(body, ['taskTypes']),
+    handle: ({ params, ifMatch, body }, context) => updateWorkspace(context, params.id, ifMatch, body),
+  }),
+  endpoint({
+    id: 'archiveWorkspace',
+    method: 'POST',
+    path: '/workspaces/{id}:archive',
+    summary: 'Archive a workspace that has no active one below it.',
+    description: 'It keeps its slug, and its tasks stay. Archiving an archived one changes nothing.',
+    permission: 'workspaces.manage',
+    params: idParams,
+    returns: { 200: WorkspaceDetail },
+    etag: 'workspace',
+    errors: ['not_found', 'workspace_has_active_children'],
+    emits: [workspaceArchived],
+    handle: ({ params }, context) => archiveWorkspace(context, params.id),
+  }),
+  endpoint({
+    id: 'restoreWorkspace',
+    method: 'POST',
+    path: '/workspaces/{id}:restore',
+    summary: 'Take an archived workspace into use again.',
+    description: 'Restoring an active one changes nothing.',
+    permission: 'workspaces.manage',
+    params: idParams,
+    returns: { 200: WorkspaceDetail },
+    etag: 'workspace',
+    errors: ['not_found', 'workspace_archived', 'workspace_type_archived'],
+    emits: [workspaceRestored],
+    handle: ({ params }, context) => restoreWorkspace(context, params.id),
+  }),
+  endpoint({
+    id: 'moveWorkspace',
+    method: 'POST',
+    path: '/workspaces/{id}:move',
+    summary: 'Move a workspace below another one, or among the roots, with all that stands below it.',
+    description: 'With dryRun nothing is written: the answer says what would refuse the move.',
+    permission: 'workspaces.manage',
+    ifMatch: 'workspace',
+    ifMatchOptional: true,
+    params: idParams,
+    query: { dryRun: QueryFlag.optional() },
+    body: WorkspaceMove,
+    returns: { 200: z.union([WorkspaceDetail, MoveViolations]) },
+    errors: [
+      'not_found',
+      'version_conflict',
+      'workspace_cycle',
+      'workspace_archived',
+      'workspace_too_deep',
+      'workspace_slug_conflict',
+      'child_type_not_allowed',
+    ],
+    emits: [workspaceMoved],
+    example: { newParentId: null },
+    handle: ({ params, query, ifMatch, body }, context) => {
+      const request = { ...body, ifMatch: ifMatch < 0 ? undefined : ifMatch };
+      return (query.dryRun === true ? tryMove : moveWorkspace)(context, params.id, request);
+    },
+  }),
+];

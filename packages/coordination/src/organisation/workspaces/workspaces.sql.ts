@@ -1,0 +1,133 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { WorkspaceDetailRow, WorkspaceRow } from './workspace.ts';
+
+export function findWorkspace(tenantId: string, id: string) {
+  return sql<WorkspaceRow>`select * from workspaces where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** The list of the nearest workspace upward that has one, itself first; null where none has. */
+export function findWorkspaceDetail(tenantId: string, id: string) {
+  return sql<WorkspaceDetailRow>`
+    select w.*, (
+      select a.task_types from workspaces a
+      where a.id = any (w.path) and a.tenant_id = w.tenant_id and a.task_types is not null
+      order by cardinality(a.path) desc limit 1) as effective_task_types
+    from workspaces w where w.id = ${id} and w.tenant_id = ${tenantId}`;
+}
+
+export function findSibling(tenantId: string, parentId: string | null, slug: string) {
+  return sql<{ id: string }>`
+    select id from workspaces
+    where tenant_id = ${tenantId} and parent_id is not distinct from ${parentId}::uuid and slug = ${slug}`;
+}
+
+export interface NewWorkspace {
+  id: string;
+  tenantId: string;
+  parentId: string | null;
+  path: readonly string[];
+  typeId: string;
+  slug: string;
+  name: string;
+  description: string;
+  customFields: JsonObject;
+}
+
+export function insertWorkspace(workspace: NewWorkspace) {
+  return sql<WorkspaceRow>`
+    insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name, description, custom_fields)
+    values (${workspace.id}, ${workspace.tenantId}, ${workspace.parentId}, ${workspace.path}, ${workspace.typeId},
+      ${workspace.slug}, ${workspace.name}, ${workspace.description}, ${JSON.stringify(workspace.customFields)})
+    returning *`;
+}
+
+/** The keys that name a task type of the tenant, in any version and status. */
+export function findTaskTypeKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string }>`
+    select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys})`;
+}
+
+export type WorkspaceValues = Pick<
+  WorkspaceRow,
+  'name' | 'description' | 'slug' | 'type_id' | 'custom_fields' | 'task_types'
+>;
+
+export function updateWorkspaceValues(tenantId: string, id: string, values: WorkspaceValues) {
+  return sql<WorkspaceRow>`
+    update workspaces
+    set name = ${values.name}, description = ${values.description}, slug = ${values.slug}, type_id = ${values.type_id},
+      custom_fields = ${JSON.stringify(values.custom_fields)}, task_types = ${values.task_types},
+      version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export function updateWorkspaceStatus(tenantId: string, id: string, status: WorkspaceRow['status']) {
+  return sql<WorkspaceRow>`
+    update workspaces set status = ${status}, version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** The types of the active workspaces directly below one. */
+export function findActiveChildTypes(tenantId: string, id: string) {
+  return sql<{ key: string; children: number }>`
+    select t.key, count(*) as children
+    from workspaces w join workspace_types t on t.id = w.type_id
+    where w.tenant_id = ${tenantId} and w.parent_id = ${id} and w.status = 'active'
+    group by t.key order by t.key`;
+}
+
+/** How many levels stand below a workspace; 0 for a leaf. */
+export function findLevelsBelow(tenantId: string, id: string, depth: number) {
+  return sql<{ levels: number }>`
+    select max(cardinality(path)) - ${depth}::integer as levels from workspaces
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
+}
+
+/**
+ * Puts a workspace below another, or among the roots, with all that stands below it.
+ * @param pathAbove the path of the new parent; empty for a root
+ * @param depth how many others stood above it
+ */
+export function updateParent(
+  tenantId: string,
+  id: string,
+  { parentId, pathAbove, depth }: { parentId: string | null; pathAbove: readonly string[]; depth: number },
+) {
+  return sql`
+    update workspaces
+    set path = ${pathAbove}::uuid[] || path[${depth}::integer + 1:],
+      parent_id = case when id = ${id} then ${parentId}::uuid else parent_id end,
+      version = version + case when id = ${id} then 1 else 0 end,
+      updated_at = case when id = ${id} then now() else updated_at end
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
+}
+
+const build = queryBuilder<{ workspaces: WorkspaceRow }>();
+
+const newestFirst: ListOrder<WorkspaceRow> = {
+  cursor: 'workspaces',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export interface WorkspaceFilter {
+  readonly status: string | undefined;
+  /** null: the roots. */
+  readonly parentId: string | null | undefined;
+}
+
+export function findWorkspaces(tenantId: string, { status, parentId }: WorkspaceFilter, page: Page) {
+  let query = matching(build.selectFrom('workspaces').selectAll().where('tenant_id', '=', tenantId), {
+    status,
+  });
+  if (parentId !== undefined)
+    query =
+      parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', parentId);
+  return pageQuery(query, newestFirst, page);
+}

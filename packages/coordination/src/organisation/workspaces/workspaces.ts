@@ -1,0 +1,151 @@
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { JsonObject } from '@baton/kernel/wire';
+import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { holdWorkspaceTree, lockWorkspaceTree } from '../tree-lock.ts';
+import { allowsChild, type WorkspaceTypeRow } from '../workspace-types/workspace-type.ts';
+import {
+  getWorkspaceTypeRow,
+  parseArchivableStatus,
+  resolveWorkspaceType,
+} from '../workspace-types/workspace-types.ts';
+import {
+  type Workspace,
+  type WorkspaceDetail,
+  type WorkspaceDetailRow,
+  type WorkspaceRequest,
+  type WorkspaceRow,
+  workspaceDetailOf,
+  workspaceLevelsMax,
+  workspaceOf,
+} from './workspace.ts';
+import { workspaceCreated } from './workspaces.events.ts';
+import {
+  findSibling,
+  findWorkspace,
+  findWorkspaceDetail,
+  findWorkspaces,
+  insertWorkspace,
+} from './workspaces.sql.ts';
+
+/** @throws Refusal `not_found` */
+export async function getWorkspaceRow({ db, tenantId }: Context, id: string): Promise<WorkspaceRow> {
+  return (await db.row(findWorkspace(tenantId, id))) ?? fail('not_found', { workspaceId: id });
+}
+
+/**
+ * A workspace for what is filed in it by this command: no archive, move or change of its type comes in between.
+ * @throws Refusal `not_found`, `workspace_archived`
+ */
+export async function enterWorkspace(context: Context, id: string): Promise<WorkspaceDetailRow> {
+  await holdWorkspaceTree(context);
+  const workspace = await getDetailRow(context, id);
+  if (workspace.status === 'archived') fail('workspace_archived', { workspaceId: id });
+  return workspace;
+}
+
+/** @throws Refusal `not_found` */
+export async function getWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
+  return workspaceDetailOf(await getDetailRow(context, id));
+}
+
+async function getDetailRow({ db, tenantId }: Context, id: string): Promise<WorkspaceDetailRow> {
+  return (await db.row(findWorkspaceDetail(tenantId, id))) ?? fail('not_found', { workspaceId: id });
+}
+
+/**
+ * Creates a workspace (organisation, section 3.2).
+ * @throws Refusal `not_found`, `workspace_archived`, `workspace_too_deep`, `workspace_slug_conflict`,
+ * `invalid_workspace_type`, `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`,
+ * `payload_too_deep`, `secret_material_rejected`
+ */
+export async function createWorkspace(context: Context, request: WorkspaceRequest): Promise<WorkspaceDetail> {
+  const { db, tenantId } = context;
+  await lockWorkspaceTree(context);
+  const parent = request.parentId == null ? undefined : await getWorkspaceRow(context, request.parentId);
+  const { slug, name, description } = request;
+  const pathAbove = requirePlace(parent);
+  await refuseTakenSlug(context, parent?.id ?? null, slug);
+  const type = await resolveWorkspaceType(context, request);
+  if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
+  if (parent !== undefined) await requireAllowedChild(context, parent, type);
+  const customFields = parseCustomFields(request.customFields);
+  const id = newId();
+  const place = { id, tenantId, parentId: parent?.id ?? null, path: [...pathAbove, id] };
+  await db.run(insertWorkspace({ ...place, typeId: type.id, slug, name, description, customFields }));
+  emit(
+    context,
+    workspaceCreated,
+    { entityId: id, workspaceId: id },
+    { slug, name: eventText(name), parentId: place.parentId, typeKey: type.key },
+  );
+  return getWorkspace(context, id);
+}
+
+/**
+ * @param parent undefined for a root
+ * @returns the ids above the new place
+ * @throws Refusal `workspace_archived`, `workspace_too_deep`
+ */
+export function requirePlace(parent: WorkspaceRow | undefined, levelsBelow = 0): readonly string[] {
+  if (parent === undefined) return [];
+  if (parent.status === 'archived') fail('workspace_archived', { workspaceId: parent.id });
+  if (parent.path.length + 1 + levelsBelow > workspaceLevelsMax)
+    fail('workspace_too_deep', { maxLevels: workspaceLevelsMax });
+  return parent.path;
+}
+
+/** @throws Refusal `workspace_slug_conflict` */
+export async function refuseTakenSlug(
+  { db, tenantId }: Context,
+  parentId: string | null,
+  slug: string,
+): Promise<void> {
+  if ((await db.row(findSibling(tenantId, parentId, slug))) !== undefined)
+    fail('workspace_slug_conflict', { slug });
+}
+
+/** @throws Refusal `child_type_not_allowed` */
+export async function requireAllowedChild(
+  context: Context,
+  parent: WorkspaceRow,
+  childType: WorkspaceTypeRow,
+): Promise<void> {
+  refuseForeignChild(await getWorkspaceTypeRow(context, parent.type_id), childType);
+}
+
+/** @throws Refusal `child_type_not_allowed` */
+export function refuseForeignChild(
+  parentType: WorkspaceTypeRow,
+  childType: Pick<WorkspaceTypeRow, 'key'>,
+): void {
+  if (allowsChild(parentType, childType)) return;
+  fail('child_type_not_allowed', {
+    parentTypeKey: parentType.key,
+    childTypeKey: childType.key,
+    allowedChildTypes: parentType.allowed_child_types,
+  });
+}
+
+/** Custom fields, in the order of the contract: their shape, then keys that are named like secrets. */
+export function parseCustomFields(customFields: unknown): JsonObject {
+  const field = 'customFields';
+  checkDocument(customFields, { field });
+  refuseSecretKeys(customFields, field);
+  return customFields;
+}
+
+/** A page of workspaces; `parentId` wins over `rootsOnly`. @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function listWorkspaces(
+  { db, tenantId }: Context,
+  query: { parentId?: string | undefined; rootsOnly?: boolean | undefined; status?: string | undefined },
+  page: Page,
+): Promise<ItemPage<Workspace>> {
+  const status = parseArchivableStatus(query.status);
+  const parentId = query.parentId ?? (query.rootsOnly === true ? null : undefined);
+  return listPage(db, findWorkspaces(tenantId, { status, parentId }, page), workspaceOf);
+}
