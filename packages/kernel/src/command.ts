@@ -180,7 +180,8 @@ function keyOf<Caller, Context extends object>(
   if (endpoint.idempotency === 'ignored' || endpoint.idempotency === 'own' || runtime.keyOwner === undefined)
     return undefined;
   const header = call.headers['idempotency-key'];
-  const key = parseIdempotencyKey(header as string | undefined, endpoint.idempotency === 'required');
+  const isRequired = endpoint.idempotency === 'required' || runtime.requiresKey?.(call.caller) === true;
+  const key = parseIdempotencyKey(header as string | undefined, isRequired);
   if (key === undefined) return undefined;
   const { tenantId, principalId } = runtime.keyOwner(call.caller);
   return { tenantId, key, fingerprint: fingerprintOf(call.method, call.path, input.sent, principalId) };

@@ -45,6 +45,8 @@ export interface ServiceRuntime<Caller, Context extends object> {
   readonly listTimeoutMs?: number;
   /** Whose keys and fingerprints they are; needed where idempotency is. */
   keyOwner?(caller: Caller): { tenantId: string; principalId: string };
+  /** Whether this caller must send a key wherever keys are taken. */
+  requiresKey?(caller: Caller): boolean;
   /** Locks the caller's row for the command and refuses one that is no longer active. */
   lockCaller?(tx: Db, caller: Caller): Promise<void>;
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;

@@ -9,6 +9,8 @@ export const errors = {
     renewCredential,
   )('The credential is missing, wrong, over, or not admitted here.'),
   scope_not_granted: forbidden('The token carries no scope of this service.'),
+  purpose_ref_required: forbidden('A token for decisions names the approval that it is for.'),
+  outside_purpose: forbidden('The token is for approving or rejecting one approval, and for nothing else.'),
   permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
   principal_not_active: { ...forbidden('The principal is paused or disabled.'), otherStatus: 422 },
   bootstrap_disabled: forbidden('No bootstrap secret is configured.'),

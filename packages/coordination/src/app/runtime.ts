@@ -20,6 +20,8 @@ const pipelineCodes: readonly ErrorCode[] = [
   'invalid_credentials',
   'permission_denied',
   'scope_not_granted',
+  'purpose_ref_required',
+  'outside_purpose',
   'principal_not_active',
   'method_not_allowed',
   'not_found',
@@ -46,6 +48,8 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
     credential,
     'invalid_credentials',
     'scope_not_granted',
+    'purpose_ref_required',
+    'outside_purpose',
     'principal_not_active',
     'verification_unavailable',
     'rate_limited',
@@ -127,6 +131,7 @@ export function coordinationRuntime(
     turnsOf: turnsFor(settings.CP_DATABASE_CONNECTIONS_MAX),
     listTimeoutMs: Math.min(listTimeoutMsMax, settings.CP_STATEMENT_TIMEOUT_SECONDS * 1000),
     keyOwner: ({ tenantId, principalId }) => ({ tenantId, principalId }),
+    requiresKey: ({ approvalId }) => approvalId !== undefined,
     async lockCaller(tx, caller) {
       if (caller === nobody) return;
       await requireActiveCaller(tx, caller);

@@ -7,6 +7,12 @@ export interface Caller {
   readonly iamPrincipalId: string | null;
   /** What remains of the binding or key after the token's scopes. */
   readonly permissions: ReadonlySet<string>;
+  /** The binding, or the API key where there is no identity actor. Absent for nobody and for what the core does itself. */
+  readonly credentialId?: string;
+  /** The one approval that a decide-only token is for; absent for every other credential. */
+  readonly approvalId?: string;
+  /** The channel through which a decide-only token was given out. */
+  readonly channel?: string;
 }
 
 /** The caller of an endpoint without a principal: it has no permissions, and its events name no actor. */

@@ -9,6 +9,10 @@ export interface TokenClaims {
   readonly iamPrincipalId: string;
   readonly iamTenantId: string;
   readonly scopes: ReadonlySet<string>;
+  /** What the token is for (`purpose_ref`), where it says so. */
+  readonly purposeRef: string | undefined;
+  /** How the person was authenticated (`acr`), where it says so. */
+  readonly acr: string | undefined;
   /** When it ends, leeway included. */
   readonly expiresAtMs: number;
 }
@@ -98,7 +102,19 @@ async function payloadOf(
 }
 
 function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenClaims {
-  const { iss, aud, sub, iat, nbf, exp, jti, tenant_id: tenantId, scope } = payload;
+  const {
+    iss,
+    aud,
+    sub,
+    iat,
+    nbf,
+    exp,
+    jti,
+    tenant_id: tenantId,
+    scope,
+    purpose_ref: purposeRef,
+    acr,
+  } = payload;
   if (iss !== settings.CP_IAM_ISSUER) throw new TokenRefused('issuer');
   const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
   if (audience !== settings.CP_IAM_AUDIENCE) throw new TokenRefused('audience');
@@ -117,6 +133,8 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     iamPrincipalId: sub,
     iamTenantId: tenantId,
     scopes: scopesOf(scope),
+    purposeRef: typeof purposeRef === 'string' ? purposeRef : undefined,
+    acr: typeof acr === 'string' ? acr : undefined,
     expiresAtMs: ((exp as number) + leewaySeconds) * 1000,
   };
 }

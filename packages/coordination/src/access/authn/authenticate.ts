@@ -12,6 +12,7 @@ import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
+import { decidesOnly, refuseOutsidePurpose, rightsToDecide } from './decide-only.ts';
 import { admitKey, KeyRefused } from './keys.ts';
 import { createRateLimit } from './rate-limit.ts';
 
@@ -19,9 +20,9 @@ import { createRateLimit } from './rate-limit.ts';
 export interface Authenticator {
   /**
    * @throws Refusal 401 `invalid_credentials` with the same answer for every reason, 403 `principal_not_active`,
-   * 403 `scope_not_granted`, 403 `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
+   * 403 `scope_not_granted`, `purpose_ref_required`, `outside_purpose`, `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
    */
-  authenticate(head: Pick<RequestHead, 'headers'>, endpoint: Operation): Promise<Caller>;
+  authenticate(head: Pick<RequestHead, 'headers' | 'path'>, endpoint: Operation): Promise<Caller>;
   /** Authenticates by the credential alone and without the rate limit: for open streams that check again. */
   enter(credential: string): Promise<Caller>;
   /** Drops an identity from the cache: its binding or its principal changed. */
@@ -63,6 +64,7 @@ export function createAuthenticator(
       if (credential === undefined) return refuse('credential_missing');
       const caller = await enter(credential);
       rateLimit.take(caller);
+      refuseOutsidePurpose(caller, head.path, endpoint);
       return caller;
     },
     forget: bindings.forget,
@@ -117,17 +119,21 @@ function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
   callers.set(entry, ofEntry);
   const known = ofEntry.get(claims);
   if (known !== undefined) return known;
-  const permissions = narrowByScopes(entry.permissions, claims.scopes);
-  if (permissions === undefined) return fail('scope_not_granted');
+  const rights = decidesOnly(claims) ? rightsToDecide(entry, claims) : rightsOf(entry, claims);
   const caller: Caller = {
     tenantId: entry.tenant_id,
     principalId: entry.principal_id,
     kind: entry.kind,
     iamPrincipalId: claims.iamPrincipalId,
-    permissions,
+    credentialId: entry.binding_id,
+    ...rights,
   };
   ofEntry.set(claims, caller);
   return caller;
+}
+
+function rightsOf({ permissions: held }: EntryRow, { scopes }: TokenClaims): Pick<Caller, 'permissions'> {
+  return { permissions: narrowByScopes(held, scopes) ?? fail('scope_not_granted') };
 }
 
 async function enterWithKey(
@@ -147,6 +153,7 @@ async function enterWithKey(
     kind: entry.kind,
     iamPrincipalId: null,
     permissions: new Set(entry.permissions),
+    credentialId: entry.id,
   };
 }
 

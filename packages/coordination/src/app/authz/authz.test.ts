@@ -57,6 +57,30 @@ test('a run is cancelled by its own principal with tasks.claim, or with claims.m
   }
 });
 
+test('an approval is decided by the person that is asked, whatever its state', async () => {
+  const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const excluded = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const agent = await baton.actor({ permissions: ['approvals.decide'] });
+  const request = {
+    assignedPrincipalId: person.principalId,
+    excludedPrincipals: [excluded.principalId],
+  };
+  const { id } = (await baton.admin.post('/approvals', request)).body;
+  for (const action of ['approve', 'reject']) {
+    assert.equal(await reason(person, action, 'approval', id.toUpperCase()), null);
+    assert.equal((await reason(excluded, action, 'approval', id))?.code, 'separation_of_duties_violation');
+    assert.equal((await reason(baton.admin, action, 'approval', id))?.code, 'not_eligible');
+    assert.equal((await reason(baton.otherAdmin, action, 'approval', id))?.code, 'not_found');
+    for (const actor of [agent, holder])
+      assert.deepEqual(await reason(actor, action, 'approval', id), {
+        code: 'permission_denied',
+        details: { required: ['approvals.decide'] },
+      });
+  }
+  await person.post(`/approvals/${id}:approve`);
+  assert.equal(await reason(person, 'approve', 'approval', id), null);
+});
+
 test('the state of a run is not asked', async () => {
   await baton.pool.run(sql`update runs set status = 'failed', finished_at = now() where id = ${runId}`);
   assert.equal(await reason(holder, 'cancel', 'run', runId), null);

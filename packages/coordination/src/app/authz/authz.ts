@@ -2,6 +2,8 @@ import { Refusal } from '@baton/kernel/refusal';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
+import { getApprovalRow } from '../../results/approvals/approvals.ts';
+import { requireMayDecide, requirePersonWhoDecides } from '../../results/approvals/deciders.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
@@ -18,13 +20,13 @@ export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly Ac
 };
 
 /** The permission for the actions of resources that have no endpoints yet. */
-const permissionOf: Readonly<Record<Exclude<ActionCheck['resourceType'], 'run' | 'principal'>, Permission>> =
-  {
-    approval: 'approvals.decide',
-    process_instance: 'processes.operate',
-    rule: 'rules.write',
-    agent: 'agents.manage',
-  };
+const permissionOf: Readonly<
+  Record<Exclude<ActionCheck['resourceType'], 'approval' | 'run' | 'principal'>, Permission>
+> = {
+  process_instance: 'processes.operate',
+  rule: 'rules.write',
+  agent: 'agents.manage',
+};
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -66,12 +68,18 @@ async function requireMayDo(
   context: Context,
   { action, resourceType, resourceId }: ActionCheck,
 ): Promise<void> {
+  if (resourceType === 'approval') return requireMayDecideApproval(context, resourceId.toLowerCase());
   if (resourceType === 'run') return requireMayCancelRun(context, resourceId.toLowerCase());
   if (resourceType === 'principal')
     return requireMayChangePrincipal(context, action, resourceId.toLowerCase());
   // No object of the other types exists yet; a caller without the permission isn't told so.
   requireAny(context, [permissionOf[resourceType]]);
   fail('not_found');
+}
+
+async function requireMayDecideApproval(context: Context, approvalId: string): Promise<void> {
+  requirePersonWhoDecides(context.caller);
+  await requireMayDecide(context, await getApprovalRow(context, approvalId));
 }
 
 async function requireMayCancelRun(context: Context, runId: string): Promise<void> {

@@ -35,7 +35,7 @@ export async function decideApproval(
       outcomeStatus: row.outcome_status,
       decisionBy: decidedBy,
       comment: comment === null ? null : eventText(comment),
-      channel: null,
+      channel: context.caller.channel ?? null,
     },
   );
   return approvalOf(row);
