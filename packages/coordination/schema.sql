@@ -185,6 +185,42 @@ CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE ((status
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE ((status)::text = 'active'::text);
 CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE ((status)::text = 'active'::text);
 
+create table comment_revisions (
+  id uuid not null,
+  tenant_id uuid not null,
+  comment_id uuid not null,
+  task_id uuid not null,
+  version integer not null,
+  body text not null,
+  author_principal_id uuid not null,
+  created_at timestamp(3) with time zone not null,
+  superseded_at timestamp(3) with time zone default now() not null,
+  superseded_by uuid not null,
+  constraint comment_revisions_pkey PRIMARY KEY (id),
+  constraint comment_revisions_comment_id_version_key UNIQUE (comment_id, version),
+  constraint comment_revisions_comment_id_fkey FOREIGN KEY (comment_id) REFERENCES comments(id),
+  constraint comment_revisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table comments (
+  id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  author_principal_id uuid not null,
+  body text not null,
+  run_id uuid,
+  artifact_id uuid,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  edited_at timestamp(3) with time zone,
+  constraint comments_pkey PRIMARY KEY (id),
+  constraint comments_author_principal_id_fkey FOREIGN KEY (author_principal_id) REFERENCES principals(id),
+  constraint comments_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint comments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX comments_of_task ON public.comments USING btree (task_id, created_at, id);
+
 create table delegations (
   id uuid not null,
   tenant_id uuid not null,

@@ -18,6 +18,7 @@ import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
+import { commentsApi } from '../work/comments/comments.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
@@ -77,6 +78,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Workspaces',
     about: 'The tree that work is filed in, its types, and who belongs where.',
     endpoints: [...workspacesApi, ...workspaceTypesApi],
+  },
+  {
+    tag: 'Comments',
+    about: 'What people and programs say about a task.',
+    endpoints: commentsApi,
   },
   {
     tag: 'Events',

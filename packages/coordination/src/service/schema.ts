@@ -9,6 +9,8 @@ export interface Tables {
   artifacts: ArtifactsTable;
   checkpoints: CheckpointsTable;
   claims: ClaimsTable;
+  comment_revisions: CommentRevisionsTable;
+  comments: CommentsTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
   events: EventsTable;
@@ -137,6 +139,33 @@ interface ClaimsTable {
   expires_at: string;
   released_at: string | null;
   release_reason: string | null;
+}
+
+interface CommentRevisionsTable {
+  id: string;
+  tenant_id: string;
+  comment_id: string;
+  task_id: string;
+  version: number;
+  body: string;
+  author_principal_id: string;
+  created_at: string;
+  superseded_at: Generated<string>;
+  superseded_by: string;
+}
+
+interface CommentsTable {
+  id: string;
+  tenant_id: string;
+  task_id: string;
+  author_principal_id: string;
+  body: string;
+  run_id: string | null;
+  artifact_id: string | null;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  edited_at: string | null;
 }
 
 interface DelegationsTable {

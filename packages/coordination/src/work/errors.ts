@@ -28,6 +28,9 @@ export const errors = {
   invalid_relation_type: invalid('The relation type is unknown.'),
   dependency_cycle: invalid('The relation would close a cycle.'),
   task_not_claimable: invalid('The task is in a terminal status.'),
+  not_comment_author: forbidden('Only its author may change a comment.'),
+  invalid_comment_body: invalid('The comment is blank.'),
+  comment_mismatch: invalid('The run or the artifact belongs to another task.'),
   task_cancelled: invalid('The task was cancelled.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;

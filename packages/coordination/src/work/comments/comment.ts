@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../service/schema.ts';
+
+/** Of a stored text, without the blanks around it. A longer one is refused with a code of its own. */
+export const commentCharactersMax = 10_000;
+/** The largest body of a request by default. */
+const sentCharactersMax = 1_048_576;
+
+/** What somebody said about a task (core, section 8.12). */
+export const TaskComment = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    taskId: Uuid,
+    authorPrincipalId: Uuid,
+    body: z.string(),
+    runId: Uuid.nullable(),
+    artifactId: Uuid.nullable(),
+    version: z.int(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    editedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'TaskComment' });
+export type TaskComment = z.infer<typeof TaskComment>;
+
+/** A text that an edit replaced: when, and by whom. */
+export const TaskCommentRevision = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    commentId: Uuid,
+    taskId: Uuid,
+    version: z.int(),
+    body: z.string(),
+    authorPrincipalId: Uuid,
+    createdAt: Timestamp,
+    supersededAt: Timestamp,
+    supersededBy: Uuid,
+  })
+  .meta({ id: 'TaskCommentRevision' });
+export type TaskCommentRevision = z.infer<typeof TaskCommentRevision>;
+
+const body = z
+  .string()
+  .max(sentCharactersMax)
+  .meta({
+    description: `1 to ${commentCharactersMax} characters, the blanks around them not counted and not kept.`,
+  });
+
+export const NewTaskComment = z
+  .strictObject({ body, runId: Uuid.nullish(), artifactId: Uuid.nullish() })
+  .meta({ id: 'NewTaskComment' });
+export type NewTaskComment = z.output<typeof NewTaskComment>;
+
+export const TaskCommentChange = z.strictObject({ body }).meta({ id: 'TaskCommentChange' });
+
+export type CommentRow = RowOf<Tables['comments']>;
+export type RevisionRow = RowOf<Tables['comment_revisions']>;
+
+export const commentOf = wireMapper<CommentRow>()(TaskComment, {});
+export const revisionOf = wireMapper<RevisionRow>()(TaskCommentRevision, {});

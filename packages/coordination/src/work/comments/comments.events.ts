@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** The text itself is left to the comment, which may be edited: the journal never changes. */
+const payload = z.strictObject({
+  commentId: Uuid,
+  authorPrincipalId: Uuid,
+  version: z.int(),
+  bodyLength: z.int(),
+  runId: Uuid.nullable(),
+  artifactId: Uuid.nullable(),
+});
+
+export const commentAdded = defineEvent('task.comment_added', 'task', payload);
+export const commentEdited = defineEvent('task.comment_edited', 'task', payload);
