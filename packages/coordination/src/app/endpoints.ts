@@ -11,6 +11,7 @@ import { claimsApi } from '../execution/claims/claims.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
+import { usageApi } from '../execution/usage/usage.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
@@ -47,7 +48,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Runs',
     about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
-    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi],
+    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi, ...usageApi],
   },
   {
     tag: 'Artifacts',

@@ -80,6 +80,7 @@ const samples: Record<string, string | boolean> = {
   'listClaims status': 'stale',
   'listRuns status': 'failed',
   'listRuns agentKey': 'absent',
+  'listRuns stalled': true,
   'listArtifacts type': 'absent',
   'listApprovals status': 'rejected',
 };

@@ -1,6 +1,11 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
-import { expireDueClaims, expireDueSessions, finishEndings } from '../execution/sweeper/sweeper.ts';
+import {
+  expireDueClaims,
+  expireDueSessions,
+  finishEndings,
+  noteStalledRuns,
+} from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
@@ -18,6 +23,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueSessions,
   expireDueClaims,
   finishEndings,
+  noteStalledRuns,
   deleteAnsweredKeys,
   watchHorizon,
   watchEpoch,

@@ -12,6 +12,7 @@ export interface TestType {
   lifecycle?: Lifecycle;
   acceptance?: object[];
   artifactSchema?: object;
+  execution?: object;
   tenantId?: string;
 }
 
@@ -31,10 +32,11 @@ export async function insertTestType(baton: TestCoordination, type: TestType): P
     .filter((key) => claimStatus !== null && movesFrom(lifecycle, key).includes(claimStatus));
   await baton.pool.run(sql`
     insert into task_types (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, claim_status,
-      claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, status, created_by)
+      claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, execution, status, created_by)
     values (${id}, ${tenantId}, ${type.key}, ${type.version ?? 1}, ${type.key}, ${JSON.stringify(type.fieldSchema ?? {})},
       ${JSON.stringify(lifecycle)}, ${claimStatus}, ${categoryOf(claimStatus)}, ${claimFrom}, ${releaseStatus},
       ${categoryOf(releaseStatus)}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
+      ${type.execution === undefined ? null : JSON.stringify(type.execution)},
       ${type.status ?? 'active'}, ${author.principalId})`);
   return id;
 }

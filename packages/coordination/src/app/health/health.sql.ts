@@ -9,6 +9,7 @@ export interface LiveCountsRow {
   sessions: number;
   claims: number;
   runs: number;
+  orphaned_runs: number;
   horizon_age_seconds: number;
   epochs: number;
   outbox_waiting: number;
@@ -29,6 +30,9 @@ export function findLiveCounts() {
       (select count(*) from sessions where status = 'active' and expires_at > now()) as sessions,
       (select count(*) from claims where status = 'active' and expires_at > now()) as claims,
       (select count(*) from runs where status = 'running') as runs,
+      (select count(*) from runs r join sessions s on s.id = r.session_id join tasks t on t.id = r.task_id
+        where r.status = 'running' and (t.active_claim_id is distinct from r.claim_id or t.lease_expires_at <= now()
+          or s.status <> 'active' or s.expires_at <= now())) as orphaned_runs,
       (select coalesce(extract(epoch from now() - min(first.occurred_at)), 0)::float8
        from (select journal_horizon() as position offset 0) horizon
        cross join tenants

@@ -85,6 +85,7 @@ test('GET /metrics gives counters and the gauges of what is live, without a cred
   assert.match(text, /^active_harness_sessions 1$/m);
   assert.match(text, /^active_claims 0$/m);
   assert.match(text, /^active_runs 0$/m);
+  assert.match(text, /^orphaned_runs 0$/m);
   assert.match(text, /^journal_horizon_age_seconds [0-9.]+$/m);
   assert.match(text, /^outbox_waiting 0$/m);
   assert.match(text, /^outbox_dead 0$/m);

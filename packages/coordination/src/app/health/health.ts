@@ -96,7 +96,8 @@ function gaugesOf(row: LiveCountsRow): string {
   const gauges: [name: string, help: string, value: number][] = [
     ['active_harness_sessions', 'Sessions whose lease is live.', row.sessions],
     ['active_claims', 'Claims whose lease is live.', row.claims],
-    ['active_runs', 'Runs that are running.', row.runs],
+    ['active_runs', 'Runs that are running under a live claim.', row.runs - row.orphaned_runs],
+    ['orphaned_runs', 'Runs that nobody has ended, without a live claim.', row.orphaned_runs],
     [
       'journal_horizon_age_seconds',
       'Age of the first committed event that an open transaction still holds back from readers.',

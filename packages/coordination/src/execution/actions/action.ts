@@ -3,7 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import { CurrencyCode } from '../runs/usage.ts';
+import { CurrencyCode } from '../usage/usage.ts';
 
 export const actionStatuses = ['started', 'completed', 'failed'] as const;
 

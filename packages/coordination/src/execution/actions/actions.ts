@@ -3,10 +3,10 @@ import type { ItemPage } from '@baton/kernel/list';
 import { checkDocument } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { refuseOverTime, refuseSpent } from '../runs/budgets.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
 import { requireLiveRun } from '../runs/live-run.ts';
-import { currencyDefault, isCurrency } from '../runs/usage.ts';
+import { refuseOverTime, refuseSpent } from '../usage/budgets.ts';
+import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import {
   type Action,
   type ActionRequest,

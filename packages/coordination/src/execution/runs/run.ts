@@ -4,7 +4,7 @@ import { FreeObject, freeObjectOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { Task } from '../../work/tasks/task.ts';
-import { CurrencyCode, Usage, usageOf } from './usage.ts';
+import { CurrencyCode, Usage, usageOf } from '../usage/usage.ts';
 
 export const runStatuses = ['running', 'succeeded', 'failed', 'cancelled', 'suspended'] as const;
 
@@ -34,6 +34,8 @@ export const Run = z
     currency: z.string().nullable(),
     usage: Usage,
     lastProgressAt: Timestamp,
+    /** It runs, and its claim is over: nobody writes under it any more, but its executor can still end it. */
+    orphaned: z.boolean(),
     metadata: FreeObject,
     instructionsHash: z.string().nullable(),
     instructionsRefs: z.array(z.string()).nullable(),
@@ -67,4 +69,10 @@ export const RunRequest = z
   .meta({ id: 'RunRequest' });
 export type RunRequest = z.output<typeof RunRequest>;
 
-export const runOf = wireMapper<RunRow>()(Run, { usage: usageOf });
+/** A run as it is read. A statement that starts or ends runs need not look for `orphaned`: it makes none. */
+type ReadRunRow = RunRow & { orphaned?: boolean };
+
+export const runOf = wireMapper<ReadRunRow>()(Run, {
+  usage: usageOf,
+  orphaned: ({ orphaned }) => orphaned === true,
+});

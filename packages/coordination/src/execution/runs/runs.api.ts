@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeObjectOf, pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
@@ -54,6 +54,9 @@ export const runsApi = [
       principalId: Uuid.optional(),
       agentKey: QueryWord.optional(),
       status: QueryWord.optional(),
+      stalled: QueryFlag.optional().describe(
+        'With `true`, only running ones that were silent for longer than `progressTimeoutSeconds` of their task type.',
+      ),
     },
     paging: true,
     returns: { 200: pageOf(Run) },

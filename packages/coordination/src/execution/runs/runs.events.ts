@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/service';
-import { Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
 
 /** Version 2 names the agent's revision. The instructions are named by hash and references, never copied. */
 export const runStarted = defineEvent(
@@ -16,6 +16,13 @@ export const runStarted = defineEvent(
     agentRevisionId: Uuid.nullable(),
   }),
   2,
+);
+
+/** Once for each silence that lasts longer than the task type allows; nobody's act. */
+export const runStalled = defineEvent(
+  'run.stalled',
+  'run',
+  z.strictObject({ taskId: Uuid, attempt: z.int(), lastProgressAt: Timestamp }),
 );
 
 export const runSucceeded = defineEvent(

@@ -90,6 +90,7 @@ describe('POST /tasks/{ref}:start-run', () => {
       maxCostMicros: null,
       currency: null,
       usage: { inputTokens: 0, outputTokens: 0, costs: [] },
+      orphaned: false,
       metadata: { model: 'x' },
       instructionsHash: null,
       instructionsRefs: null,
@@ -173,6 +174,7 @@ describe('POST /tasks/{ref}:start-run', () => {
     assert.equal(next.attempt, 2);
     assert.equal(next.fencingToken, claim.fencingToken + 1);
     const zombie = await done(rival.actor.get(`/runs/${run.id}`));
+    assert.equal(zombie.orphaned, false);
     assert.deepEqual([zombie.status, zombie.failureReason, zombie.version], ['failed', 'superseded', 2]);
     assert.notEqual(zombie.finishedAt, null);
     const events = await eventsOf(baton, run.id, next.id);
@@ -218,6 +220,33 @@ describe('GET /runs', () => {
     await refused(worker.actor.get(`/runs/${newId()}`), 404, 'not_found');
     await refused(baton.otherAdmin.get(`/runs/${runs[0].id}`), 404, 'not_found');
   });
+});
+
+test('a running run without a live claim is orphaned, read alone or in a list, and its executor can still end it', async () => {
+  const ends: ((made: Awaited<ReturnType<typeof running>>, sessionId: string) => Promise<unknown>)[] = [
+    ({ claim }) => done(worker.actor.post(`/claims/${claim.id}:release`)),
+    ({ task }) => endClaimLease(baton, task.id),
+    (_, sessionId) => endSessionLease(baton, sessionId),
+    (_, sessionId) => done(worker.actor.post(`/sessions/${sessionId}:close`)),
+    async ({ task }) => {
+      await endClaimLease(baton, task.id);
+      await claimTask(rival, task.id);
+    },
+  ];
+  for (const end of ends) {
+    const sessionId = await openSession(worker.actor);
+    const made = await running({ ...worker, sessionId });
+    const { id, taskId } = made.run;
+    const seen = async () => {
+      const { items } = await done(worker.actor.get(`/runs?taskId=${taskId}`));
+      return [(await done(worker.actor.get(`/runs/${id}`))).orphaned, items[0].orphaned];
+    };
+    assert.deepEqual(await seen(), [false, false]);
+    await end(made, sessionId);
+    assert.deepEqual(await seen(), [true, true]);
+    assert.equal((await done(worker.actor.post(`/runs/${id}:fail`))).orphaned, false);
+    assert.deepEqual(await seen(), [false, false]);
+  }
 });
 
 describe('POST /runs/{id}:succeed', () => {

@@ -12,6 +12,8 @@ export interface RunQuery {
   principalId?: string;
   agentKey?: string;
   status?: string;
+  /** Only those that have been silent for longer than their task type allows. */
+  stalled?: boolean;
 }
 
 /**
@@ -20,13 +22,13 @@ export interface RunQuery {
  */
 export async function listRuns(
   { db, tenantId }: Context,
-  { taskId, claimId, principalId, agentKey, status }: RunQuery,
+  { taskId, claimId, principalId, agentKey, status, stalled }: RunQuery,
   page: Page,
 ): Promise<ItemPage<Run>> {
   if (status !== undefined && !runStatuses.some((known) => known === status))
     fail('invalid_status', { known: runStatuses });
   const filter = { task_id: taskId, claim_id: claimId, principal_id: principalId, status };
-  const query = findRuns(tenantId, filter, page);
+  const query = findRuns(tenantId, filter, page, stalled === true);
   return agentKey === undefined ? listPage(db, query, runOf) : { items: [], nextCursor: null };
 }
 

@@ -10,10 +10,10 @@ import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
-import { currencyDefault, isCurrency } from './usage.ts';
 
 /** These budgets fit the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;

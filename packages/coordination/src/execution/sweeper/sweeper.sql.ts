@@ -1,6 +1,6 @@
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
-import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { ClaimRow, RunRow } from '../../leases/lease-rows.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 
@@ -20,6 +20,35 @@ export function findDueClaims([expiresAt, id]: QueuePosition, rowsMax: number) {
     select id, tenant_id, expires_at from claims
     where status = 'active' and expires_at <= now() and (expires_at, id) > (${expiresAt}::timestamptz, ${id}::uuid)
     order by expires_at, id limit ${rowsMax}`;
+}
+
+export type DueRunRow = Pick<RunRow, 'id' | 'tenant_id'> & { stalls_at: string };
+
+/** Running runs that have been silent for too long, the longest ago first, unless this silence is recorded. */
+export function findStalledRuns([stallsAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueRunRow>`
+    select id, tenant_id, stalls_at from runs
+    where status = 'running' and stalled_at is null and stalls_at is not null and stalls_at <= now()
+      and (stalls_at, id) > (${stallsAt}::timestamptz, ${id}::uuid)
+    order by stalls_at, id limit ${rowsMax}`;
+}
+
+export type StalledRunRow = Pick<RunRow, 'id' | 'task_id' | 'session_id' | 'attempt' | 'last_progress_at'> &
+  Pick<RowOf<Tables['tasks']>, 'workspace_id'>;
+
+/** Records the silence of those that are silent still; one that somebody has locked is writing just now. */
+export function updateRunsToStalled(tenantId: string, runIds: readonly string[]) {
+  return sql<StalledRunRow>`
+    with due as materialized (
+      select id from runs
+      where id = any (${runIds}::uuid[]) and tenant_id = ${tenantId} and status = 'running' and stalled_at is null
+        and stalls_at <= clock_timestamp()
+      for no key update skip locked
+    )
+    update runs r set stalled_at = clock_timestamp()
+    from due, tasks t
+    where r.id = due.id and t.id = r.task_id
+    returning r.id, r.task_id, r.session_id, r.attempt, r.last_progress_at, t.workspace_id`;
 }
 
 export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &

@@ -1,4 +1,5 @@
 import { isUnreachable } from '@baton/kernel/db';
+import type { Statement } from '@baton/kernel/sql';
 import { continueEnding, endPart, findDueEndings, findEndingParts } from '../../leases/endings.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
@@ -8,7 +9,16 @@ import type { Job, JobTools } from '../../service/job.ts';
 import { createPutOff } from '../../service/put-off.ts';
 import { createWalk, type QueuePosition } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
-import { type DueRow, findDueClaims, findDueSessions, updateClaimsToStale } from './sweeper.sql.ts';
+import { runStalled } from '../runs/runs.events.ts';
+import {
+  type DueRow,
+  type DueRunRow,
+  findDueClaims,
+  findDueSessions,
+  findStalledRuns,
+  updateClaimsToStale,
+  updateRunsToStalled,
+} from './sweeper.sql.ts';
 
 /**
  * Records leases that ran out while their holders were gone (core, section 19). Nothing depends on it, because every use
@@ -16,6 +26,7 @@ import { type DueRow, findDueClaims, findDueSessions, updateClaimsToStale } from
  */
 
 const batchMax = 100;
+const stallOf = ({ stalls_at: at, id }: DueRunRow): QueuePosition => [at, id];
 const expiryOf = ({ expires_at: at, id }: DueRow): QueuePosition => [at, id];
 
 /** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
@@ -41,16 +52,37 @@ export function expireDueSessions({ pool, command, log }: JobTools<Context>): Jo
   };
 }
 
+/** Claims over their lease become stale, and their tasks are free. */
+export function expireDueClaims(tools: JobTools<Context>): Job {
+  return sweepByTenant(tools, 'claims', findDueClaims, expiryOf, expireClaims);
+}
+
+/** Running runs that are silent for longer than their task type allows get one `run.stalled` (core, section 25). */
+export function noteStalledRuns(tools: JobTools<Context>): Job {
+  return sweepByTenant(tools, 'stalled runs', findStalledRuns, stallOf, noteStalled);
+}
+
 /**
- * Claims over their lease become stale, and their tasks are free. Those of one tenant in one transaction; where that
- * fails, each in its own.
+ * Entries of one tenant are handled in one transaction; where that fails, each in its own.
+ * @param find the next entries of all tenants
+ * @param handle answers how many it handled
  */
-export function expireDueClaims({ pool, command, log }: JobTools<Context>): Job {
-  const name = 'claims';
+function sweepByTenant<Row extends { id: string; tenant_id: string }>(
+  { pool, command, log }: JobTools<Context>,
+  name: string,
+  find: (after: QueuePosition, rowsMax: number) => Statement<Row>,
+  positionOf: (row: Row) => QueuePosition,
+  handle: (context: Context, ids: readonly string[]) => Promise<number>,
+): Job {
   const putOff = createPutOff(name, log);
-  const walk = createWalk(batchMax, (after) => pool.rows(findDueClaims(after, batchMax)), expiryOf);
-  const expire = (tenantId: string, claims: readonly DueRow[]): Promise<number> =>
-    command(name, tenantId, (context) => expireClaims(context, claims));
+  const walk = createWalk(batchMax, (after) => pool.rows(find(after, batchMax)), positionOf);
+  const work = (tenantId: string, rows: readonly Row[]): Promise<number> =>
+    command(name, tenantId, (context) =>
+      handle(
+        context,
+        rows.map(({ id }) => id),
+      ),
+    );
   return {
     name,
     batchMax,
@@ -58,19 +90,30 @@ export function expireDueClaims({ pool, command, log }: JobTools<Context>): Job 
       const found = await walk.next();
       const due = Map.groupBy(
         found.filter(({ id }) => !putOff.isWaiting(id)),
-        (row: DueRow) => row.tenant_id,
+        (row: Row) => row.tenant_id,
       );
-      const handled = await sumOf([...due], ([tenantId, claims]) => {
-        const one = (claim: DueRow) => putOff.attempt(claim.id, () => expire(tenantId, [claim]));
-        return expire(tenantId, claims).catch(unlessUnreachable(() => sumOf(claims, one)));
+      const handled = await sumOf([...due], ([tenantId, rows]) => {
+        const one = (row: Row) => putOff.attempt(row.id, () => work(tenantId, [row]));
+        return work(tenantId, rows).catch(unlessUnreachable(() => sumOf(rows, one)));
       });
       return walk.handledOf(found, handled);
     },
   };
 }
 
-async function expireClaims(context: Context, claims: readonly DueRow[]): Promise<number> {
-  const claimIds = claims.map(({ id }) => id);
+async function noteStalled(context: Context, runIds: readonly string[]): Promise<number> {
+  const stalled = await context.db.rows(updateRunsToStalled(context.tenantId, runIds));
+  for (const run of stalled)
+    emit(
+      context,
+      runStalled,
+      { entityId: run.id, workspaceId: run.workspace_id, sessionId: run.session_id },
+      { taskId: run.task_id, attempt: run.attempt, lastProgressAt: run.last_progress_at },
+    );
+  return stalled.length;
+}
+
+async function expireClaims(context: Context, claimIds: readonly string[]): Promise<number> {
   const expired = await context.db.rows(updateClaimsToStale(context.tenantId, claimIds));
   for (const claim of expired)
     emit(

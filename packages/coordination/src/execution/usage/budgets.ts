@@ -1,6 +1,5 @@
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { fail } from '../errors.ts';
-import type { LiveRunRow } from './live-run.sql.ts';
 
 /**
  * Budgets stop further checkpoints and actions, never the end of a run (core, sections 10 and 25). A budget of tokens or
@@ -9,7 +8,7 @@ import type { LiveRunRow } from './live-run.sql.ts';
  */
 
 /** @throws Refusal `budget_exceeded` once `maxDurationSeconds` have passed since the start */
-export function refuseOverTime(run: LiveRunRow): void {
+export function refuseOverTime(run: RunRow & { is_over_time: boolean }): void {
   if (run.is_over_time)
     fail('budget_exceeded', { budget: 'maxDurationSeconds', limit: run.max_duration_seconds, runId: run.id });
 }

@@ -1,0 +1,15 @@
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { sumUsageOfTask } from './task-usage.sql.ts';
+import { type Usage, usageOf } from './usage.ts';
+
+/**
+ * What all attempts at a task have used (core, section 25), and where asked those at its subtasks and at the tasks that
+ * were spawned by it, at any depth.
+ * @throws Refusal `not_found`
+ */
+export async function getTaskUsage(context: Context, ref: TaskRef, descendants: boolean): Promise<Usage> {
+  const row = await context.db.row(sumUsageOfTask(context.tenantId, ref, descendants));
+  return row === undefined ? fail('not_found') : usageOf(row);
+}
