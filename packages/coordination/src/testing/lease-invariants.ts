@@ -41,7 +41,7 @@ const violations = {
       select run, begins, lag(begins) over journal as after_begin, lag(run) over journal as after_run
       from (
         select payload ->> 'taskId' as task, type = 'run.started' as begins, entity_id as run, position, sequence
-        from events where entity_type = 'run') e
+        from events where type in ('run.started', 'run.succeeded', 'run.failed', 'run.cancelled', 'run.suspended')) e
       window journal as (partition by task order by position, sequence)) steps
     where (begins and coalesce(after_begin, false)) or (not begins and (after_begin is not true or after_run <> run))`,
   'a session has one event of its end at most': sql`
@@ -51,7 +51,8 @@ const violations = {
   'a run starts once and ends once': sql`
     select r.id from runs r left join events e on e.entity_id = r.id group by r.id
     having count(*) filter (where e.type = 'run.started') <> 1
-      or count(*) filter (where e.type <> 'run.started') <> case when r.status = 'running' then 0 else 1 end`,
+      or count(*) filter (where e.type in ('run.succeeded', 'run.failed', 'run.cancelled', 'run.suspended'))
+        <> case when r.status = 'running' then 0 else 1 end`,
   'attempts of a task count from one without a gap': sql`
     select task_id from runs group by task_id having max(attempt) <> count(*)`,
   'a task is completed once': sql`

@@ -1,0 +1,362 @@
+/**
+ * A model of tasks, claims, runs, approvals and child handles that fits a few screens (core, sections 8 to 12 and 14). It
+ * knows one command after the other and no clock: a lease is over when a step says so. Each verb answers what the service
+ * must answer, and changes the model only when that is `ok`.
+ */
+
+/** What the journal must say of one object, in this order. */
+interface Journaled {
+  id: string;
+  events: string[];
+}
+
+export interface TaskModel extends Journaled {
+  status: 'todo' | 'in_progress' | 'done' | 'cancelled';
+  epoch: number;
+  attempts: number;
+  active: ClaimModel | undefined;
+  /** The handle by which it was launched. */
+  handle: HandleModel | undefined;
+}
+
+export interface ClaimModel extends Journaled {
+  task: TaskModel;
+  holder: number;
+  token: number;
+  status: 'active' | 'released' | 'stale';
+  isOver: boolean;
+}
+
+export interface RunModel extends Journaled {
+  claim: ClaimModel;
+  attempt: number;
+  status: 'running' | 'succeeded' | 'failed' | 'cancelled' | 'suspended';
+}
+
+export interface ApprovalModel extends Journaled {
+  task: TaskModel;
+  status: 'pending' | 'approved' | 'rejected' | 'cancelled';
+}
+
+export interface HandleModel extends Journaled {
+  parent: RunModel;
+  /** The run that its result comes from. */
+  run: RunModel | undefined;
+  isRevoked: boolean;
+  depth: number;
+}
+
+export interface Verdict<Made = undefined> {
+  code: string;
+  made?: Made;
+}
+
+const ok = { code: 'ok' };
+const depthMax = 8;
+
+export class Model {
+  readonly tasks: TaskModel[] = [];
+  readonly claims: ClaimModel[] = [];
+  readonly runs: RunModel[] = [];
+  readonly approvals: ApprovalModel[] = [];
+  readonly handles: HandleModel[] = [];
+
+  addTask(id: string, handle?: HandleModel): TaskModel {
+    const task: TaskModel = {
+      id,
+      events: ['task.created', ...(handle === undefined ? [] : ['task.relation_added'])],
+      status: 'todo',
+      epoch: 0,
+      attempts: 0,
+      active: undefined,
+      handle,
+    };
+    this.tasks.push(task);
+    return task;
+  }
+
+  claim(task: TaskModel, holder: number): Verdict<ClaimModel> {
+    const refusal = this.#obstacle(task);
+    if (refusal !== undefined) return { code: refusal };
+    if (task.active !== undefined) this.#expire(task.active, { moves: false });
+    task.epoch += 1;
+    if (task.status === 'todo') task.status = 'in_progress';
+    task.events.push('task.claimed');
+    const made: ClaimModel = {
+      id: '',
+      events: [],
+      task,
+      holder,
+      token: task.epoch,
+      status: 'active',
+      isOver: false,
+    };
+    task.active = made;
+    this.claims.push(made);
+    return { code: 'ok', made };
+  }
+
+  reclaim(claim: ClaimModel, holder: number): Verdict<ClaimModel> {
+    return isLive(claim) ? { code: 'claim_not_expired' } : this.claim(claim.task, holder);
+  }
+
+  heartbeat(claim: ClaimModel, by: number): Verdict {
+    if (claim.holder !== by) return { code: 'claim_holder_mismatch' };
+    if (claim.status !== 'active') return { code: 'claim_not_active' };
+    return claim.isOver ? { code: 'claim_expired' } : ok;
+  }
+
+  release(claim: ClaimModel, by: number): Verdict {
+    if (claim.holder !== by) return { code: 'claim_holder_mismatch' };
+    if (claim.status === 'active') this.#release(claim, { moves: true });
+    return ok;
+  }
+
+  /** Its lease runs out; nothing else happens yet. */
+  endLease(task: TaskModel): void {
+    if (task.active !== undefined) task.active.isOver = true;
+  }
+
+  sweep(): void {
+    for (const { active } of this.tasks) if (active?.isOver) this.#expire(active, { moves: true });
+  }
+
+  closeSession(holder: number): void {
+    for (const { active } of this.tasks)
+      if (active?.holder === holder) this.#release(active, { moves: true });
+  }
+
+  changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
+    const code = gate(task, presented, by);
+    if (code === 'ok') task.events.push('task.updated');
+    return { code };
+  }
+
+  cancelTask(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
+    const code = gate(task, presented, by);
+    if (code !== 'ok') return { code };
+    if (isTerminal(task)) return { code: 'invalid_transition' };
+    this.#failRunning(task);
+    if (task.active !== undefined && isLive(task.active)) this.#release(task.active, { moves: false });
+    task.status = 'cancelled';
+    task.events.push('task.updated');
+    return ok;
+  }
+
+  complete(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict {
+    const refusal = this.#incompletable(task);
+    if (refusal !== undefined) return { code: refusal };
+    const code = gate(task, presented, by);
+    if (code !== 'ok') return { code };
+    if (presented !== undefined && this.#runningOf(task)?.claim === presented)
+      return { code: 'run_in_progress' };
+    this.#failRunning(task);
+    this.#complete(task, presented);
+    return ok;
+  }
+
+  startRun(claim: ClaimModel, by: number): Verdict<RunModel> {
+    const { task } = claim;
+    if (isTerminal(task)) return { code: 'task_not_runnable' };
+    const code = gate(task, claim, by);
+    if (code !== 'ok') return { code };
+    const running = this.#runningOf(task);
+    if (running?.claim === claim) return { code: 'run_already_active' };
+    const { handle } = task;
+    if (handle?.isRevoked) return { code: 'child_handle_revoked' };
+    if (handle?.run !== undefined && !['suspended', 'running'].includes(handle.run.status))
+      return { code: 'child_run_already_bound' };
+    this.#failRunning(task);
+    task.attempts += 1;
+    const made: RunModel = {
+      id: '',
+      events: ['run.started'],
+      claim,
+      attempt: task.attempts,
+      status: 'running',
+    };
+    this.runs.push(made);
+    if (handle !== undefined) {
+      handle.run = made;
+      handle.parent.events.push('run.child.started');
+    }
+    return { code: 'ok', made };
+  }
+
+  succeed(run: RunModel, by: number, completeTask: boolean): Verdict {
+    if (run.status !== 'running') return { code: 'run_not_active' };
+    if (run.claim.holder !== by) return { code: 'run_holder_mismatch' };
+    const { task } = run.claim;
+    const refusal = completeTask ? this.#incompletable(task) : undefined;
+    const code = refusal ?? gate(task, run.claim, by);
+    if (code !== 'ok') return { code };
+    this.#endRun(run, 'succeeded', 'run.succeeded');
+    if (completeTask) this.#complete(task, run.claim);
+    return ok;
+  }
+
+  failRun(run: RunModel, by: number): Verdict {
+    if (run.claim.holder !== by) return { code: 'run_holder_mismatch' };
+    if (run.status !== 'running') return { code: 'run_not_active' };
+    this.#endRun(run, 'failed', 'run.failed');
+    return ok;
+  }
+
+  cancelRun(run: RunModel, by: number): Verdict {
+    if (run.claim.holder !== by) return { code: 'run_holder_mismatch' };
+    if (run.status !== 'running') return { code: 'run_not_active' };
+    this.#endRun(run, 'cancelled', 'run.cancelled');
+    return ok;
+  }
+
+  suspend(run: RunModel, by: number): Verdict {
+    const code = this.#liveOwner(run, by);
+    if (code !== 'ok') return { code };
+    this.#endRun(run, 'suspended', 'run.suspended');
+    this.#release(run.claim, { moves: true });
+    return ok;
+  }
+
+  checkpoint(run: RunModel, by: number): Verdict {
+    const code = this.#liveOwner(run, by);
+    if (code === 'ok') run.events.push('run.checkpointed');
+    return { code };
+  }
+
+  requestGate(task: TaskModel): Verdict<ApprovalModel> {
+    if (isTerminal(task)) return { code: 'invalid_approval' };
+    const made: ApprovalModel = { id: '', events: ['approval.requested'], task, status: 'pending' };
+    this.approvals.push(made);
+    return { code: 'ok', made };
+  }
+
+  decide(approval: ApprovalModel, outcome: 'approved' | 'rejected'): Verdict {
+    if (approval.status !== 'pending') return { code: 'approval_already_decided' };
+    approval.status = outcome;
+    approval.events.push(`approval.${outcome}`);
+    return ok;
+  }
+
+  cancelApproval(approval: ApprovalModel): Verdict {
+    if (approval.status === 'cancelled') return ok;
+    if (approval.status !== 'pending') return { code: 'approval_already_decided' };
+    approval.status = 'cancelled';
+    approval.events.push('approval.cancelled');
+    return ok;
+  }
+
+  launch(run: RunModel, by: number): Verdict<HandleModel> {
+    const code = this.#liveOwner(run, by);
+    if (code !== 'ok') return { code };
+    const own = run.claim.task.handle;
+    if (own?.isRevoked) return { code: 'child_handle_revoked' };
+    const depth = (own?.depth ?? 0) + 1;
+    if (depth > depthMax) return { code: 'child_depth_exceeded' };
+    const made: HandleModel = { id: '', events: [], parent: run, run: undefined, isRevoked: false, depth };
+    run.events.push('run.child.launched');
+    this.handles.push(made);
+    return { code: 'ok', made };
+  }
+
+  revoke(handle: HandleModel, by: number): Verdict {
+    if (handle.parent.claim.holder !== by) return { code: 'run_holder_mismatch' };
+    if (!handle.isRevoked) handle.parent.events.push('run.child.revoked');
+    handle.isRevoked = true;
+    return ok;
+  }
+
+  /** Cancels a run and every running one below it, whatever their cancellation policy. */
+  forceCancel(run: RunModel): Verdict {
+    if (run.status !== 'running') return { code: 'run_not_active' };
+    this.#forceCancel(run);
+    const below = [run.claim.task];
+    for (const task of below) {
+      for (const child of this.tasks.filter(({ handle }) => handle?.parent.claim.task === task)) {
+        below.push(child);
+        const running = this.#runningOf(child);
+        if (running !== undefined) this.#forceCancel(running);
+      }
+    }
+    return ok;
+  }
+
+  #forceCancel(run: RunModel): void {
+    run.events.push('run.control_message.accepted', 'run.control_message.applied');
+    this.#endRun(run, 'cancelled', 'run.cancelled');
+    if (run.claim.status === 'active') this.#release(run.claim, { moves: true });
+  }
+
+  #obstacle(task: TaskModel): string | undefined {
+    if (isTerminal(task)) return 'task_not_claimable';
+    if (this.#hasGate(task)) return 'approval_required';
+    return isLive(task.active) ? 'task_already_claimed' : undefined;
+  }
+
+  #incompletable(task: TaskModel): string | undefined {
+    if (task.status === 'done') return 'task_already_completed';
+    if (task.status === 'cancelled') return 'task_cancelled';
+    return this.#hasGate(task) ? 'approval_required' : undefined;
+  }
+
+  #liveOwner(run: RunModel, by: number): string {
+    if (run.status !== 'running') return 'run_not_active';
+    if (run.claim.holder !== by) return 'run_holder_mismatch';
+    return gate(run.claim.task, run.claim, by);
+  }
+
+  #hasGate(task: TaskModel): boolean {
+    return this.approvals.some((approval) => approval.task === task && approval.status === 'pending');
+  }
+
+  #runningOf(task: TaskModel): RunModel | undefined {
+    return this.runs.find(({ claim, status }) => claim.task === task && status === 'running');
+  }
+
+  #failRunning(task: TaskModel): void {
+    const running = this.#runningOf(task);
+    if (running !== undefined) this.#endRun(running, 'failed', 'run.failed');
+  }
+
+  #endRun(run: RunModel, status: RunModel['status'], event: string): void {
+    run.status = status;
+    run.events.push(event);
+    const { handle } = run.claim.task;
+    if (status !== 'suspended' && handle?.run === run) handle.parent.events.push('run.child.resolved');
+  }
+
+  #complete(task: TaskModel, presented: ClaimModel | undefined): void {
+    if (presented !== undefined) this.#release(presented, { moves: false });
+    task.status = 'done';
+    task.events.push('task.completed');
+  }
+
+  #release(claim: ClaimModel, { moves }: { moves: boolean }): void {
+    this.#endClaim(claim, 'released', 'claim.released', moves);
+  }
+
+  #expire(claim: ClaimModel, { moves }: { moves: boolean }): void {
+    this.#endClaim(claim, 'stale', 'claim.expired', moves);
+  }
+
+  #endClaim(claim: ClaimModel, status: ClaimModel['status'], event: string, moves: boolean): void {
+    claim.status = status;
+    claim.events.push(event);
+    claim.task.active = undefined;
+    if (moves && claim.task.status === 'in_progress') claim.task.status = 'todo';
+  }
+}
+
+function isLive(claim: ClaimModel | undefined): boolean {
+  return claim?.status === 'active' && !claim.isOver;
+}
+
+const isTerminal = ({ status }: TaskModel) => status === 'done' || status === 'cancelled';
+
+/** The table of section 8.6. */
+function gate(task: TaskModel, presented: ClaimModel | undefined, by: number): string {
+  const live = isLive(task.active) ? task.active : undefined;
+  if (live === undefined) return presented === undefined ? 'ok' : 'stale_claim';
+  if (presented === undefined) return 'task_claimed';
+  if (presented !== live) return 'stale_claim';
+  return live.holder === by ? 'ok' : 'claim_holder_mismatch';
+}
