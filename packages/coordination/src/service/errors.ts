@@ -25,6 +25,9 @@ export const errors = {
   invalid_document: invalid(
     'The document is not a JSON object, or holds an integer that a double cannot hold exactly.',
   ),
+  invalid_json_schema: invalid(
+    'The document is no JSON Schema of draft 2020-12, refers to another document, or costs too much to apply.',
+  ),
   payload_too_large: invalid('The document is too large.'),
   payload_too_deep: invalid('The document is nested too deeply.'),
   secret_material_rejected: invalid('A value looks like a secret; pass an opaque reference instead.'),

@@ -1,5 +1,4 @@
 import type { JsonObject } from '@baton/kernel/wire';
-import { faultsOf } from '../../definitions/task-types/field-schema.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
@@ -9,9 +8,9 @@ import { fail } from '../errors.ts';
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
  * `secret_material_rejected`
  */
-export function parseCustomFields(sent: unknown, { validateFields }: TypeRules): JsonObject {
+export function parseCustomFields(sent: unknown, { fieldSchema }: TypeRules): JsonObject {
   checkDocument(sent, { field: 'customFields' });
-  const errors = validateFields === undefined ? [] : faultsOf(validateFields, sent);
+  const errors = fieldSchema.faultsOf(sent);
   if (errors.length > 0) fail('custom_fields_invalid', { errors });
   refuseSecretKeys(sent, 'customFields');
   return sent;
