@@ -91,6 +91,26 @@ create table artifact_contents (
 CREATE UNIQUE INDEX artifact_contents_shared ON public.artifact_contents USING btree (tenant_id, sha256) WHERE (state = 'stored'::text);
 CREATE INDEX artifact_contents_to_delete ON public.artifact_contents USING btree (state_since, id) WHERE (state <> 'stored'::text);
 
+create table artifact_types (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  display_name text not null,
+  description text default ''::text not null,
+  metadata_schema jsonb default '{}'::jsonb not null,
+  media_types text[] not null,
+  max_bytes bigint,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint artifact_types_pkey PRIMARY KEY (id),
+  constraint artifact_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint artifact_types_max_bytes_check CHECK ((max_bytes > 0)),
+  constraint artifact_types_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint artifact_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX artifact_types_newest ON public.artifact_types USING btree (tenant_id, created_at DESC, id DESC);
+
 create table artifact_uploads (
   id uuid not null,
   tenant_id uuid not null,

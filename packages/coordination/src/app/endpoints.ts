@@ -4,6 +4,7 @@ import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
+import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
 import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
 import { actionsApi } from '../execution/actions/actions.api.ts';
 import { checkpointsApi } from '../execution/checkpoints/checkpoints.api.ts';
@@ -52,8 +53,8 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Artifacts',
-    about: 'What runs leave behind: records of results, and their bytes.',
-    endpoints: artifactsApi,
+    about: 'What runs leave behind: records of results, their bytes, and what each type of them must be.',
+    endpoints: [...artifactsApi, ...artifactTypesApi],
   },
   {
     tag: 'Approvals',

@@ -11,6 +11,7 @@ export const errors = {
   duplicate_evidence: invalid('The same fact is given twice as evidence.'),
   unknown_acceptance_check: invalid('Evidence names a check that the task does not have.'),
   invalid_origin: invalid('The origin is malformed.'),
+  invalid_artifact_type: invalid('The artifact type is malformed.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -5,6 +5,7 @@ export interface Tables {
   api_keys: ApiKeysTable;
   approvals: ApprovalsTable;
   artifact_contents: ArtifactContentsTable;
+  artifact_types: ArtifactTypesTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
   checkpoints: CheckpointsTable;
@@ -77,6 +78,20 @@ interface ArtifactContentsTable {
   sha256: string | null;
   size_bytes: number | null;
   state_since: Generated<string>;
+}
+
+interface ArtifactTypesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  display_name: string;
+  description: Generated<string>;
+  metadata_schema: Generated<unknown>;
+  media_types: string[];
+  max_bytes: number | null;
+  created_by: string;
+  created_at: Generated<string>;
 }
 
 interface ArtifactUploadsTable {

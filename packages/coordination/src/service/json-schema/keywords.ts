@@ -57,8 +57,9 @@ const schemasByName: KeywordForm = {
 };
 
 /** By the name of the keyword. Other names are annotations: they may hold anything. */
-export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map(
-  Object.entries({
+export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map([
+  ['then', schema],
+  ...Object.entries({
     $schema: value(`must be ${draft}`, (given) => given === draft || given === `${draft}#`),
     $id: value('must be a URI without a fragment', (given) => isText(given) && /^[^#]+#?$/.test(given)),
     $ref: reference,
@@ -82,8 +83,6 @@ export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map(
     dependentSchemas: schemasByName,
     propertyNames: schema,
     if: schema,
-    // biome-ignore lint/suspicious/noThenProperty: the keyword of the draft; nothing awaits this object
-    then: schema,
     else: schema,
     allOf: schemas,
     anyOf: schemas,
@@ -133,4 +132,4 @@ export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map(
     contentMediaType: text,
     contentSchema: schema,
   } satisfies Record<string, KeywordForm>),
-);
+]);

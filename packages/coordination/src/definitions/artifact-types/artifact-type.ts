@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { DisplayName, TypeKey } from '../../organisation/keys.ts';
+import type { Tables } from '../../service/schema.ts';
+
+export const metadataSchemaBytesMax = 16_384;
+export const mediaTypesMax = 50;
+const mediaTypeCharactersMax = 255;
+
+/** What artifacts of one type must be: their metadata, their media types, their size (core, section 15). */
+export const ArtifactType = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    key: z.string(),
+    version: z.int(),
+    displayName: z.string(),
+    description: z.string(),
+    metadataSchema: FreeObject,
+    mediaTypes: z.array(z.string()),
+    maxBytes: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of the content; null leaves it to the limit of the service.' }),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    package: z.null(),
+  })
+  .meta({ id: 'ArtifactType' });
+export type ArtifactType = z.infer<typeof ArtifactType>;
+
+/** How many there are, and the form of each, is checked later, with a code of its own. */
+const mediaTypes = z
+  .array(z.string().max(1000))
+  .max(1000)
+  .meta({ description: `From 1 to ${mediaTypesMax}, each like text/plain, image/* or */*.` });
+
+export const NewArtifactType = z
+  .strictObject({
+    key: TypeKey,
+    displayName: DisplayName,
+    description: z.string().max(2000).default(''),
+    metadataSchema: z.unknown().meta({ type: 'object', 'x-maxBytes': metadataSchemaBytesMax }).default({}),
+    mediaTypes,
+    maxBytes: z.number().nullish().meta({ description: 'Bytes of the content, at least 1.' }),
+  })
+  .meta({ id: 'NewArtifactType' });
+export type NewArtifactType = z.output<typeof NewArtifactType>;
+
+export type ArtifactTypeRow = RowOf<Tables['artifact_types'], { metadata_schema: JsonObject }>;
+
+export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {
+  // Catalogue packages come later; until then none has installed anything.
+  package: () => null,
+});
+
+const mediaTypeToken = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
+const mediaTypeForm = new RegExp(`^(\\*/\\*|${mediaTypeToken}/(\\*|${mediaTypeToken}))$`);
+
+/** Whether a text in lower case names a media type, all of a kind (`image/*`), or any at all. */
+export function isMediaTypeRange(text: string): boolean {
+  return text.length <= mediaTypeCharactersMax && mediaTypeForm.test(text);
+}
+
+/** An artifact type in a path: its id, its key (the newest version), or `key@version`. Any other text matches none. */
+export interface ArtifactTypeRef {
+  readonly id: string | null;
+  readonly key: string | null;
+  readonly version: number | null;
+}
+
+export const ArtifactTypeRef = z
+  .string()
+  .min(1)
+  .max(100)
+  .transform(parseArtifactTypeRef)
+  .meta({ description: 'The id of the type, its key for the newest version, or key@version.' });
+
+export function parseArtifactTypeRef(text: string): ArtifactTypeRef {
+  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+  const [, key = null, version = null] = /^([a-z0-9][a-z0-9_-]{0,62})(?:@([1-9]\d{0,8}))?$/.exec(text) ?? [];
+  return { id: isId ? text.toLowerCase() : null, key, version: version === null ? null : Number(version) };
+}
