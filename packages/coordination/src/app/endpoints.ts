@@ -9,6 +9,7 @@ import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
 import { actionsApi } from '../execution/actions/actions.api.ts';
 import { checkpointsApi } from '../execution/checkpoints/checkpoints.api.ts';
 import { claimsApi } from '../execution/claims/claims.api.ts';
+import { handoverApi } from '../execution/handover/handover.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
@@ -49,7 +50,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Runs',
     about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
-    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi, ...usageApi],
+    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi, ...handoverApi, ...usageApi],
   },
   {
     tag: 'Artifacts',

@@ -17,6 +17,8 @@ export const errors = {
   unsupported_protocol_version: invalid('The harness protocol has the versions 1 and 2.'),
   task_not_runnable: invalid('The task is in a terminal status.'),
   invalid_budget: invalid('A budget is a positive number up to 2147483647.'),
+  invalid_handoff: invalid('The checkpoint of a handoff lacks its summary, or is malformed.'),
+  unsafe_handoff_payload: invalid('The handoff holds a transcript, credentials or a path of one machine.'),
   invalid_checkpoint: invalid('The kind of a checkpoint has 1 to 100 characters.'),
   invalid_action: invalid(
     'The action is not a name of 1 to 200 characters, or its cost is in another currency.',

@@ -1,0 +1,57 @@
+import { Uuid } from '@baton/kernel/wire';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { runCheckpointed } from '../checkpoints/checkpoints.events.ts';
+import { endpoint } from '../context.ts';
+import { runHandoffPrepared, runSuspended } from './handover.events.ts';
+import { handOffRun, suspendRun } from './suspending.ts';
+import { HandedOffRun, HandoffRequest, SuspendedRun, SuspensionRequest } from './suspension.ts';
+
+const params = { id: Uuid };
+const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
+
+export const handoverApi = [
+  endpoint({
+    id: 'suspendRun',
+    method: 'POST',
+    path: '/runs/{id}:suspend',
+    summary: 'End a run for now, and free its task.',
+    description:
+      'Only under the live claim of the run. To go on, claim the task again and start a new run; a suspended one is over.',
+    permission: 'tasks.claim',
+    params,
+    body: SuspensionRequest,
+    bodyOptional: true,
+    returns: { 200: SuspendedRun },
+    errors: ownerErrors,
+    emits: [runSuspended, ...claimGateEvents],
+    example: { reason: 'waiting_approval' },
+    handle: (input, context) => suspendRun(context, input.params.id, input.body),
+  }),
+  endpoint({
+    id: 'handOffRun',
+    method: 'POST',
+    path: '/runs/{id}:handoff',
+    summary: 'Leave a run to somebody else: a last checkpoint, and its task free.',
+    description: 'Only under the live claim of the run. An Idempotency-Key is recommended.',
+    permission: 'tasks.claim',
+    params,
+    body: HandoffRequest,
+    returns: { 200: HandedOffRun },
+    errors: [
+      'invalid_handoff',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'unsafe_handoff_payload',
+      'secret_material_rejected',
+      ...ownerErrors,
+    ],
+    emits: [runCheckpointed, runSuspended, runHandoffPrepared, ...claimGateEvents],
+    example: {
+      checkpoint: {
+        data: { summary: 'The fix is ready; a person has to try it.', nextSteps: ['try it on a phone'] },
+      },
+    },
+    handle: (input, context) => handOffRun(context, input.params.id, input.body),
+  }),
+];

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+export const runSuspended = defineEvent(
+  'run.suspended',
+  'run',
+  z.strictObject({
+    taskId: Uuid,
+    reason: z.string(),
+    attempt: z.int(),
+    waitingForApprovalId: Uuid.nullable(),
+  }),
+);
+
+/** The checkpoint that was left for the next executor; its text stays out of the journal. */
+export const runHandoffPrepared = defineEvent(
+  'run.handoff_prepared',
+  'run',
+  z.strictObject({
+    taskId: Uuid,
+    claimId: Uuid,
+    checkpointId: Uuid,
+    fencingToken: z.int(),
+    reason: z.string(),
+  }),
+);
