@@ -4,6 +4,8 @@ import { invalid } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
+  invalid_approval_schema: invalid('What the type declares about its gates is malformed.'),
+  invalid_completion_schema: invalid('What the type declares about completed tasks is malformed.'),
   invalid_acceptance: invalid('An acceptance check is malformed.'),
   invalid_acceptance_spec: invalid("The spec of an acceptance check doesn't fit its kind."),
   duplicate_check_key: invalid('Two acceptance checks have the same key.'),

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { nodesOf } from '@baton/kernel/json';
+import { type JsonObject, Uuid } from '@baton/kernel/wire';
+import { faultInText, isOneExpression, type Root } from './expressions.ts';
+
+/** What a task type declares to happen when a gate is decided, or a task completed (core, section 7.4). */
+
+export const actionsMax = 20;
+const customFieldsMax = 32;
+const customFieldName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+const priorities = ['critical', 'high', 'medium', 'low'];
+const workRelations = ['spawned_by', 'parent', 'blocks', 'depends_on', 'related_to'] as const;
+
+/** A text with expressions, at most so long before they are resolved. */
+export function textWith(roots: readonly Root[], charactersMax: number) {
+  return z
+    .string()
+    .min(1)
+    .max(charactersMax)
+    .superRefine((text, context) => {
+      const fault = faultInText(text, roots);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+    });
+}
+
+/** One expression, or a literal that passes the test. */
+function textOr(roots: readonly Root[], isLiteral: (text: string) => boolean, message: string) {
+  return textWith(roots, 500).refine((text) => isOneExpression(text) || isLiteral(text), message);
+}
+
+const isUuid = (text: string) => Uuid.safeParse(text).success;
+const isTaskRef = (text: string) => isUuid(text) || /^task-\d{6,15}$/i.test(text);
+
+/** Custom fields whose texts, at every depth, may hold expressions; checkDocument has bounded them. */
+function customFieldsWith(roots: readonly Root[]) {
+  return z
+    .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+    .superRefine((fields, context) => {
+      const refuse = (message: string) => context.addIssue({ code: 'custom', message });
+      const names = Object.keys(fields);
+      if (names.length > customFieldsMax) return refuse(`has more than ${customFieldsMax} fields`);
+      if (!names.every((name) => customFieldName.test(name))) return refuse('has a malformed name');
+      for (const { value } of nodesOf(fields)) {
+        const fault = typeof value === 'string' ? faultInText(value, roots) : undefined;
+        if (fault !== undefined) return refuse(fault);
+      }
+    });
+}
+
+/** `requestApproval` of ensureWork: a gate on the new task. */
+function approvalWith(roots: readonly Root[]) {
+  const principal = textOr(roots, isUuid, 'must be an id or one expression');
+  return z
+    .strictObject({
+      approver: principal.optional(),
+      approverRole: principal.optional(),
+      comment: textWith(roots, 4000).optional(),
+    })
+    .refine(
+      ({ approver, approverRole }) => (approver === undefined) !== (approverRole === undefined),
+      'needs either approver or approverRole',
+    );
+}
+
+function ensureWorkWith(roots: readonly Root[]) {
+  const text = (max: number) => textWith(roots, max);
+  return z.strictObject({
+    type: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/),
+    key: text(500),
+    title: text(2000),
+    description: text(10_000).optional(),
+    assignee: textOr(roots, isUuid, 'must be an id or one expression').optional(),
+    relation: z.enum(workRelations).optional(),
+    priority: textOr(roots, (word) => priorities.includes(word), 'must be a priority').optional(),
+    workspace: textOr(roots, isUuid, 'must be an id or one expression').optional(),
+    customFields: customFieldsWith(roots).optional(),
+    requestApproval: approvalWith(roots).optional(),
+  });
+}
+export type EnsureWork = z.infer<ReturnType<typeof ensureWorkWith>>;
+
+function commentWith(roots: readonly Root[]) {
+  return z.strictObject({
+    body: textWith(roots, 10_000),
+    task: textOr(roots, isTaskRef, 'must be a task or one expression').optional(),
+  });
+}
+export type DeclaredComment = z.infer<ReturnType<typeof commentWith>>;
+
+/** An action names its kind by its only member. */
+function oneOfKinds<Kinds extends Readonly<Record<string, z.ZodType>>>(kinds: Kinds) {
+  type Action = { [Kind in keyof Kinds]: { [Name in Kind]: z.output<Kinds[Kind]> } }[keyof Kinds];
+  return z.unknown().transform((sent, context): Action => {
+    const [[kind, content] = [], ...others] =
+      typeof sent === 'object' && sent !== null ? Object.entries(sent) : [];
+    const refuse = (message: string, path: readonly PropertyKey[] = [], reason?: string) => {
+      context.addIssue({ code: 'custom', message, path: [...path], ...(reason && { params: { reason } }) });
+      return z.NEVER;
+    };
+    if (kind === undefined || others.length > 0) return refuse('must be an object of one member');
+    // Skill calls come later: until then no skill is known.
+    if (kind === 'invokeSkill') return refuse('no such skill', [kind, 'skill'], 'not_found');
+    const form = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+    if (form === undefined) return refuse('unknown action', [kind]);
+    const result = form.safeParse(content);
+    if (result.success) return { [kind]: result.data } as Action;
+    const [first] = result.error.issues;
+    return refuse(first?.message ?? 'is malformed', [kind, ...(first?.path ?? [])]);
+  });
+}
+
+/** The actions of a completed task. */
+export function completionActionWith(roots: readonly Root[]) {
+  return oneOfKinds({ ensureWork: ensureWorkWith(roots), comment: commentWith(roots) });
+}
+export type CompletionAction = z.output<ReturnType<typeof completionActionWith>>;
+
+/** The actions of a decision. */
+export function decisionActionWith(roots: readonly Root[]) {
+  const task = textOr(roots, isTaskRef, 'must be a task or one expression').optional();
+  return oneOfKinds({
+    ensureWork: ensureWorkWith(roots),
+    comment: commentWith(roots),
+    completeTask: z.strictObject({ task }),
+    transition: z.strictObject({ status: z.string().min(1).max(64), task }),
+  });
+}
+export type DecisionAction = z.output<ReturnType<typeof decisionActionWith>>;

@@ -1,0 +1,154 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+
+/**
+ * Expressions in the texts of declared actions (core, section 7.4): `$.task.title`, `$.task.customFields.region!`,
+ * `$.approval.comment|truncate:80`. `!` says that a value is required, `|truncate:N` cuts a text. A text that is one
+ * expression yields its value as it is; among other text it is written out.
+ */
+
+export type Root = 'task' | 'spawnedBy' | 'approval';
+
+const taskFields = [
+  'id',
+  'publicId',
+  'title',
+  'description',
+  'status',
+  'systemStatusCategory',
+  'priority',
+  'workspaceId',
+  'projectId',
+  'typeId',
+  'typeKey',
+  'typeVersion',
+  'ownerId',
+  'assigneeId',
+  'startDate',
+  'dueDate',
+  'goalId',
+  'version',
+  'createdBy',
+  'createdAt',
+  'updatedAt',
+  'completedAt',
+];
+const approvalFields = ['id', 'comment', 'decidedBy', 'decidedAt', 'outcome'];
+
+const name = '[A-Za-z_][A-Za-z0-9_-]{0,63}';
+const oneOf = (fields: readonly string[]) =>
+  `(?:${fields.toSorted((a, b) => b.length - a.length).join('|')})`;
+const ofTask = `customFields\\.${name}|artifact\\[[^\\]\\s]{1,200}\\]\\.metadata\\.${name}|${oneOf(taskFields)}(?![A-Za-z0-9_])`;
+const form = new RegExp(
+  `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_])))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
+  'g',
+);
+/** What looks like an expression, and so has to be one. */
+const lookalike = /\$\.[A-Za-z]/g;
+const truncateMax = 100_000;
+
+export interface Expression {
+  readonly root: Root;
+  /** `title`, `customFields.region`, `artifact[report].metadata.risk`. */
+  readonly path: string;
+  readonly isRequired: boolean;
+  /** The text is cut to so many characters. */
+  readonly charactersMax: number | undefined;
+}
+
+interface Part {
+  readonly literal: string;
+  readonly expression: Expression | undefined;
+}
+
+/** The text in parts, or what is wrong with it. */
+function partsOf(text: string): Part[] | { fault: string } {
+  const parts: Part[] = [];
+  let at = 0;
+  for (const match of text.matchAll(form)) {
+    const [whole, taskRoot, taskPath, approvalRoot, approvalPath, required, truncate, digits] = match;
+    const charactersMax = truncate === undefined ? undefined : Number(digits);
+    if (charactersMax !== undefined && (charactersMax < 1 || charactersMax > truncateMax))
+      return { fault: `truncate takes 1 to ${truncateMax}` };
+    const expression = {
+      root: (taskRoot ?? approvalRoot) as Root,
+      path: (taskPath ?? approvalPath) as string,
+      isRequired: required !== undefined,
+      charactersMax,
+    };
+    parts.push({ literal: text.slice(at, match.index), expression });
+    at = match.index + whole.length;
+  }
+  parts.push({ literal: text.slice(at), expression: undefined });
+  if (parts.some(({ literal }) => literal.search(lookalike) >= 0)) return { fault: 'unknown expression' };
+  return parts;
+}
+
+/** What is wrong with a text that may hold expressions of these roots; undefined when nothing is. */
+export function faultInText(text: string, roots: readonly Root[]): string | undefined {
+  const parts = partsOf(text);
+  if ('fault' in parts) return parts.fault;
+  const foreign = parts.find(({ expression }) => expression && !roots.includes(expression.root));
+  return foreign === undefined ? undefined : `$.${foreign.expression?.root} is not known here`;
+}
+
+/** Whether a text is one expression and nothing else. */
+export function isOneExpression(text: string): boolean {
+  return wholeExpression(text) !== undefined;
+}
+
+function wholeExpression(text: string): Expression | undefined {
+  const parts = partsOf(text);
+  if ('fault' in parts || parts.length !== 2) return undefined;
+  return parts.every(({ literal }) => literal === '') ? parts[0]?.expression : undefined;
+}
+
+/** Gives the value of an expression; null where there is none. */
+export type Lookup = (expression: Expression) => Promise<Json>;
+
+/** An expression that is required has no value. */
+export class UnresolvedExpression extends Error {}
+
+/**
+ * The value of a text: of one expression the value as it is, else the text with its expressions written out.
+ * @throws UnresolvedExpression
+ */
+export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
+  const whole = wholeExpression(text);
+  if (whole !== undefined) return valueOf(whole, lookup);
+  const parts = partsOf(text);
+  if ('fault' in parts) throw new Error('a stored text has a malformed expression');
+  let written = '';
+  for (const { literal, expression } of parts)
+    written += literal + (expression === undefined ? '' : textOf(await valueOf(expression, lookup)));
+  return written;
+}
+
+/** A document with the expressions in its texts resolved, at every depth; the names of members stay as they are. */
+export async function valueOfDocument(document: Json, lookup: Lookup): Promise<Json> {
+  if (typeof document === 'string') return valueOfText(document, lookup);
+  if (typeof document !== 'object' || document === null) return document;
+  if (Array.isArray(document)) {
+    const items: Json[] = [];
+    for (const item of document) items.push(await valueOfDocument(item, lookup));
+    return items;
+  }
+  const members: [string, Json][] = [];
+  for (const [key, value] of Object.entries(document))
+    members.push([key, await valueOfDocument(value, lookup)]);
+  // From entries: a member that is named __proto__ stays a plain one.
+  return Object.fromEntries(members) as JsonObject;
+}
+
+async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {
+  const value = await lookup(expression);
+  const isEmpty = value === null || value === '';
+  if (isEmpty && expression.isRequired)
+    throw new UnresolvedExpression(`$.${expression.root}.${expression.path}`);
+  if (expression.charactersMax === undefined || value === null) return value;
+  return Array.from(textOf(value)).slice(0, expression.charactersMax).join('');
+}
+
+function textOf(value: Json): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
