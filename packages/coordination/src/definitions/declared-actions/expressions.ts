@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Json } from '@baton/kernel/wire';
 
 /**
  * Expressions in the texts of declared actions (core, section 7.4): `$.task.title`, `$.task.customFields.region!`,
@@ -136,7 +136,7 @@ export async function valueOfDocument(document: Json, lookup: Lookup): Promise<J
   for (const [key, value] of Object.entries(document))
     members.push([key, await valueOfDocument(value, lookup)]);
   // From entries: a member that is named __proto__ stays a plain one.
-  return Object.fromEntries(members) as JsonObject;
+  return Object.fromEntries(members);
 }
 
 async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {

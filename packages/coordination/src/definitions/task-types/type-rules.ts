@@ -2,6 +2,8 @@ import { BoundedCache } from '../../service/bounded-cache.ts';
 import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
 import type { AcceptanceCheck } from '../acceptance/acceptance.ts';
 import type { Context } from '../context.ts';
+import { type ApprovalSchema, parseApprovalSchema } from '../declared-actions/approval-schema.ts';
+import { type CompletionSchema, parseCompletionSchema } from '../declared-actions/completion-schema.ts';
 import { fail } from '../errors.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { systemTypeKey } from './system-type.ts';
@@ -22,6 +24,9 @@ export interface TypeRules {
   readonly acceptanceKeys: readonly string[];
   /** The artifacts that a task must have before it counts as done. */
   readonly requiredOutputs: readonly TypeOutput[];
+  /** What is declared about gates, and about completed tasks. */
+  readonly approvalSchema: ApprovalSchema;
+  readonly completionSchema: CompletionSchema;
 }
 
 /** Bytes of the documents that they were made from. What is made of a schema takes 20 times as much memory: 80 MB. */
@@ -44,8 +49,12 @@ export async function rulesOf(context: Context, typeId: string): Promise<TypeRul
     acceptance: row.acceptance,
     acceptanceKeys: row.acceptance.map(({ key }) => key),
     requiredOutputs: (row.artifact_schema.outputs ?? []).filter(({ required }) => required === true),
+    approvalSchema: await parseApprovalSchema(context, row.approval_schema),
+    completionSchema: await parseCompletionSchema(context, row.completion_schema),
   };
-  const bytes = JSON.stringify([row.field_schema, row.lifecycle_schema, row.acceptance]).length;
+  const { field_schema: fields, lifecycle_schema: lifecycle, acceptance } = row;
+  const declared = [row.approval_schema, row.completion_schema];
+  const bytes = JSON.stringify([fields, lifecycle, acceptance, declared]).length;
   rulesByType.keep(name, rules, bytes);
   return rules;
 }
