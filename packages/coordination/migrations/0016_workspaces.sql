@@ -28,7 +28,7 @@ create table workspaces (
   -- w), "w or below" is path @> array[w], each by one index.
   path uuid[] not null check (cardinality(path) between 1 and 64 and path[cardinality(path)] = id),
   type_id uuid not null references workspace_types,
-  slug text not null,
+  slug text collate "C" not null,
   name text not null,
   description text not null default '',
   custom_fields jsonb not null default '{}',

@@ -14,7 +14,7 @@ export interface Page {
 export type Position = readonly (string | number | null)[];
 
 /** What a value of a cursor must look like; `timestamp?` may be null too. */
-export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?';
+export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?' | 'slug';
 
 /**
  * Cursors are opaque and bound to their ordering: `name` says which list and order they belong to, and another one's
@@ -44,6 +44,7 @@ function fits(value: unknown, form: CursorForm | undefined): boolean {
   if (form === 'integer') return Number.isSafeInteger(value) && (value as number) >= 0;
   if (form === 'timestamp?' && value === null) return true;
   if (typeof value !== 'string') return false;
+  if (form === 'slug') return /^[a-z0-9][a-z0-9-]{0,62}$/.test(value);
   if (form === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
   return isStorableInstant(value);
 }

@@ -15,6 +15,7 @@ import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { usageApi } from '../execution/usage/usage.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { membersApi } from '../organisation/members/members.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
@@ -80,7 +81,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Workspaces',
     about: 'The tree that work is filed in, its types, and who belongs where.',
-    endpoints: [...workspacesApi, ...workspaceTypesApi],
+    endpoints: [...workspacesApi, ...membersApi, ...workspaceTypesApi],
   },
   {
     tag: 'Comments',

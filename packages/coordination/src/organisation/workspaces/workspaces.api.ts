@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { pageOf, QueryFlag, QueryWord, queryInteger, Uuid } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { idParams } from '../keys.ts';
+import { WorkspaceTree } from './tree-node.ts';
 import {
   MoveViolations,
   Workspace,
@@ -13,6 +14,7 @@ import {
 } from './workspace.ts';
 import { archiveWorkspace, restoreWorkspace, updateWorkspace } from './workspace-changes.ts';
 import { moveWorkspace, tryMove } from './workspace-moves.ts';
+import { getWorkspaceTree } from './workspace-tree.ts';
 import {
   workspaceArchived,
   workspaceCreated,
@@ -68,6 +70,28 @@ export const workspacesApi = [
     returns: { 200: pageOf(Workspace) },
     errors: ['invalid_status', 'invalid_cursor'],
     handle: ({ query, page }, context) => listWorkspaces(context, query, page),
+  }),
+  endpoint({
+    id: 'getWorkspaceTree',
+    method: 'GET',
+    path: '/workspaces/tree',
+    summary: 'Read the tree of workspaces, or the part below one.',
+    description:
+      'Siblings come by slug. It has at most 1,000 nodes: the deepest levels that would make it longer are left out, then `truncated` is true.',
+    permission: 'workspaces.read',
+    query: {
+      rootId: Uuid.optional(),
+      depth: queryInteger(0, 64).optional().describe('How many levels below the roots; 0: the roots alone.'),
+      includeArchived: QueryFlag.optional(),
+      includeProjects: QueryFlag.optional().describe('false leaves `project` out of the nodes.'),
+      limit: queryInteger(-1_000_000, 1_000_000)
+        .optional()
+        .describe('How many roots at most, 1 to 200; all when absent.'),
+      cursor: QueryWord.optional().describe('The `nextCursor` of the page before.'),
+    },
+    returns: { 200: WorkspaceTree },
+    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
+    handle: ({ query }, context) => getWorkspaceTree(context, query),
   }),
   endpoint({
     id: 'getWorkspace',

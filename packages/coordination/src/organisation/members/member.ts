@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../service/schema.ts';
+
+/** Who belongs to a workspace (organisation, section 3.1). */
+export const WorkspaceMember = z
+  .strictObject({ id: Uuid, workspaceId: Uuid, principalId: Uuid, createdAt: Timestamp })
+  .meta({ id: 'WorkspaceMember' });
+export type WorkspaceMember = z.infer<typeof WorkspaceMember>;
+
+export type WorkspaceMemberRow = RowOf<Tables['workspace_members']>;
+
+export const workspaceMemberOf = wireMapper<WorkspaceMemberRow>()(WorkspaceMember, {});

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
+import { archivableStatuses } from '../workspace-types/workspace-type.ts';
+import type { WorkspaceRow } from './workspace.ts';
+
+/** A workspace with those below it (organisation, section 3.2). */
+export const WorkspaceTreeNode = z
+  .strictObject({
+    id: Uuid,
+    parentId: Uuid.nullable(),
+    depth: z.int().meta({ description: '0 for a root of the answer.' }),
+    slug: z.string(),
+    name: z.string(),
+    status: z.enum(archivableStatuses),
+    version: z.int().positive(),
+    typeId: Uuid,
+    typeKey: z.string(),
+    project: z.null().optional(),
+    get children() {
+      return z.array(WorkspaceTreeNode);
+    },
+  })
+  .meta({ id: 'WorkspaceTreeNode' });
+export type WorkspaceTreeNode = z.infer<typeof WorkspaceTreeNode>;
+
+export const WorkspaceTree = z
+  .strictObject({
+    roots: z.array(WorkspaceTreeNode),
+    truncated: z.boolean().meta({ description: 'Levels are left out, so that it has at most 1,000 nodes.' }),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'WorkspaceTree' });
+export type WorkspaceTree = z.infer<typeof WorkspaceTree>;
+
+/** A node of the tree; `root_number` counts the roots from 1. */
+export type TreeRow = Pick<
+  WorkspaceRow,
+  'id' | 'parent_id' | 'slug' | 'name' | 'status' | 'version' | 'type_id'
+> & { type_key: string; depth: number; root_number: number };

@@ -1,0 +1,41 @@
+import { sql } from '@baton/kernel/sql';
+import type { TreeRow } from './tree-node.ts';
+
+export interface TreeQuery {
+  /** null: every root of the tenant. */
+  readonly rootId: string | null;
+  readonly depthMax: number;
+  readonly includeArchived: boolean;
+  readonly rootsMax: number;
+  readonly nodesMax: number;
+  /** Slug and id behind which the roots begin; both empty from the first. */
+  readonly after: readonly [slug: string, id: string];
+}
+
+/**
+ * The nodes level by level: PostgreSQL makes each level from the one before, and no further than the limit asks for. One root
+ * and one node more than wanted show that there are more.
+ */
+export function findTree(tenantId: string, query: TreeQuery) {
+  const [slug, id] = query.after;
+  return sql<TreeRow>`
+    with recursive roots as materialized (
+      select id, parent_id, slug, name, status, version, type_id from workspaces
+      where tenant_id = ${tenantId} and (${query.includeArchived} or status = 'active')
+        and case when ${query.rootId}::uuid is null then parent_id is null else id = ${query.rootId}::uuid end
+        and (slug, id) > (${slug}, ${id})
+      order by slug, id limit ${query.rootsMax + 1}
+    ), tree as (
+      select *, 0 as depth, row_number() over (order by slug, id) as root_number from roots
+      union all
+      select below.*, above.depth + 1, above.root_number
+      from tree above cross join lateral (
+        select id, parent_id, slug, name, status, version, type_id from workspaces
+        where tenant_id = ${tenantId} and parent_id = above.id and (${query.includeArchived} or status = 'active')
+        order by slug, id limit ${query.nodesMax + 2}
+      ) below
+      where above.depth < ${query.depthMax} and above.root_number <= ${query.rootsMax}
+    )
+    select tree.*, (select key from workspace_types t where t.id = tree.type_id) as type_key
+    from tree limit ${query.nodesMax + 2}`;
+}
