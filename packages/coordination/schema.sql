@@ -315,9 +315,11 @@ create table iam_bindings (
   last_used_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  visibility text default 'tenant'::text not null,
   constraint iam_bindings_pkey PRIMARY KEY (id),
   constraint iam_bindings_issuer_iam_principal_id_key UNIQUE (issuer, iam_principal_id),
   constraint iam_bindings_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text, 'revoked'::text]))),
+  constraint iam_bindings_visibility_check CHECK ((visibility = ANY (ARRAY['tenant'::text, 'members'::text]))),
   constraint iam_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint iam_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
@@ -638,6 +640,7 @@ create table tasks (
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 );
 CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL));
+CREATE INDEX tasks_available_in ON public.tasks USING btree (tenant_id, workspace_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (workspace_id IS NOT NULL));
 CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (assignee_id IS NOT NULL));
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
@@ -647,6 +650,7 @@ CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category,
 CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
 CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority, created_at DESC, id DESC);
 CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);
+CREATE INDEX tasks_of_workspace ON public.tasks USING btree (tenant_id, workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
@@ -1058,6 +1062,18 @@ begin
       lateral generate_series(1, greatest(1, length(term) - 2),
         greatest(1, ceil(length(term) / greatest(1, floor(16.0 / cardinality(terms))))::integer)) as at
   );
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.sees_workspace(viewer uuid, workspace uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if viewer is null or workspace is null then return true; end if;
+  return exists (
+    select from workspaces w join workspace_members m on m.workspace_id = any (w.path)
+    where w.id = workspace and m.principal_id = viewer);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.session_lock(session uuid)

@@ -60,3 +60,10 @@ create index workspace_members_of_principal on workspace_members (principal_id);
 -- The type that every tenant has from the beginning.
 insert into workspace_types (id, tenant_id, key, display_name, is_system)
 select gen_random_uuid(), id, 'generic', 'Generic', true from tenants;
+
+-- Tasks by their workspace; of most tenants no task is in one.
+create index tasks_of_workspace on tasks (tenant_id, workspace_id, created_at desc, id desc)
+  where workspace_id is not null;
+create index tasks_available_in on tasks (tenant_id, workspace_id, priority, created_at, id)
+  where category in ('backlog', 'active', 'blocked') and open_prerequisites = 0 and pending_gates = 0
+    and open_verification_id is null and workspace_id is not null;

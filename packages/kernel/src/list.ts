@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, type SqlBool, type StringReference, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, type SqlBool, type StringReference, sql } from 'kysely';
 import { type Db, queryBuilder } from './db.ts';
 import { type CursorForm, cutPage, decodeCursor, type Page, type Position } from './paging.ts';
 import type { Statement } from './sql.ts';
@@ -81,11 +81,30 @@ export function mergedPageQuery<DB, TB extends keyof DB, Row>(
   page: Page,
 ): PageQuery<Row> {
   const pages = parts.map((part) => sql`select * from (${bounded(part, order, page)}) as part`);
+  return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
+}
+
+/**
+ * The page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of an
+ * index.
+ * @param owners a query of the owners; `part` names them `owner`
+ */
+export function ownedPageQuery<DB, TB extends keyof DB, Row>(
+  owners: RawBuilder<unknown>,
+  part: SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Row>,
+  page: Page,
+): PageQuery<Row> {
+  const pages = sql`select part.* from (${owners}) as owner cross join lateral (${bounded(part, order, page)}) as part`;
+  return joined(pages, order, page);
+}
+
+function joined<Row>(pages: RawBuilder<unknown>, order: ListOrder<Row>, page: Page): PageQuery<Row> {
   const columns = Object.keys(order.columns).map(
     (column) => sql`${sql.ref(column)} ${sql.raw(order.direction)}`,
   );
-  const merged = sql`${sql.join(pages, sql` union all `)} order by ${sql.join(columns)} limit ${page.limit + 1}`;
-  const { sql: text, parameters } = merged.compile(queryBuilder());
+  const query = sql`${pages} order by ${sql.join(columns)} limit ${page.limit + 1}`;
+  const { sql: text, parameters } = query.compile(queryBuilder());
   return { statement: { text, values: parameters }, order, page };
 }
 

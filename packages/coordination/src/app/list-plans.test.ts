@@ -32,6 +32,7 @@ async function fill({ pool, tenantId, admin: { principalId } }: TestCoordination
       'work ' || n, 'todo', 'active', 2, '{}', ${principalId}::uuid, now() - n * interval '1 second'
     from generate_series(1, ${rows}::integer) n`);
   await pool.transaction((tx) => fillExecution(tx, tenantId, principalId));
+  await fillWorkspaces(pool, tenantId);
   await pool.run(sql`analyze`);
 }
 
@@ -60,6 +61,26 @@ async function fillExecution(tx: Db, tenantId: string, principalId: string): Pro
     select gen_random_uuid(), ${tenantId}::uuid, 'agent', 'agent' from generate_series(1, 19000)`);
 }
 
+/** One root with 20,000 below it, and below one of those 50, each with a task. */
+async function fillWorkspaces(db: Db, tenantId: string): Promise<void> {
+  const insert = (above: string[], count: number, ids: string[] = []) =>
+    db.rows<{ id: string }>(sql`
+      insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name)
+      select made.id, ${tenantId}, ${above.at(-1) ?? null}::uuid, ${above}::uuid[] || made.id, t.id, 'w' || n, 'x'
+      from (select n, coalesce((${ids}::uuid[])[n], gen_random_uuid()) as id from generate_series(1, ${count}::integer) n) made,
+        workspace_types t
+      where t.tenant_id = ${tenantId} and t.is_system
+      returning id`);
+  const root = newId();
+  await insert([], 1, [root]);
+  await insert([root], rows, [subtree]);
+  for (const { id } of await insert([root, subtree], 50))
+    await db.run(sql`
+      update tasks set workspace_id = ${id} where id = (select id from tasks where workspace_id is null and tenant_id = ${tenantId} limit 1)`);
+}
+/** A workspace among 20,000. */
+const subtree = newId();
+
 /** For each filter of each list a value that nothing or little has. */
 const samples: Record<string, string | boolean> = {
   'listTasks status': 'done',
@@ -83,6 +104,9 @@ const samples: Record<string, string | boolean> = {
   'listRuns stalled': true,
   'listArtifacts type': 'absent',
   'listApprovals status': 'rejected',
+  'listWorkspaces status': 'archived',
+  'listWorkspaces rootsOnly': true,
+  'listWorkspaceTypes status': 'archived',
 };
 /** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
 const inert = new Set([
@@ -118,6 +142,15 @@ describe('the claims of a session that has 20,000 are read in pages of fewer tha
       const query = { sessionId: claim?.session_id, ...(status !== undefined && { status }) };
       assert.ok((await rowsReadBy(listClaims, query)) <= rowsReadMax);
     });
+});
+
+describe('the tasks of one workspace among 20,000, and of those below it, are read without the others', () => {
+  for (const id of ['listTasks', 'listAvailableWork'])
+    for (const includeDescendants of [true, false])
+      test(`${id} includeDescendants=${includeDescendants}`, async () => {
+        const list = endpoints.find((endpoint) => endpoint.id === id) as Endpoint<Context>;
+        assert.ok((await rowsReadBy(list, { workspaceId: subtree, includeDescendants })) <= rowsReadMax);
+      });
 });
 
 describe('a search over 20,000 rows reads fewer than 1,000 of them', () => {

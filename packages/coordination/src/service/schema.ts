@@ -238,6 +238,7 @@ interface IamBindingsTable {
   last_used_at: string | null;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  visibility: Generated<'tenant' | 'members'>;
 }
 
 interface IdempotencyKeysTable {

@@ -8,6 +8,7 @@ import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { openStream, type StreamClientOptions } from '../../testing/stream-client.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
@@ -152,6 +153,29 @@ test('4400 for a bad cursor or type filter, and below deleted history', async ()
 
 test('4404 for a workspace that does not exist', async () => {
   await endsWith({ token: reader.token, query: `?workspaceId=${newId()}` }, 4404);
+});
+
+test('4400 for a workspace whose id is none', async () => {
+  await endsWith({ token: reader.token, query: '?workspaceId=x' }, 4400);
+});
+
+test('with workspaceId it shows what is filed in it and below, also what comes later', async () => {
+  const { id: workspaceId } = await makeWorkspace(baton);
+  const child = await makeWorkspace(baton, { parentId: workspaceId });
+  const stream = open({ query: `?workspaceId=${workspaceId}` });
+  await stream.received(2);
+  const make = async (more: object) => (await baton.admin.post('/tasks', { title: 'x', ...more })).body.id;
+  await make({});
+  const inChild = await make({ workspaceId: child.id });
+  await stream.received(3);
+  await make({});
+  const inIt = await make({ workspaceId });
+  const seen = await stream.received(4);
+  assert.deepEqual(
+    seen.map((event) => (event as unknown as { entityId: string }).entityId),
+    [workspaceId, child.id, inChild, inIt],
+  );
+  await stream.close();
 });
 
 test('4503 when the keys of identity cannot be had', async () => {

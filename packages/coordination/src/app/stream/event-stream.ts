@@ -5,6 +5,7 @@ import type { Db } from '@baton/kernel/db';
 import { refuseUpgrade } from '@baton/kernel/listener';
 import type { Logger } from '@baton/kernel/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
+import { requireEventWorkspace } from '../../ledger/journal/reading.ts';
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import { fail } from '../errors.ts';
@@ -100,6 +101,7 @@ export class EventStream {
         .then((caller) => {
           requireSamePrincipal(caller, subscriber.caller);
           requireEventsRead(caller);
+          return subscriber.lookAgain();
         })
         .catch((error: unknown) => subscriber.end(streamEndOf(error)));
     }
@@ -123,12 +125,12 @@ export class EventStream {
     const caller = await authenticator.enter(credential);
     const { after, typePrefixes, workspaceId } = streamRequestOf(req);
     requireEventsRead(caller);
-    // No workspace can be created yet, so none exists.
-    if (workspaceId !== undefined) fail('not_found');
+    const { tenantId } = caller;
+    if (workspaceId !== undefined) await requireEventWorkspace({ db, tenantId, caller }, workspaceId);
     if (ws.readyState !== ws.OPEN || this.#isClosing) return;
     if (this.#hasTooMany(caller)) return end(ws, tooManyStreams);
     const [tail, pageReads] = [this.#tailOf(caller.tenantId), this.#pageReads];
-    const asked = { caller, credential, after, typePrefixes };
+    const asked = { caller, credential, after, typePrefixes, workspaceId };
     const refusedCursor = () => health.refusedCursor();
     const subscriber = new Subscriber({ ws, socket, db, tail, pageReads, refusedCursor, ...asked });
     this.#subscribers.add(subscriber);

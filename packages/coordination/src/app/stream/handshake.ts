@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Uuid } from '@baton/kernel/wire';
 import { type JournalCursor, parseCursor } from '../../ledger/journal/cursor.ts';
 import { parseTypePrefixes } from '../../ledger/journal/event-types.ts';
 import { fail } from '../errors.ts';
@@ -30,7 +31,7 @@ export interface StreamRequest {
 
 /**
  * Other names in the query are ignored (core, section 1.1).
- * @throws Refusal `invalid_cursor`, `unsupported_cursor_version`, `invalid_event_type_filter`
+ * @throws Refusal `invalid_cursor`, `unsupported_cursor_version`, `invalid_event_type_filter`, `invalid_request`
  */
 export function streamRequestOf({ url = '' }: IncomingMessage): StreamRequest {
   const query = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
@@ -39,6 +40,12 @@ export function streamRequestOf({ url = '' }: IncomingMessage): StreamRequest {
   return {
     after: after === null ? undefined : parseCursor(after),
     typePrefixes: parseTypePrefixes(types.length === 0 ? undefined : types),
-    workspaceId: query.get('workspaceId') ?? undefined,
+    workspaceId: parseWorkspaceId(query.get('workspaceId')),
   };
+}
+
+function parseWorkspaceId(text: string | null): string | undefined {
+  if (text === null) return undefined;
+  const parsed = Uuid.safeParse(text);
+  return parsed.success ? parsed.data : fail('invalid_request');
 }

@@ -5,6 +5,7 @@ import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
 import type { Caller } from '../../service/caller.ts';
+import { readViewer } from '../../service/sight/sight.ts';
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
 import type { Limiter } from './limiter.ts';
 import { messageOf, type StreamMessage } from './message.ts';
@@ -19,6 +20,7 @@ export interface SubscriberOptions {
   readonly credential: string;
   readonly after: JournalCursor | undefined;
   readonly typePrefixes: readonly string[] | undefined;
+  readonly workspaceId: string | undefined;
   readonly tail: TenantTail;
   /** Bounds how many streams of this process read pages at once. */
   readonly pageReads: Limiter;
@@ -39,6 +41,8 @@ export class Subscriber implements Follower {
   readonly #options: SubscriberOptions;
   #cursor: JournalCursor | undefined;
   #isFollowing = false;
+  /** Whether it shows a part of the tree of workspaces only. */
+  #isNarrow = false;
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
@@ -73,7 +77,19 @@ export class Subscriber implements Follower {
     this.end(end);
   }
 
+  /** Looks again how much of the tree the principal sees; if that has changed, the store decides what comes next. */
+  async lookAgain(): Promise<void> {
+    const { db, caller, workspaceId } = this.#options;
+    const viewerId = await readViewer({ db, tenantId: caller.tenantId, caller });
+    const isNarrow = workspaceId !== undefined || viewerId !== null;
+    if (isNarrow === this.#isNarrow) return;
+    this.#isNarrow = isNarrow;
+    this.#fallBehind();
+  }
+
   deliver(messages: readonly StreamMessage[], through: JournalPosition): void {
+    // Only the store knows the tree of workspaces: what is new is read from it.
+    if (this.#isNarrow && messages.some((message) => !this.#hasPassed(message))) return this.#fallBehind();
     for (const message of messages) {
       if (this.#isTooFull) return this.#fallBehind();
       this.#send(message);
@@ -83,10 +99,13 @@ export class Subscriber implements Follower {
   }
 
   async #catchUp(): Promise<void> {
-    const { db, tail, pageReads, caller, typePrefixes } = this.#options;
-    const filter = { ...everyEvent, typePatterns: typePatternsOf(typePrefixes) };
+    const { db, tail, pageReads, caller, typePrefixes, workspaceId = null } = this.#options;
+    const typePatterns = typePatternsOf(typePrefixes);
     while (this.#isOpen) {
       await this.#drained();
+      const viewerId = await readViewer({ db, tenantId: caller.tenantId, caller });
+      this.#isNarrow = workspaceId !== null || viewerId !== null;
+      const filter = { ...everyEvent, typePatterns, workspaceId, viewerId };
       const page = await pageReads.run(() =>
         readPageAfter(db, this.#cursor, { tenantId: caller.tenantId, filter, limit: batchMax }),
       );

@@ -20,6 +20,10 @@ export interface EventFilter {
   readonly typePatterns: readonly string[] | null;
   readonly entityType: string | null;
   readonly entityId: string | null;
+  /** Only what was filed in this workspace, or in one that stands below it now. */
+  readonly workspaceId: string | null;
+  /** Only what this person sees. */
+  readonly viewerId: string | null;
 }
 
 export interface Reading {
@@ -59,6 +63,9 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
       order by position, sequence limit ${bounds.rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -83,6 +90,9 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
       order by position desc, sequence desc limit ${bounds.rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -105,6 +115,9 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
         and position < b.horizon and sequence > ${afterSequence}
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
       order by position, sequence limit ${rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -126,6 +139,9 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
         and position < b.horizon
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
       order by position desc, sequence desc limit ${rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -170,4 +186,8 @@ export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
       and (${from.position} <= ${horizon}::bigint
         or position < (select coalesce(max(first_position), 0) from journal_epochs))
     order by position desc, sequence desc limit 1`;
+}
+
+export function findWorkspaceId(tenantId: string, workspaceId: string) {
+  return sql<{ id: string }>`select id from workspaces where id = ${workspaceId} and tenant_id = ${tenantId}`;
 }

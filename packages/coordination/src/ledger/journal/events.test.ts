@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { foundTenant } from '../../app/bootstrap/founding.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
@@ -238,6 +239,27 @@ test('cursors that cannot be read are refused', async () => {
     assert.deepEqual(await refused(`?cursor=${cursor}`, 422, 'unsupported_cursor_version'), {
       supported: ['ec1'],
     });
+});
+
+test('workspaceId narrows to what was filed in it and in what stands below it now', async () => {
+  const root = await makeWorkspace(baton);
+  const child = await makeWorkspace(baton, { parentId: root.id });
+  const make = async (workspaceId: string | null) =>
+    (await baton.admin.post('/tasks', { title: 'x', workspaceId })).body.id;
+  const [inRoot, , inChild] = [await make(root.id), await make(null), await make(child.id)];
+  await journalIsStable(baton.pool);
+  const entities = async (query: string) =>
+    (await read(query)).items.map((event) => (event as unknown as { entityId: string }).entityId);
+  assert.deepEqual(await entities(`?workspaceId=${root.id}`), [root.id, child.id, inRoot, inChild]);
+  assert.deepEqual(await entities(`?workspaceId=${child.id}`), [child.id, inChild]);
+  assert.deepEqual(await entities(`?workspaceId=${child.id}&types=task.`), [inChild]);
+  assert.deepEqual(await entities(`?workspaceId=${child.id}&entityId=${inRoot}`), []);
+  assert.deepEqual(await entities(`?workspaceId=${child.id}&tail=1`), [inChild]);
+  await baton.admin.post(`/workspaces/${child.id}:move`, { newParentId: null });
+  await journalIsStable(baton.pool);
+  assert.deepEqual(await entities(`?workspaceId=${root.id}`), [root.id, inRoot]);
+  const response = await baton.otherAdmin.get(`/events?workspaceId=${root.id}`);
+  assert.deepEqual([response.status, response.body.error.details], [404, { workspaceId: root.id }]);
 });
 
 test('a workspace that does not exist is 404, and limit has its bounds', async () => {

@@ -1,4 +1,5 @@
 import type { Page } from '@baton/kernel/paging';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
@@ -11,7 +12,7 @@ import {
 } from './cursor.ts';
 import { type EventQuery, eventOf, type JournalEventPage } from './event.ts';
 import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
-import { type EventFilter, readPageAfter, readPageBefore } from './reading.ts';
+import { type EventFilter, readPageAfter, readPageBefore, requireEventWorkspace } from './reading.ts';
 
 /** One page of the tenant's journal (core, section 17.3). */
 export async function listEvents(context: Context, query: EventQuery, page: Page): Promise<JournalEventPage> {
@@ -22,9 +23,10 @@ export async function listEvents(context: Context, query: EventQuery, page: Page
     typePatterns: typePatternsOf(parseTypePrefixes(query.types)),
     entityType: query.entityType ?? null,
     entityId: query.entityId ?? null,
+    workspaceId: query.workspaceId ?? null,
+    viewerId: await viewerOf(context),
   };
-  // No workspace can be made yet, so whichever is named does not exist.
-  if (query.workspaceId !== undefined) fail('not_found', { workspaceId: query.workspaceId });
+  if (query.workspaceId !== undefined) await requireEventWorkspace(context, query.workspaceId);
 
   const request = { tenantId: context.tenantId, filter, limit: page.limit };
   const answer =

@@ -1,4 +1,5 @@
 import type { Db } from '@baton/kernel/db';
+import { type Asking, requireSight } from '../../service/sight/sight.ts';
 import { enterEpoch } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
@@ -13,13 +14,20 @@ import {
   findNewest,
   findScanEndBackward,
   findScanEndForward,
+  findWorkspaceId,
   type PageRow,
   type Reading,
 } from './events.sql.ts';
 
 export type { EventFilter } from './events.sql.ts';
 
-export const everyEvent: EventFilter = { typePatterns: null, entityType: null, entityId: null };
+export const everyEvent: EventFilter = {
+  typePatterns: null,
+  entityType: null,
+  entityId: null,
+  workspaceId: null,
+  viewerId: null,
+};
 
 /**
  * A filter that matches little would read the whole journal for one page. Here the page ends, short but with more to
@@ -29,6 +37,13 @@ const scanMaxDefault = 50_000;
 
 const origin: JournalPosition = { position: 0, sequence: 0 };
 const beyond: JournalPosition = { position: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER };
+
+/** @throws Refusal `not_found` for a workspace that is not there, or out of the viewer's sight */
+export async function requireEventWorkspace(context: Asking, workspaceId: string): Promise<void> {
+  const found = await context.db.row(findWorkspaceId(context.tenantId, workspaceId));
+  if (found === undefined) fail('not_found', { workspaceId });
+  await requireSight(context, workspaceId, { workspaceId });
+}
 
 export interface PageRequest {
   readonly tenantId: string;
@@ -148,8 +163,8 @@ function isEvent(row: PageRow): row is PageRow & EventRow {
   return row.id !== null;
 }
 
-function isUnfiltered({ typePatterns, entityType, entityId }: EventFilter): boolean {
-  return typePatterns === null && entityType === null && entityId === null;
+function isUnfiltered(filter: EventFilter): boolean {
+  return Object.values(filter).every((part) => part === null);
 }
 
 export function positionOf({ position, sequence }: JournalPosition): JournalPosition {

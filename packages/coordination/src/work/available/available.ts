@@ -2,11 +2,12 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
-import { findAssignedWork, findAvailableWork } from './available.sql.ts';
+import { requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
+import { findAssignedWork, findAvailableWork, findWorkIn } from './available.sql.ts';
 
 export interface WorkQuery {
   workspaceId?: string | undefined;
+  includeDescendants?: boolean | undefined;
   projectId?: string | undefined;
   assigneeId?: string | undefined;
   assignedToMe?: boolean | undefined;
@@ -18,16 +19,26 @@ export interface WorkQuery {
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listAvailableWork(
-  { tenantId, caller, db }: Context,
+  context: Context,
   query: WorkQuery,
   page: Page,
 ): Promise<ItemPage<Task>> {
-  requireNoWorkspace(query.workspaceId);
+  const { tenantId, caller, db } = context;
+  const scope = await workspaceScopeOf(context, query);
   requireNoProject(query.projectId);
   const assigneeId = query.assignedToMe === true ? caller.principalId : query.assigneeId;
-  const found =
-    assigneeId === undefined
-      ? findAvailableWork(tenantId, caller.principalId, page)
-      : findAssignedWork(tenantId, caller.principalId, assigneeId, page);
-  return listPage(db, found, taskOf);
+  return listPage(db, workOf(tenantId, caller.principalId, scope, assigneeId, page), taskOf);
+}
+
+function workOf(
+  tenantId: string,
+  principalId: string,
+  scope: { id: string; includeDescendants: boolean } | undefined,
+  assigneeId: string | undefined,
+  page: Page,
+) {
+  if (scope !== undefined) return findWorkIn(tenantId, principalId, { ...scope, assigneeId }, page);
+  return assigneeId === undefined
+    ? findAvailableWork(tenantId, principalId, page)
+    : findAssignedWork(tenantId, principalId, assigneeId, page);
 }

@@ -4,6 +4,7 @@ import {
   fragment,
   type ListOrder,
   matching,
+  ownedPageQuery,
   type PageQuery,
   pageQuery,
   reference,
@@ -34,6 +35,13 @@ export interface TaskFilter {
   dueTo?: string | undefined;
   /** Each one occurs in the title, the description or the public id, in any case. */
   terms: readonly string[];
+  workspace?: WorkspaceScope | undefined;
+}
+
+/** A workspace, or it with all that stand below it. */
+export interface WorkspaceScope {
+  readonly id: string;
+  readonly includeDescendants: boolean;
 }
 
 const table = 't';
@@ -67,11 +75,15 @@ export function findTasks(
   order: TaskOrder,
   page: Page,
 ): PageQuery<TaskRow> {
-  return pageQuery<Joined, 't' | 'tt', TaskRow>(
-    filtered(tenantId, filter).where('t.tenant_id', '=', tenantId),
-    orders[order],
-    page,
-  );
+  const query = filtered(tenantId, filter).where('t.tenant_id', '=', tenantId);
+  if (filter.workspace === undefined)
+    return pageQuery<Joined, 't' | 'tt', TaskRow>(query, orders[order], page);
+  const { id, includeDescendants } = filter.workspace;
+  const workspaces = fragment`
+    select id from workspaces
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeDescendants} or id = ${id})`;
+  const inOne = query.where(condition`t.workspace_id = owner.id and t.workspace_id is not null`);
+  return ownedPageQuery<Joined, 't' | 'tt', TaskRow>(workspaces, inOne, orders[order], page);
 }
 
 function filtered(tenantId: string, filter: TaskFilter) {

@@ -4,7 +4,7 @@ import { type StatusCategory, statusCategories } from '../../definitions/task-ty
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { priorityIndex, requireNoGoal, requireNoProject, requireNoWorkspace } from '../tasks/task-fields.ts';
+import { priorityIndex, requireNoGoal, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
   findCategoriesOf,
   findTasks,
@@ -26,6 +26,7 @@ export interface TaskQuery {
   ownerId?: string | undefined;
   assigneeId?: string | undefined;
   workspaceId?: string | undefined;
+  includeDescendants?: boolean | undefined;
   projectId?: string | undefined;
   goalId?: string | undefined;
   startFrom?: string | undefined;
@@ -46,14 +47,14 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const priority = query.priority === undefined ? undefined : priorityIndex(query.priority);
   const terms = termsOf(query.q ?? '');
   const order = orderOf(query.sort);
-  requireNoWorkspace(query.workspaceId);
+  const workspace = await workspaceScopeOf(context, query);
   requireNoProject(query.projectId);
   requireNoGoal(query.goalId);
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
   const categories = category === undefined ? await categoriesOf(context, status) : [category];
   const typeIds = await typeIdsOf(context, typeKey);
-  const filter = { status, categories, typeIds, priority, ownerId, assigneeId, ...dates, terms };
+  const filter = { status, categories, typeIds, priority, ownerId, assigneeId, ...dates, terms, workspace };
   const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
   // Made before: a cursor of another list is refused even where nothing can be found.
   if (categories?.length === 0 || typeIds?.length === 0) return { items: [], nextCursor: null };

@@ -1,6 +1,6 @@
 import { findStatus, type LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
-import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
+import { enterWorkspace, getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Priority, priorities } from './task.ts';
@@ -68,9 +68,22 @@ export async function requireWorkspace(
   if (allowed !== null && !allowed.includes(typeKey)) fail('task_type_not_allowed', { workspaceId, typeKey });
 }
 
-/** The lists know no workspaces yet. @throws Refusal `not_found` */
+/** @throws Refusal `not_found` */
 export function requireNoWorkspace(workspaceId: string | null | undefined): void {
   if (workspaceId != null) fail('not_found', { workspaceId });
+}
+
+/**
+ * The workspaces that a list is narrowed to; undefined where it names none. Archived ones are read, too.
+ * @throws Refusal `not_found`
+ */
+export async function workspaceScopeOf(
+  context: Context,
+  query: { workspaceId?: string | undefined; includeDescendants?: boolean | undefined },
+): Promise<{ id: string; includeDescendants: boolean } | undefined> {
+  if (query.workspaceId === undefined) return undefined;
+  const { id } = await getWorkspaceRow(context, query.workspaceId);
+  return { id, includeDescendants: query.includeDescendants === true };
 }
 
 /** Goals come with their registry; until then none exists. @throws Refusal `not_found` */

@@ -1,0 +1,14 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Whether a live binding of the principal lets it see its own workspaces only. */
+export function findNarrowSight(tenantId: string, principalId: string) {
+  return sql<{ is_narrow: boolean }>`
+    select exists (
+      select from iam_bindings
+      where principal_id = ${principalId} and tenant_id = ${tenantId} and status = 'active' and visibility = 'members'
+    ) as is_narrow`;
+}
+
+export function seesWorkspace(viewerId: string, workspaceId: string) {
+  return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
+}
