@@ -26,6 +26,20 @@ export const Claim = z
   .meta({ id: 'Claim' });
 export type Claim = z.infer<typeof Claim>;
 
+export const claimCheckReasons = ['live', 'released', 'expired', 'superseded', 'session_inactive'] as const;
+
+/** Whether a claim protects its task at this moment (core, section 25). */
+export const ClaimCheck = z
+  .strictObject({
+    live: z.boolean(),
+    reason: z.enum(claimCheckReasons),
+    taskId: Uuid,
+    holderId: Uuid,
+    expiresAt: Timestamp,
+  })
+  .meta({ id: 'ClaimCheck' });
+export type ClaimCheck = z.infer<typeof ClaimCheck>;
+
 export const ClaimRequest = z
   .strictObject({
     sessionId: Uuid,

@@ -3,7 +3,8 @@ import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { claimExpired, claimReleased, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
-import { Claim, ClaimRequest } from './claim.ts';
+import { checkClaim } from './checking.ts';
+import { Claim, ClaimCheck, ClaimRequest } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
 import { claimTask, getClaim, listClaims, reclaimTask, releaseClaim } from './claims.ts';
 import { heartbeatClaim } from './heartbeat.ts';
@@ -85,6 +86,23 @@ export const claimsApi = [
     transaction: 'statement',
     example: { ttlSeconds: 300 },
     handle: (input, context) => heartbeatClaim(context, input.params.id, input.body.ttlSeconds),
+  }),
+  endpoint({
+    id: 'checkClaim',
+    method: 'POST',
+    path: '/claims/{id}:check',
+    summary: 'Whether a claim and its fencing token protect the task now.',
+    description:
+      'For gateways outside (git, deployments) that must refuse a stale holder. `superseded` when the token is not that of the last claim of the task.',
+    permission: 'tasks.read',
+    params,
+    body: z.strictObject({ fencingToken: z.int() }).meta({ id: 'ClaimCheckRequest' }),
+    returns: { 200: ClaimCheck },
+    errors: ['not_found'],
+    transaction: 'none',
+    idempotency: 'ignored',
+    example: { fencingToken: 1 },
+    handle: (input, context) => checkClaim(context, input.params.id, input.body.fencingToken),
   }),
   endpoint({
     id: 'releaseClaim',
