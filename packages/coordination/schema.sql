@@ -196,12 +196,13 @@ create table claims (
   expires_at timestamp(3) with time zone not null,
   released_at timestamp(3) with time zone,
   release_reason text,
+  sweep_at timestamp(3) with time zone default now() not null,
   constraint claims_pkey PRIMARY KEY (id),
   constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token)
-);
+) with (fillfactor=80);
 CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at, id);
 CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at, id);
-CREATE INDEX claims_due ON public.claims USING btree (expires_at) WHERE ((status)::text = 'active'::text);
+CREATE INDEX claims_due ON public.claims USING btree (sweep_at, id) WHERE ((status)::text = 'active'::text);
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE ((status)::text = 'active'::text);
 CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE ((status)::text = 'active'::text);
 
@@ -503,15 +504,16 @@ create table sessions (
   lease_seconds integer default 300 not null,
   expires_at timestamp(3) with time zone not null,
   ended_at timestamp(3) with time zone,
+  sweep_at timestamp(3) with time zone default now() not null,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'stale'::text, 'closed'::text]))),
   constraint sessions_delegation_id_fkey FOREIGN KEY (delegation_id) REFERENCES delegations(id),
   constraint sessions_on_behalf_of_id_fkey FOREIGN KEY (on_behalf_of_id) REFERENCES principals(id),
   constraint sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-);
+) with (fillfactor=80);
 CREATE INDEX sessions_by_status ON public.sessions USING btree (tenant_id, status, started_at DESC, id DESC);
-CREATE INDEX sessions_due ON public.sessions USING btree (expires_at) WHERE (status = 'active'::text);
+CREATE INDEX sessions_due ON public.sessions USING btree (sweep_at, id) WHERE (status = 'active'::text);
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
@@ -638,7 +640,7 @@ create table tasks (
   constraint tasks_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES principals(id),
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
-);
+) with (fillfactor=85);
 CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL));
 CREATE INDEX tasks_available_in ON public.tasks USING btree (tenant_id, workspace_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (workspace_id IS NOT NULL));
 CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (assignee_id IS NOT NULL));

@@ -154,6 +154,7 @@ interface ClaimsTable {
   expires_at: string;
   released_at: string | null;
   release_reason: string | null;
+  sweep_at: Generated<string>;
 }
 
 interface CommentRevisionsTable {
@@ -383,6 +384,7 @@ interface SessionsTable {
   lease_seconds: Generated<number>;
   expires_at: string;
   ended_at: string | null;
+  sweep_at: Generated<string>;
 }
 
 interface TaskRelationsTable {

@@ -59,7 +59,7 @@ export async function refused(answer: Promise<Answer>, status: number, code: str
 /** A session's lease ends: nothing else can make it end sooner than ten seconds. */
 export async function endSessionLease(baton: TestCoordination, sessionId: string): Promise<void> {
   await baton.pool.run(
-    sql`update sessions set expires_at = now() - interval '1 second' where id = ${sessionId}`,
+    sql`update sessions set expires_at = now() - interval '1 second', sweep_at = now() - interval '1 second' where id = ${sessionId}`,
   );
 }
 
@@ -71,7 +71,7 @@ export async function endClaimLease(baton: TestCoordination, taskId: string, inM
       where id = ${taskId} and active_claim_id is not null
       returning active_claim_id, lease_expires_at
     )
-    update claims set expires_at = task.lease_expires_at from task where claims.id = task.active_claim_id`);
+    update claims set expires_at = task.lease_expires_at, sweep_at = task.lease_expires_at from task where claims.id = task.active_claim_id`);
 }
 
 export async function delegate(human: Actor, agent: Actor, baton: TestCoordination): Promise<string> {

@@ -80,9 +80,10 @@ export function insertClaim(request: NewClaim) {
       returning c.id, c.task_id, c.session_id, c.release_reason as reason
     ), made as (
       insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
-        acquired_at, heartbeat_at, expires_at)
+        acquired_at, heartbeat_at, expires_at, sweep_at)
       select ${request.claimId}, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
-        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at
+        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at,
+        taken.lease_expires_at
       -- joined, so that the dead claim is off the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
       returning *

@@ -43,7 +43,8 @@ export function updateClaimLease(beat: {
       from held where t.id = held.id and held.live_until > held.at
       returning t.id, t.lease_expires_at, held.at
     )
-    update claims c set expires_at = beaten.lease_expires_at, heartbeat_at = beaten.at
+    update claims c set expires_at = beaten.lease_expires_at, heartbeat_at = beaten.at,
+      sweep_at = least(c.sweep_at, beaten.lease_expires_at)
     from beaten where c.id = ${beat.claimId} and c.task_id = beaten.id
     returning c.*`;
 }

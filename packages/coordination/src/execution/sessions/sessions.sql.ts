@@ -32,12 +32,13 @@ export function insertSession({ harness, ...session }: NewSession) {
     with granted as materialized (select clock_timestamp() as at)
     insert into sessions (id, tenant_id, principal_id, on_behalf_of_id, delegation_id, client_name, client_version,
       control_level, harness_type, harness_version, protocol_version, hostname, harness_capabilities, environment,
-      metadata, lease_seconds, started_at, heartbeat_at, expires_at)
+      metadata, lease_seconds, started_at, heartbeat_at, expires_at, sweep_at)
     values (${session.id}, ${session.tenantId}, ${session.principalId}, ${session.onBehalfOfId}, ${session.delegationId},
       ${session.clientName}, ${session.clientVersion}, ${session.controlLevel}, ${harness?.type ?? null},
       ${harness?.version ?? null}, ${harness?.protocolVersion ?? null}, ${harness?.hostname ?? null},
       ${harness?.capabilities ?? null}, ${environment}, ${JSON.stringify(session.metadata)},
       ${session.ttlSeconds}::integer, (select at from granted), (select at from granted),
+      (select at from granted) + make_interval(secs => ${session.ttlSeconds}),
       (select at from granted) + make_interval(secs => ${session.ttlSeconds}))
     returning *`;
 }
@@ -109,7 +110,8 @@ export function updateSessionLease(beat: {
       select id, live_until, clock_timestamp() as at from locked
     )
     update sessions s
-    set heartbeat_at = live.at, expires_at = live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))
+    set heartbeat_at = live.at, expires_at = live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds)),
+      sweep_at = least(s.sweep_at, live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds)))
     from live where s.id = live.id and live.live_until > live.at
     returning s.*`;
 }

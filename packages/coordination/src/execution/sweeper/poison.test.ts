@@ -78,7 +78,7 @@ test('100 sessions that cannot be ended, the longest over their lease, do not ke
   const bad = await Promise.all(Array.from({ length: batch }, () => openSession(actor)));
   const good = await openSession(actor);
   await baton.pool.run(
-    sql`update sessions set expires_at = now() - interval '1 hour' where id = any (${bad}::uuid[])`,
+    sql`update sessions set expires_at = now() - interval '1 hour', sweep_at = now() - interval '1 hour' where id = any (${bad}::uuid[])`,
   );
   await endSessionLease(baton, good);
   await poison(t, bad);
@@ -102,7 +102,8 @@ test('100 claims that cannot be expired, of other tenants too, do not keep the o
   const [good, ...bad] = ids.toReversed() as [string, ...string[]];
   await baton.pool.run(sql`
     with over as (
-      update claims set expires_at = now() - interval '1 hour' + array_position(${ids}::uuid[], id) * interval '1 second'
+      update claims set expires_at = now() - interval '1 hour' + array_position(${ids}::uuid[], id) * interval '1 second',
+        sweep_at = now() - interval '1 hour' + array_position(${ids}::uuid[], id) * interval '1 second'
       where id = any (${ids}::uuid[]) returning task_id, expires_at
     ) update tasks set lease_expires_at = over.expires_at from over where tasks.id = over.task_id`);
   await poison(t, bad);
@@ -128,7 +129,7 @@ test('claims whose tasks others have locked do not keep the one behind', async (
   const last = rows.pop() as (typeof rows)[number];
   const taskIds = rows.map(({ task_id: id }) => id);
   await baton.pool.run(
-    sql`update claims set expires_at = now() - interval '1 hour' where id = any (${ids}::uuid[]) and id <> ${last.id}`,
+    sql`update claims set expires_at = now() - interval '1 hour', sweep_at = now() - interval '1 hour' where id = any (${ids}::uuid[]) and id <> ${last.id}`,
   );
   await baton.pool.run(
     sql`update tasks set lease_expires_at = now() - interval '1 hour' where id = any (${taskIds}::uuid[])`,

@@ -4,22 +4,42 @@ import type { ClaimRow, RunRow } from '../../leases/lease-rows.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 
-export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id' | 'expires_at'>;
+export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id' | 'sweep_at'>;
 
-/** Active sessions whose lease is over, the longest ago first; each is checked again when it is ended. */
-export function findDueSessions([expiresAt, id]: QueuePosition, rowsMax: number) {
+/** How many live leases one look puts off at most. */
+const postponedMax = 1000;
+
+/**
+ * Active sessions whose lease is over, the longest ago first; each is checked again when it is ended. Those whose turn
+ * has come and that live on are put off to the end of their lease.
+ */
+export function findDueSessions([sweepAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
-    select id, tenant_id, expires_at from sessions
-    where status = 'active' and expires_at <= now() and (expires_at, id) > (${expiresAt}::timestamptz, ${id}::uuid)
-    order by expires_at, id limit ${rowsMax}`;
+    with living as materialized (
+      select id from sessions where status = 'active' and sweep_at <= now() and expires_at > now()
+      order by sweep_at, id limit ${postponedMax} for no key update skip locked
+    ), postponed as (
+      update sessions s set sweep_at = s.expires_at from living where s.id = living.id
+    )
+    select id, tenant_id, sweep_at from sessions
+    where status = 'active' and sweep_at <= now() and expires_at <= now()
+      and (sweep_at, id) > (${sweepAt}::timestamptz, ${id}::uuid)
+    order by sweep_at, id limit ${rowsMax}`;
 }
 
-/** Active claims whose lease is over, the longest ago first; each is checked again when it is ended. */
-export function findDueClaims([expiresAt, id]: QueuePosition, rowsMax: number) {
+/** The same for claims. */
+export function findDueClaims([sweepAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
-    select id, tenant_id, expires_at from claims
-    where status = 'active' and expires_at <= now() and (expires_at, id) > (${expiresAt}::timestamptz, ${id}::uuid)
-    order by expires_at, id limit ${rowsMax}`;
+    with living as materialized (
+      select id from claims where status = 'active' and sweep_at <= now() and expires_at > now()
+      order by sweep_at, id limit ${postponedMax} for no key update skip locked
+    ), postponed as (
+      update claims c set sweep_at = c.expires_at from living where c.id = living.id
+    )
+    select id, tenant_id, sweep_at from claims
+    where status = 'active' and sweep_at <= now() and expires_at <= now()
+      and (sweep_at, id) > (${sweepAt}::timestamptz, ${id}::uuid)
+    order by sweep_at, id limit ${rowsMax}`;
 }
 
 export type DueRunRow = Pick<RunRow, 'id' | 'tenant_id'> & { stalls_at: string };

@@ -119,7 +119,7 @@ test('several sweepers at once expire every session and claim of every tenant on
     }
   }
   await baton.pool.run(
-    sql`update sessions set expires_at = now() - interval '1 second' where id = any (${sessionIds}::uuid[])`,
+    sql`update sessions set expires_at = now() - interval '1 second', sweep_at = now() - interval '1 second' where id = any (${sessionIds}::uuid[])`,
   );
   const counts = { sessions: 0, claims: 0 };
   const run = async (kind: 'sessions' | 'claims', job: Job) => {

@@ -27,7 +27,7 @@ import {
 
 const batchMax = 100;
 const stallOf = ({ stalls_at: at, id }: DueRunRow): QueuePosition => [at, id];
-const expiryOf = ({ expires_at: at, id }: DueRow): QueuePosition => [at, id];
+const expiryOf = ({ sweep_at: at, id }: DueRow): QueuePosition => [at, id];
 
 /** Sessions over their lease become stale, and their claims are released. Each in a transaction of its own. */
 export function expireDueSessions({ pool, command, log }: JobTools<Context>): Job {

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { claimTask, done, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
+import { makeWorkerTools } from '../../testing/sweepers.ts';
+import { until } from '../../testing/waiting.ts';
+import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
+
+const holdersMax = 100;
+const beatsOfEach = 20;
+/** Of all updates of a table by heartbeats; the others write an entry of every index of the row. */
+const hotMin = 0.95;
+
+let baton: TestCoordination;
+let worker: Worker;
+before(async () => {
+  baton = await startCoordination();
+  worker = await makeWorker(baton);
+});
+after(() => baton.close());
+
+type Tally = Record<string, { updates: number; hot: number }>;
+
+async function tally(): Promise<Tally> {
+  const rows = await baton.pool.rows<{ name: string; updates: number; hot: number }>(sql`
+    select relname as name, n_tup_upd as updates, n_tup_hot_upd as hot from pg_stat_user_tables
+    where relname in ('claims', 'tasks', 'sessions')`);
+  return Object.fromEntries(rows.map(({ name, ...counts }) => [name, counts]));
+}
+
+/** Waits until nothing more is counted: a connection tells what it did at most once a second, with its next statement. */
+async function settledTally(): Promise<Tally> {
+  let last = '';
+  let since = performance.now();
+  await until(async () => {
+    await Promise.all(Array.from({ length: 12 }, () => worker.actor.get('/claims?limit=1')));
+    const now = JSON.stringify(await tally());
+    if (now !== last) [last, since] = [now, performance.now()];
+    return performance.now() - since > 2500;
+  }, 'the count');
+  return tally();
+}
+
+test('95 % of the heartbeats of claims and sessions are HOT updates, of their rows and of the tasks', async () => {
+  const held: string[] = [];
+  for (let n = 0; n < holdersMax; n += 1) {
+    const sessionId = await openSession(worker.actor);
+    const claim = await claimTask({ ...worker, sessionId }, (await makeTask(baton)).id);
+    held.push(`/claims/${claim.id}:heartbeat`, `/sessions/${sessionId}:heartbeat`);
+  }
+  const before = await settledTally();
+  for (let n = 0; n < beatsOfEach; n += 1)
+    await Promise.all(held.map((path) => done(worker.actor.post(path, { ttlSeconds: 400 }))));
+  const after = await settledTally();
+  for (const table of ['claims', 'tasks', 'sessions']) {
+    const [from, to] = [before[table], after[table]] as [Tally[string], Tally[string]];
+    const updates = to.updates - from.updates;
+    const share = (to.hot - from.hot) / updates;
+    // A connection that got no statement since has not told of its last second.
+    assert.ok(updates >= (holdersMax * beatsOfEach) / 2, `${table}: ${updates} updates`);
+    assert.ok(share >= hotMin, `${table}: ${(100 * share).toFixed(1)} % of ${updates}`);
+  }
+});
+
+test('a sweeper puts a live lease off to its end, and finds one that a heartbeat shortened', async () => {
+  const { tools, close } = makeWorkerTools(baton);
+  const jobs = [expireDueClaims(tools), expireDueSessions(tools)];
+  const sessionId = await openSession(worker.actor);
+  const claim = await claimTask({ ...worker, sessionId }, (await makeTask(baton)).id, { ttlSeconds: 600 });
+  const state = () =>
+    baton.pool.row<{ claim: boolean; session: boolean; ended: boolean }>(sql`
+      select c.sweep_at = c.expires_at as claim, s.sweep_at = s.expires_at as session, c.status <> 'active' as ended
+      from claims c join sessions s on s.id = c.session_id where c.id = ${claim.id}`);
+  await baton.pool.run(sql`update claims set sweep_at = now() - interval '1 second' where id = ${claim.id}`);
+  await baton.pool.run(
+    sql`update sessions set sweep_at = now() - interval '1 second' where id = ${sessionId}`,
+  );
+  for (const job of jobs) assert.equal(await job.run(), 0);
+  assert.deepEqual(await state(), { claim: true, session: true, ended: false });
+  await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds: 3600 }));
+  assert.equal((await state())?.claim, false);
+  await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds: 10 }));
+  await done(worker.actor.post(`/sessions/${sessionId}:heartbeat`, { ttlSeconds: 10 }));
+  assert.deepEqual(await state(), { claim: true, session: true, ended: false });
+  await close();
+});
