@@ -164,6 +164,36 @@ CREATE INDEX artifacts_by_workspace ON public.artifacts USING btree (tenant_id, 
 CREATE TRIGGER artifacts_never_truncated BEFORE TRUNCATE ON public.artifacts FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table capabilities (
+  id uuid not null,
+  tenant_id uuid not null,
+  name text not null,
+  description text default ''::text not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint capabilities_pkey PRIMARY KEY (id),
+  constraint capabilities_tenant_id_name_key UNIQUE (tenant_id, name),
+  constraint capabilities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX capabilities_newest ON public.capabilities USING btree (tenant_id, created_at DESC, id DESC);
+
+create table capability_assignments (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  capability_id uuid not null,
+  metadata jsonb default '{}'::jsonb not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint capability_assignments_pkey PRIMARY KEY (id),
+  constraint capability_assignments_principal_id_capability_id_key UNIQUE (principal_id, capability_id),
+  constraint capability_assignments_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES capabilities(id),
+  constraint capability_assignments_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint capability_assignments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX capability_assignments_newest ON public.capability_assignments USING btree (principal_id, created_at DESC, id DESC);
+CREATE INDEX capability_assignments_of_capability ON public.capability_assignments USING btree (capability_id);
+
 create table checkpoints (
   id uuid not null,
   tenant_id uuid not null,
@@ -401,6 +431,42 @@ CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kin
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table role_assignments (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  role_id uuid not null,
+  workspace_id uuid,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint role_assignments_pkey PRIMARY KEY (id),
+  constraint role_assignments_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint role_assignments_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id),
+  constraint role_assignments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint role_assignments_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX role_assignments_in_workspace ON public.role_assignments USING btree (workspace_id, principal_id) WHERE (workspace_id IS NOT NULL);
+CREATE INDEX role_assignments_newest ON public.role_assignments USING btree (principal_id, created_at DESC, id DESC);
+CREATE INDEX role_assignments_of_role ON public.role_assignments USING btree (role_id, principal_id);
+CREATE UNIQUE INDEX role_assignments_once ON public.role_assignments USING btree (principal_id, role_id, workspace_id) NULLS NOT DISTINCT;
+
+create table roles (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  slug text not null,
+  name text not null,
+  description text default ''::text not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint roles_pkey PRIMARY KEY (id),
+  constraint roles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint roles_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX roles_newest ON public.roles USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX roles_of_workspace ON public.roles USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
+CREATE UNIQUE INDEX roles_slug ON public.roles USING btree (tenant_id, workspace_id, slug) NULLS NOT DISTINCT;
+
 create table run_actions (
   id uuid not null,
   tenant_id uuid not null,
@@ -519,6 +585,51 @@ CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id)
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
 CREATE TRIGGER sessions_never_truncated BEFORE TRUNCATE ON public.sessions FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER sessions_stay BEFORE DELETE OR UPDATE OF id ON public.sessions FOR EACH ROW EXECUTE FUNCTION refuse_removal();
+
+create table skill_assignments (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  skill_id uuid not null,
+  metadata jsonb default '{}'::jsonb not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint skill_assignments_pkey PRIMARY KEY (id),
+  constraint skill_assignments_principal_id_skill_id_key UNIQUE (principal_id, skill_id),
+  constraint skill_assignments_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint skill_assignments_skill_id_fkey FOREIGN KEY (skill_id) REFERENCES skills(id),
+  constraint skill_assignments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX skill_assignments_newest ON public.skill_assignments USING btree (principal_id, created_at DESC, id DESC);
+CREATE INDEX skill_assignments_of_skill ON public.skill_assignments USING btree (skill_id);
+
+create table skills (
+  id uuid not null,
+  tenant_id uuid not null,
+  name text not null,
+  version text not null,
+  description text default ''::text not null,
+  protocol text not null,
+  config jsonb default '{}'::jsonb not null,
+  input_schema jsonb,
+  output_schema jsonb,
+  side_effects text,
+  risk_level text,
+  contract jsonb,
+  status text default 'active'::text not null,
+  row_version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint skills_pkey PRIMARY KEY (id),
+  constraint skills_tenant_id_name_version_key UNIQUE (tenant_id, name, version),
+  constraint skills_protocol_check CHECK ((protocol = ANY (ARRAY['mcp'::text, 'http'::text, 'local'::text, 'opencode'::text, 'custom'::text]))),
+  constraint skills_risk_level_check CHECK ((risk_level = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text]))),
+  constraint skills_side_effects_check CHECK ((side_effects = ANY (ARRAY['none'::text, 'external_read'::text, 'external_write'::text]))),
+  constraint skills_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text, 'disabled'::text]))),
+  constraint skills_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX skills_newest ON public.skills USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX skills_of_name ON public.skills USING btree (tenant_id, name, created_at DESC, id DESC);
+CREATE INDEX skills_of_status ON public.skills USING btree (tenant_id, status, created_at DESC, id DESC);
 
 create table task_relations (
   id uuid not null,

@@ -214,8 +214,8 @@ async function handle<Caller, Context extends object>(
       : { status: endpoint.status, body: result, headers: {} };
   if (observer() !== undefined) refuseUndeclaredAnswer(runtime.name, endpoint, answer);
   if (endpoint.etag === undefined) return answer;
-  const { version } = answer.body as { version: number };
-  return { ...answer, headers: { ...answer.headers, etag: entityTag(endpoint.etag, version) } };
+  const { version, rowVersion = version } = answer.body as { version: number; rowVersion?: number };
+  return { ...answer, headers: { ...answer.headers, etag: entityTag(endpoint.etag, rowVersion) } };
 }
 
 function refuseUndeclaredAnswer(service: string, endpoint: Operation, answer: Answer): void {

@@ -111,7 +111,7 @@ export interface EndpointSpec<
   ifMatchOptional?: boolean;
   /** The permission is checked before If-Match: 403 then comes before 428. */
   permissionFirst?: boolean;
-  /** The entity prefix of the ETag of the answer, from its `version`. */
+  /** The entity prefix of the ETag of the answer, from its `rowVersion` where it has one, else from its `version`. */
   etag?: string;
   paging?: boolean;
   /**

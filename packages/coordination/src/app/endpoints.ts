@@ -15,7 +15,11 @@ import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { usageApi } from '../execution/usage/usage.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
+import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
 import { membersApi } from '../organisation/members/members.api.ts';
+import { rolesApi } from '../organisation/roles/roles.api.ts';
+import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
@@ -92,6 +96,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Events',
     about: 'The journal of every change, in its order.',
     endpoints: eventsApi,
+  },
+  {
+    tag: 'Roles and skills',
+    about:
+      'Roles, capabilities and skills, and who has them: they decide who may do which work, and give no permission.',
+    endpoints: [...rolesApi, ...capabilitiesApi, ...skillsApi, ...assignmentsApi],
   },
   {
     tag: 'Principals',

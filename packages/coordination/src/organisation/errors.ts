@@ -17,6 +17,15 @@ export const errors = {
   workspace_has_active_children: invalid('A workspace below it is active.'),
   child_type_not_allowed: invalid('The type of the workspace above takes no child of this type.'),
   unknown_task_type: invalid('The tenant has no task type with this key.'),
+  role_slug_conflict: conflict('The tenant, or the workspace, has a role with this slug.'),
+  capability_exists: conflict('The tenant has a capability of this name.'),
+  skill_exists: conflict('The tenant has this version of the skill.'),
+  skill_version_immutable: conflict('What a version of a skill does never changes; record another version.'),
+  invalid_status_transition: conflict('The status leads to none of that kind.'),
+  skill_not_invocable: conflict('The skill cannot be called.'),
+  skill_disabled: invalid('The skill is disabled.'),
+  invalid_protocol: invalid('The protocol is unknown.'),
+  invalid_skill_contract: invalid('The contract of the skill is not one that is accepted here.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -8,6 +8,8 @@ export interface Tables {
   artifact_types: ArtifactTypesTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
+  capabilities: CapabilitiesTable;
+  capability_assignments: CapabilityAssignmentsTable;
   checkpoints: CheckpointsTable;
   claims: ClaimsTable;
   comment_revisions: CommentRevisionsTable;
@@ -22,9 +24,13 @@ export interface Tables {
   journal_floors: JournalFloorsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
+  role_assignments: RoleAssignmentsTable;
+  roles: RolesTable;
   run_actions: RunActionsTable;
   runs: RunsTable;
   sessions: SessionsTable;
+  skill_assignments: SkillAssignmentsTable;
+  skills: SkillsTable;
   task_relations: TaskRelationsTable;
   task_search: TaskSearchTable;
   task_types: TaskTypesTable;
@@ -123,6 +129,25 @@ interface ArtifactsTable {
   size_bytes: number | null;
   media_type: string | null;
   sha256: string | null;
+  created_at: Generated<string>;
+}
+
+interface CapabilitiesTable {
+  id: string;
+  tenant_id: string;
+  name: string;
+  description: Generated<string>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface CapabilityAssignmentsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  capability_id: string;
+  metadata: Generated<unknown>;
   created_at: Generated<string>;
 }
 
@@ -298,6 +323,27 @@ interface PrincipalsTable {
   updated_at: Generated<string>;
 }
 
+interface RoleAssignmentsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  role_id: string;
+  workspace_id: string | null;
+  created_at: Generated<string>;
+}
+
+interface RolesTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  slug: string;
+  name: string;
+  description: Generated<string>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface RunActionsTable {
   id: string;
   tenant_id: string;
@@ -385,6 +431,34 @@ interface SessionsTable {
   expires_at: string;
   ended_at: string | null;
   sweep_at: Generated<string>;
+}
+
+interface SkillAssignmentsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  skill_id: string;
+  metadata: Generated<unknown>;
+  created_at: Generated<string>;
+}
+
+interface SkillsTable {
+  id: string;
+  tenant_id: string;
+  name: string;
+  version: string;
+  description: Generated<string>;
+  protocol: 'mcp' | 'http' | 'local' | 'opencode' | 'custom';
+  config: Generated<unknown>;
+  input_schema: unknown;
+  output_schema: unknown;
+  side_effects: 'none' | 'external_read' | 'external_write' | null;
+  risk_level: 'low' | 'medium' | 'high' | null;
+  contract: unknown;
+  status: Generated<'active' | 'deprecated' | 'disabled'>;
+  row_version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface TaskRelationsTable {

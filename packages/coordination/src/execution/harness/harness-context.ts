@@ -53,7 +53,7 @@ export const HarnessContext = z
     activeRuns: z.array(OwnRun),
     suspendedRuns: z.array(OwnRun),
     roles: z.array(
-      z.strictObject({ id: Uuid, slug: z.string(), name: z.string(), workspaceId: Uuid.optional() }),
+      z.strictObject({ id: Uuid, slug: z.string(), name: z.string(), workspaceId: Uuid.nullable() }),
     ),
     capabilities: z.array(z.strictObject({ id: Uuid, name: z.string(), description: z.string() })),
     skills: z.array(
@@ -130,6 +130,9 @@ export interface HarnessContextRow {
   active_claims: HeldClaimRow[];
   active_runs: OwnRunRow[];
   suspended_runs: OwnRunRow[];
+  roles: HarnessContext['roles'];
+  capabilities: HarnessContext['capabilities'];
+  skills: HarnessContext['skills'];
 }
 
 export const sessionSummaryOf = wireMapper<SessionSummaryRow>()(SessionSummary, {

@@ -44,5 +44,21 @@ export function findHarnessContext(of: {
         order by started_at desc, id desc limit ${of.listMax}) x), '[]') as active_runs,
       coalesce((select json_agg(x order by x.started_at desc, x.id desc) from (
         select * from own_runs where status = 'suspended'
-        order by started_at desc, id desc limit ${of.suspendedMax}) x), '[]') as suspended_runs`;
+        order by started_at desc, id desc limit ${of.suspendedMax}) x), '[]') as suspended_runs,
+      coalesce((select json_agg(x order by x.slug, x.id, x."workspaceId") from (
+        select r.id, r.slug, r.name, a.workspace_id as "workspaceId"
+        from role_assignments a join roles r on r.id = a.role_id
+        where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
+        order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as roles,
+      coalesce((select json_agg(x order by x.name) from (
+        select c.id, c.name, c.description
+        from capability_assignments a join capabilities c on c.id = a.capability_id
+        where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
+        order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as capabilities,
+      coalesce((select json_agg(x order by x.name, x.version) from (
+        -- Skills have no contract yet, so none can be called.
+        select s.id, s.name, s.version, s.protocol, s.status, false as executable
+        from skill_assignments a join skills s on s.id = a.skill_id
+        where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
+        order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as skills`;
 }

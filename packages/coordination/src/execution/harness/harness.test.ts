@@ -151,6 +151,25 @@ test('a claim under a session that is over is not shown: it protects nothing', a
   assert.equal((await done(worker.actor.get(`/claims/${claim.id}`))).status, 'active');
 });
 
+test('shows what the caller has been given: roles, capabilities and skills', async () => {
+  const actor = await baton.actor();
+  const [role, capability, skill] = [
+    await done(baton.admin.post('/roles', { slug: 'reviewer', name: 'R' }), 201),
+    await done(baton.admin.post('/capabilities', { name: 'german' }), 201),
+    await done(baton.admin.post('/skills', { name: 'deploy', protocol: 'mcp' }), 201),
+  ];
+  const give = (path: string, body: object) =>
+    done(baton.admin.post(`/principals/${actor.principalId}/${path}`, body), 201);
+  await give('roles', { roleId: role.id });
+  await give('capabilities', { capabilityId: capability.id });
+  await give('skills', { skillId: skill.id });
+  const { roles, capabilities, skills } = await done(actor.get('/harness/context'));
+  assert.deepEqual(roles, [{ id: role.id, slug: 'reviewer', name: 'R', workspaceId: null }]);
+  assert.deepEqual(capabilities, [{ id: capability.id, name: 'german', description: '' }]);
+  const facts = { name: 'deploy', version: '1.0.0', protocol: 'mcp', status: 'active', executable: false };
+  assert.deepEqual(skills, [{ id: skill.id, ...facts }]);
+});
+
 test('shows the newest 20 suspended runs', async () => {
   const worker = await makeWorker(baton);
   const runs: string[] = [];

@@ -42,10 +42,9 @@ export async function getHarnessContext(context: Context, sessionId?: string): P
     activeClaims: found.active_claims.map(heldClaimOf),
     activeRuns: found.active_runs.map(ownRunOf),
     suspendedRuns: found.suspended_runs.map(ownRunOf),
-    // The parts of the organisation that fill these come with it.
-    roles: [],
-    capabilities: [],
-    skills: [],
+    roles: found.roles,
+    capabilities: found.capabilities,
+    skills: found.skills,
     pendingApprovals: [],
     eventCursor: cursorAtHorizon(found.horizon),
     permissions: [...caller.permissions].sort(),

@@ -1,0 +1,130 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { CapabilityRow } from '../capabilities/capability.ts';
+import type { RoleRow } from '../roles/role.ts';
+import type { SkillRow } from '../skills/skill.ts';
+import type { CapabilityAssignmentRow, RoleAssignmentRow, SkillAssignmentRow } from './assignment.ts';
+
+interface NewAssignment {
+  id: string;
+  tenantId: string;
+  principalId: string;
+}
+
+/** No row when the principal has it already; the same in the other two. */
+export function insertRoleAssignment(given: NewAssignment & { roleId: string; workspaceId: string | null }) {
+  return sql<RoleAssignmentRow>`
+    insert into role_assignments (id, tenant_id, principal_id, role_id, workspace_id)
+    values (${given.id}, ${given.tenantId}, ${given.principalId}, ${given.roleId}, ${given.workspaceId})
+    on conflict (principal_id, role_id, workspace_id) do nothing
+    returning *`;
+}
+
+export function insertCapabilityAssignment(
+  given: NewAssignment & { capabilityId: string; metadata: JsonObject },
+) {
+  return sql<CapabilityAssignmentRow>`
+    insert into capability_assignments (id, tenant_id, principal_id, capability_id, metadata)
+    values (${given.id}, ${given.tenantId}, ${given.principalId}, ${given.capabilityId}, ${JSON.stringify(given.metadata)})
+    on conflict (principal_id, capability_id) do nothing
+    returning *`;
+}
+
+export function insertSkillAssignment(given: NewAssignment & { skillId: string; metadata: JsonObject }) {
+  return sql<SkillAssignmentRow>`
+    insert into skill_assignments (id, tenant_id, principal_id, skill_id, metadata)
+    values (${given.id}, ${given.tenantId}, ${given.principalId}, ${given.skillId}, ${JSON.stringify(given.metadata)})
+    on conflict (principal_id, skill_id) do nothing
+    returning *`;
+}
+
+/** Locks it, so that a revoke at the same time either is seen or comes after the answer; the same in the other two. */
+export function shareRoleAssignment(principalId: string, roleId: string, workspaceId: string | null) {
+  return sql<RoleAssignmentRow>`
+    select * from role_assignments
+    where principal_id = ${principalId} and role_id = ${roleId}
+      and workspace_id is not distinct from ${workspaceId}::uuid
+    for share`;
+}
+
+export function shareCapabilityAssignment(principalId: string, capabilityId: string) {
+  return sql<CapabilityAssignmentRow>`
+    select * from capability_assignments where principal_id = ${principalId} and capability_id = ${capabilityId}
+    for share`;
+}
+
+export function shareSkillAssignment(principalId: string, skillId: string) {
+  return sql<SkillAssignmentRow>`
+    select * from skill_assignments where principal_id = ${principalId} and skill_id = ${skillId} for share`;
+}
+
+/** No row when there is nothing to revoke; the same in the other two. */
+export function deleteRoleAssignment(
+  tenantId: string,
+  principalId: string,
+  roleId: string,
+  workspaceId: string | null,
+) {
+  return sql<{ id: string }>`
+    delete from role_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and role_id = ${roleId}
+      and workspace_id is not distinct from ${workspaceId}::uuid
+    returning id`;
+}
+
+export function deleteCapabilityAssignment(tenantId: string, principalId: string, capabilityId: string) {
+  return sql<{ id: string }>`
+    delete from capability_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and capability_id = ${capabilityId}
+    returning id`;
+}
+
+export function deleteSkillAssignment(tenantId: string, principalId: string, skillId: string) {
+  return sql<{ id: string }>`
+    delete from skill_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and skill_id = ${skillId}
+    returning id`;
+}
+
+const build = queryBuilder<{
+  role_assignments: RoleAssignmentRow;
+  capability_assignments: CapabilityAssignmentRow;
+  skill_assignments: SkillAssignmentRow;
+}>();
+
+const orderOf = <Row>(cursor: string): ListOrder<Row> =>
+  ({ cursor, columns: { created_at: 'timestamp', id: 'uuid' }, direction: 'desc' }) as ListOrder<Row>;
+
+export function findRoleAssignments(tenantId: string, principalId: string, page: Page) {
+  const query = build.selectFrom('role_assignments').selectAll();
+  const own = query.where('tenant_id', '=', tenantId).where('principal_id', '=', principalId);
+  return pageQuery(own, orderOf<RoleAssignmentRow>('role_assignments'), page);
+}
+
+export function findCapabilityAssignments(tenantId: string, principalId: string, page: Page) {
+  const query = build.selectFrom('capability_assignments').selectAll();
+  const own = query.where('tenant_id', '=', tenantId).where('principal_id', '=', principalId);
+  return pageQuery(own, orderOf<CapabilityAssignmentRow>('capability_assignments'), page);
+}
+
+export function findSkillAssignments(tenantId: string, principalId: string, page: Page) {
+  const query = build.selectFrom('skill_assignments').selectAll();
+  const own = query.where('tenant_id', '=', tenantId).where('principal_id', '=', principalId);
+  return pageQuery(own, orderOf<SkillAssignmentRow>('skill_assignments'), page);
+}
+
+export function findRolesById(tenantId: string, ids: readonly string[]) {
+  return sql<RoleRow>`select * from roles where tenant_id = ${tenantId} and id = any (${ids}::uuid[])`;
+}
+
+export function findCapabilitiesById(tenantId: string, ids: readonly string[]) {
+  return sql<CapabilityRow>`
+    select * from capabilities where tenant_id = ${tenantId} and id = any (${ids}::uuid[])`;
+}
+
+export function findSkillsById(tenantId: string, ids: readonly string[]) {
+  return sql<SkillRow>`select * from skills where tenant_id = ${tenantId} and id = any (${ids}::uuid[])`;
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { type ItemPage, listPage, type PageQuery } from '@baton/kernel/list';
+import { checkLimit, type Page } from '@baton/kernel/paging';
+import type { Statement } from '@baton/kernel/sql';
+import { QueryWord } from '@baton/kernel/wire';
+import { getPrincipalRow } from '../../access/principals/principals.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import {
+  type CapabilityAssignment,
+  capabilityAssignmentOf,
+  type RoleAssignment,
+  roleAssignmentOf,
+  type SkillAssignment,
+  skillAssignmentOf,
+} from './assignment.ts';
+import {
+  findCapabilitiesById,
+  findCapabilityAssignments,
+  findRoleAssignments,
+  findRolesById,
+  findSkillAssignments,
+  findSkillsById,
+} from './assignments.sql.ts';
+
+/** Beyond that even a list that is asked for whole has a cursor. */
+const wholeRowsMax = 1000;
+
+export const wholeListQuery = {
+  limit: z
+    .string()
+    .max(100)
+    .regex(/^-?\d+$/, 'must be an integer')
+    .transform(Number)
+    .optional()
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: 200,
+      description: 'How many items at most, 1 to 200. Without it and without a cursor the list comes whole.',
+    }),
+  cursor: QueryWord.optional().describe('The `nextCursor` of the page before.'),
+};
+
+export interface WholeListQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+/** @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+export function listRoleAssignments(
+  context: Context,
+  principalId: string,
+  query: WholeListQuery,
+): Promise<ItemPage<RoleAssignment>> {
+  const { tenantId } = context;
+  return listAssignments(context, principalId, query, {
+    find: (page) => findRoleAssignments(tenantId, principalId, page),
+    subjectOf: ({ role_id }) => role_id,
+    findSubjects: (ids) => findRolesById(tenantId, ids),
+    itemOf: roleAssignmentOf,
+  });
+}
+
+/** @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+export function listCapabilityAssignments(
+  context: Context,
+  principalId: string,
+  query: WholeListQuery,
+): Promise<ItemPage<CapabilityAssignment>> {
+  const { tenantId } = context;
+  return listAssignments(context, principalId, query, {
+    find: (page) => findCapabilityAssignments(tenantId, principalId, page),
+    subjectOf: ({ capability_id }) => capability_id,
+    findSubjects: (ids) => findCapabilitiesById(tenantId, ids),
+    itemOf: capabilityAssignmentOf,
+  });
+}
+
+/** Readers without org.read see no config of the skills. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+export function listSkillAssignments(
+  context: Context,
+  principalId: string,
+  query: WholeListQuery,
+): Promise<ItemPage<SkillAssignment>> {
+  const { tenantId } = context;
+  const showsConfig = holds(context.caller.permissions, 'org.read');
+  return listAssignments(context, principalId, query, {
+    find: (page) => findSkillAssignments(tenantId, principalId, page),
+    subjectOf: ({ skill_id }) => skill_id,
+    findSubjects: (ids) => findSkillsById(tenantId, ids),
+    itemOf: (row, skill) => skillAssignmentOf(row, skill, showsConfig),
+  });
+}
+
+interface AssignmentKind<Row, Subject, Item> {
+  find(page: Page): PageQuery<Row>;
+  /** The id of what is assigned. */
+  subjectOf(row: Row): string;
+  findSubjects(ids: readonly string[]): Statement<Subject>;
+  itemOf(row: Row, subject: Subject): Item;
+}
+
+/** One page of the assignments, and one statement for all that they embed. */
+async function listAssignments<Row, Subject extends { id: string }, Item>(
+  context: Context,
+  principalId: string,
+  { limit, cursor }: WholeListQuery,
+  { find, subjectOf, findSubjects, itemOf }: AssignmentKind<Row, Subject, Item>,
+): Promise<ItemPage<Item>> {
+  const rowsMax = limit === undefined && cursor === undefined ? wholeRowsMax : checkLimit(limit);
+  await getPrincipalRow(context, principalId);
+  const { items: rows, nextCursor } = await listPage(
+    context.db,
+    find({ limit: rowsMax, cursor }),
+    (row) => row,
+  );
+  const ids = [...new Set(rows.map(subjectOf))];
+  const subjects = new Map((await context.db.rows(findSubjects(ids))).map((row) => [row.id, row]));
+  return { items: rows.map((row) => itemOf(row, subjects.get(subjectOf(row)) as Subject)), nextCursor };
+}

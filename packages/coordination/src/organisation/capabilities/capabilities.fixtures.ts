@@ -1,0 +1,9 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+export const capability = defineObject({
+  path: '/capabilities/{id}',
+  make: ({ actor }) => done(actor.post('/capabilities', { name: `c ${crypto.randomUUID()}` }), 201),
+});
+
+export default defineFixtures({ objects: [capability] });

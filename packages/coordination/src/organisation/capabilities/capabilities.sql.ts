@@ -1,0 +1,53 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { CapabilityRow } from './capability.ts';
+
+/** No row when the tenant has a capability of this name. */
+export function insertCapability(capability: {
+  id: string;
+  tenantId: string;
+  name: string;
+  description: string;
+}) {
+  return sql<CapabilityRow>`
+    insert into capabilities (id, tenant_id, name, description)
+    values (${capability.id}, ${capability.tenantId}, ${capability.name}, ${capability.description})
+    on conflict (tenant_id, name) do nothing
+    returning *`;
+}
+
+export function findCapability(tenantId: string, id: string) {
+  return sql<CapabilityRow>`select * from capabilities where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+export function lockCapability(tenantId: string, id: string) {
+  return sql<CapabilityRow>`
+    select * from capabilities where id = ${id} and tenant_id = ${tenantId} for no key update`;
+}
+
+export function updateCapabilityValues(
+  tenantId: string,
+  id: string,
+  values: { name: string; description: string },
+) {
+  return sql<CapabilityRow>`
+    update capabilities
+    set name = ${values.name}, description = ${values.description}, version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+const build = queryBuilder<{ capabilities: CapabilityRow }>();
+
+const newestFirst: ListOrder<CapabilityRow> = {
+  cursor: 'capabilities',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findCapabilities(tenantId: string, page: Page) {
+  const query = build.selectFrom('capabilities').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(query, newestFirst, page);
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../service/schema.ts';
+import { Description, DisplayName } from '../keys.ts';
+
+/** What somebody can do, named in the tenant's own words (organisation, section 9.1). It gives no permission. */
+export const Capability = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    name: z.string(),
+    description: z.string(),
+    version: z.int().positive(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    package: z.null(),
+  })
+  .meta({ id: 'Capability' });
+export type Capability = z.infer<typeof Capability>;
+
+export const CapabilityRequest = z
+  .strictObject({ name: DisplayName, description: Description.default('') })
+  .meta({ id: 'CapabilityRequest' });
+export type CapabilityRequest = z.output<typeof CapabilityRequest>;
+
+export const CapabilityChange = z
+  .strictObject({ name: DisplayName.nullish(), description: Description.nullish() })
+  .meta({ id: 'CapabilityChange' });
+export type CapabilityChange = z.output<typeof CapabilityChange>;
+
+export type CapabilityRow = RowOf<Tables['capabilities']>;
+
+export const capabilityOf = wireMapper<CapabilityRow>()(Capability, {
+  // Catalogue packages come later; until then none has installed anything.
+  package: () => null,
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { principalKinds, principalStatuses } from '../../access/principals/principal.ts';
+import type { Tables } from '../../service/schema.ts';
+import { Description, DisplayName, Slug } from '../keys.ts';
+
+/** What somebody is in the tenant or in a workspace (organisation, section 9.1). It gives no permission. */
+export const Role = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    workspaceId: Uuid.nullable().meta({ description: 'null: a role of the whole tenant.' }),
+    slug: z.string(),
+    name: z.string(),
+    description: z.string(),
+    version: z.int().positive(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    package: z.null(),
+  })
+  .meta({ id: 'Role' });
+export type Role = z.infer<typeof Role>;
+
+export const RoleRequest = z
+  .strictObject({
+    slug: Slug,
+    name: DisplayName,
+    description: Description.default(''),
+    workspaceId: Uuid.nullish(),
+  })
+  .meta({ id: 'RoleRequest' });
+export type RoleRequest = z.output<typeof RoleRequest>;
+
+export const RoleChange = z
+  .strictObject({ name: DisplayName.nullish(), description: Description.nullish(), slug: Slug.nullish() })
+  .meta({ id: 'RoleChange' });
+export type RoleChange = z.output<typeof RoleChange>;
+
+export type RoleRow = RowOf<Tables['roles']>;
+
+export const roleOf = wireMapper<RoleRow>()(Role, {
+  // Catalogue packages come later; until then none has installed anything.
+  package: () => null,
+});
+
+/** Somebody who has a role, a principal in short. */
+export const RoleHolder = z
+  .strictObject({
+    id: Uuid,
+    kind: z.enum(principalKinds),
+    displayName: z.string(),
+    status: z.enum(principalStatuses),
+  })
+  .meta({ id: 'RoleHolder' });
+export type RoleHolder = z.infer<typeof RoleHolder>;
+
+export type RoleHolderRow = Pick<
+  RowOf<Tables['principals']>,
+  'id' | 'kind' | 'display_name' | 'status' | 'created_at'
+>;
+
+export const roleHolderOf = wireMapper<RoleHolderRow>()(RoleHolder, {});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done } from '../../testing/leases.ts';
+
+const rounds = 20;
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+test('of roles made or renamed to one slug at once exactly one has it, the others are conflicts', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const slug = `wanted-${round}`;
+    const makers = await Promise.all(
+      [0, 1].map((n) => done(baton.admin.post('/roles', { slug: `${slug}-${n}`, name: 'x' }), 201)),
+    );
+    const answers = await Promise.all([
+      baton.admin.post('/roles', { slug, name: 'x' }),
+      ...makers.map(({ id }) => baton.admin.patch(`/roles/${id}`, { slug }, { 'if-match': 'role-1' })),
+    ]);
+    const codes = answers.map(({ body }) => body.error?.code ?? 'has it').sort();
+    assert.deepEqual(codes, ['has it', 'role_slug_conflict', 'role_slug_conflict'], `round ${round}`);
+  }
+});
+
+test('a role given by several at once is one assignment with one event', async () => {
+  const role = await done(baton.admin.post('/roles', { slug: 'given', name: 'x' }), 201);
+  for (let round = 0; round < rounds; round += 1) {
+    const { principalId } = await baton.actor();
+    const answers = await Promise.all(
+      [0, 1, 2, 3].map(() =>
+        done(baton.admin.post(`/principals/${principalId}/roles`, { roleId: role.id }), 201),
+      ),
+    );
+    assert.equal(new Set(answers.map(({ id }) => id)).size, 1, `round ${round}`);
+    const { items } = await done(baton.admin.get(`/events?types=role.assigned&limit=200&tail=200`));
+    const written = items.filter(({ entityId }: { entityId: string }) => entityId === principalId);
+    assert.equal(written.length, 1, `round ${round}`);
+  }
+});

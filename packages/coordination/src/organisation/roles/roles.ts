@@ -1,0 +1,115 @@
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
+import { eventText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { unlessTaken } from '../taken.ts';
+import { enterWorkspace, getWorkspaceRow } from '../workspaces/workspaces.ts';
+import {
+  type Role,
+  type RoleChange,
+  type RoleHolder,
+  type RoleRequest,
+  type RoleRow,
+  roleHolderOf,
+  roleOf,
+} from './role.ts';
+import { roleCreated, roleUpdated } from './roles.events.ts';
+import {
+  findRole,
+  findRoleHolders,
+  findRoles,
+  insertRole,
+  lockRole,
+  type RoleValues,
+  updateRoleValues,
+} from './roles.sql.ts';
+
+/**
+ * Creates a role of the tenant, or of a workspace (organisation, section 9.2).
+ * @throws Refusal `not_found`, `workspace_archived`, `role_slug_conflict`
+ */
+export async function createRole(context: Context, request: RoleRequest): Promise<Role> {
+  const { db, tenantId } = context;
+  const { slug, name, description } = request;
+  const workspaceId = request.workspaceId ?? null;
+  if (workspaceId !== null) await enterWorkspace(context, workspaceId);
+  const row = await db.row(insertRole({ id: newId(), tenantId, workspaceId, slug, name, description }));
+  if (row === undefined) return fail('role_slug_conflict', { slug });
+  emit(context, roleCreated, { entityId: row.id, workspaceId }, { slug, name: eventText(name), workspaceId });
+  return roleOf(row);
+}
+
+/** @throws Refusal `invalid_cursor` */
+export async function listRoles(
+  { db, tenantId }: Context,
+  query: { workspaceId?: string | undefined; package?: string | undefined },
+  page: Page,
+): Promise<ItemPage<Role>> {
+  const found = findRoles(tenantId, { workspace_id: query.workspaceId }, page);
+  // No package has installed anything yet.
+  if (query.package !== undefined) return { items: [], nextCursor: null };
+  return listPage(db, found, roleOf);
+}
+
+/** @throws Refusal `not_found` */
+export async function getRole(context: Context, id: string): Promise<Role> {
+  return roleOf(await getRoleRow(context, id));
+}
+
+/** @throws Refusal `not_found` */
+export async function getRoleRow({ db, tenantId }: Context, id: string): Promise<RoleRow> {
+  return (await db.row(findRole(tenantId, id))) ?? fail('not_found', { roleId: id });
+}
+
+/**
+ * Changes a role; values that are stored already change nothing.
+ * @throws Refusal `not_found`, `version_conflict`, `role_slug_conflict`, `empty_update`
+ */
+export async function updateRole(
+  context: Context,
+  id: string,
+  ifMatch: number,
+  change: RoleChange,
+): Promise<Role> {
+  const { db, tenantId } = context;
+  const before = (await db.row(lockRole(tenantId, id))) ?? fail('not_found', { roleId: id });
+  requireVersionOf('role', before, ifMatch);
+  const after: RoleValues = {
+    name: change.name ?? before.name,
+    description: change.description ?? before.description,
+    slug: change.slug ?? before.slug,
+  };
+  if (Object.keys(change).length === 0) fail('empty_update');
+  const changes: Record<string, string> = {};
+  for (const field of ['name', 'description', 'slug'] as const)
+    if (after[field] !== before[field]) changes[field] = eventText(after[field]);
+  if (Object.keys(changes).length === 0) return roleOf(before);
+  const storing = db.row(updateRoleValues(tenantId, id, after));
+  const row = (await unlessTaken(storing, () => fail('role_slug_conflict', { slug: after.slug }))) as RoleRow;
+  emit(
+    context,
+    roleUpdated,
+    { entityId: id, workspaceId: row.workspace_id },
+    { changes, version: row.version },
+  );
+  return roleOf(row);
+}
+
+/**
+ * Who has a role; with a workspace, who has it so that it counts there.
+ * @throws Refusal `not_found`, `invalid_cursor`
+ */
+export async function listRoleHolders(
+  context: Context,
+  roleId: string,
+  workspaceId: string | undefined,
+  page: Page,
+): Promise<ItemPage<RoleHolder>> {
+  await getRoleRow(context, roleId);
+  const path = workspaceId === undefined ? undefined : (await getWorkspaceRow(context, workspaceId)).path;
+  return listPage(context.db, findRoleHolders(context.tenantId, roleId, path, page), roleHolderOf);
+}

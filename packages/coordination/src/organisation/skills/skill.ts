@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import { Description } from '../keys.ts';
+
+export const skillProtocols = ['mcp', 'http', 'local', 'opencode', 'custom'] as const;
+export const skillStatuses = ['active', 'deprecated', 'disabled'] as const;
+export const sideEffectKinds = ['none', 'external_read', 'external_write'] as const;
+export const riskLevels = ['low', 'medium', 'high'] as const;
+
+/** A skill in one of its versions, as a thing that can be assigned and asked for (organisation, section 10.1). */
+export const Skill = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    name: z.string(),
+    version: z.string(),
+    description: z.string(),
+    protocol: z.enum(skillProtocols),
+    config: FreeObject.describe('Empty for readers without org.read.'),
+    inputSchema: FreeObject.nullable(),
+    outputSchema: FreeObject.nullable(),
+    sideEffects: z.enum(sideEffectKinds).nullable(),
+    riskLevel: z.enum(riskLevels).nullable(),
+    contract: FreeObject.nullable(),
+    status: z.enum(skillStatuses),
+    rowVersion: z.int().positive(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    package: z.null(),
+  })
+  .meta({ id: 'Skill' });
+export type Skill = z.infer<typeof Skill>;
+
+/** `@` stands between the name and the version where both are written. */
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^@]*$/, 'must not hold @');
+const version = z
+  .string()
+  .min(1)
+  .max(50)
+  .regex(/^[^@]*$/, 'must not hold @');
+/** Documents of which not even the type is checked with the body: 422 says what is wrong with them. */
+const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
+
+export const SkillRequest = z
+  .strictObject({
+    name,
+    version: version.default('1.0.0'),
+    description: Description.default(''),
+    protocol: z.string().max(queryWordCharactersMax).nullish(),
+    config: document.default({}),
+    inputSchema: document.nullish(),
+    outputSchema: document.nullish(),
+    sideEffects: z.enum(sideEffectKinds).nullish(),
+    riskLevel: z.enum(riskLevels).nullish(),
+    contract: document.nullish(),
+  })
+  .meta({ id: 'SkillRequest' });
+export type SkillRequest = z.output<typeof SkillRequest>;
+
+export const SkillChange = z
+  .strictObject({
+    description: Description.nullish(),
+    status: z.string().max(queryWordCharactersMax).nullish(),
+    endpoint: z.string().max(queryWordCharactersMax).nullish(),
+    config: document.optional(),
+    inputSchema: document.nullish(),
+    outputSchema: document.nullish(),
+  })
+  .meta({ id: 'SkillChange' });
+export type SkillChange = z.output<typeof SkillChange>;
+
+/** A skill by its id, by `name@version`, or by its name: then the newest active version, else the newest that is not disabled. */
+export const SkillRef = z.string().min(1).max(251).meta({ description: 'A UUID, a name, or name@version.' });
+
+export type SkillRow = RowOf<
+  Tables['skills'],
+  {
+    config: JsonObject;
+    input_schema: JsonObject | null;
+    output_schema: JsonObject | null;
+    contract: JsonObject | null;
+    side_effects: (typeof sideEffectKinds)[number] | null;
+    risk_level: (typeof riskLevels)[number] | null;
+  }
+>;
+
+export const skillOf = wireMapper<SkillRow>()(Skill, {
+  // Catalogue packages come later; until then none has installed anything.
+  package: () => null,
+});

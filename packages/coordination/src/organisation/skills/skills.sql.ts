@@ -1,0 +1,86 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { SkillRow } from './skill.ts';
+
+export interface NewSkill {
+  id: string;
+  tenantId: string;
+  name: string;
+  version: string;
+  description: string;
+  protocol: string;
+  config: JsonObject;
+  inputSchema: JsonObject | null;
+  outputSchema: JsonObject | null;
+  sideEffects: string | null;
+  riskLevel: string | null;
+}
+
+const jsonOf = (document: JsonObject | null) => (document === null ? null : JSON.stringify(document));
+
+/** No row when the tenant has this version of the skill. */
+export function insertSkill(skill: NewSkill) {
+  return sql<SkillRow>`
+    insert into skills (id, tenant_id, name, version, description, protocol, config, input_schema, output_schema,
+      side_effects, risk_level)
+    values (${skill.id}, ${skill.tenantId}, ${skill.name}, ${skill.version}, ${skill.description}, ${skill.protocol},
+      ${JSON.stringify(skill.config)}, ${jsonOf(skill.inputSchema)}, ${jsonOf(skill.outputSchema)}, ${skill.sideEffects},
+      ${skill.riskLevel})
+    on conflict (tenant_id, name, version) do nothing
+    returning *`;
+}
+
+export function findSkill(tenantId: string, id: string) {
+  return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+export function findSkillOfVersion(tenantId: string, name: string, version: string) {
+  return sql<SkillRow>`
+    select * from skills where tenant_id = ${tenantId} and name = ${name} and version = ${version}`;
+}
+
+/** The newest active version of a name, else the newest that is not disabled. */
+export function findNewestSkill(tenantId: string, name: string) {
+  return sql<SkillRow>`
+    select * from skills where tenant_id = ${tenantId} and name = ${name} and status <> 'disabled'
+    order by status = 'active' desc, created_at desc, id desc limit 1`;
+}
+
+export function lockSkill(tenantId: string, id: string) {
+  return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId} for no key update`;
+}
+
+/** Keeps the status of a skill as it is until the commit. */
+export function shareSkill(tenantId: string, id: string) {
+  return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId} for share`;
+}
+
+export type SkillValues = Pick<SkillRow, 'description' | 'status'>;
+
+export function updateSkillValues(tenantId: string, id: string, values: SkillValues) {
+  return sql<SkillRow>`
+    update skills
+    set description = ${values.description}, status = ${values.status}, row_version = row_version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+const build = queryBuilder<{ skills: SkillRow }>();
+
+const newestFirst: ListOrder<SkillRow> = {
+  cursor: 'skills',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export function findSkills(
+  tenantId: string,
+  filter: { name: string | undefined; status: string | undefined },
+  page: Page,
+) {
+  const query = build.selectFrom('skills').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, filter), newestFirst, page);
+}
