@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { type Lifecycle, movesFrom } from '../definitions/task-types/lifecycle.ts';
+import type { Lifecycle } from '../definitions/task-types/lifecycle.ts';
+import { claimMovesOf } from '../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../definitions/task-types/system-type.ts';
 import type { TestCoordination } from './coordination.ts';
 
@@ -16,26 +17,19 @@ export interface TestType {
   tenantId?: string;
 }
 
-/** Puts a task type into the store, as no endpoint can yet. @returns its id */
+/** Puts a task type into the store as it is, also with what no endpoint takes. @returns its id */
 export async function insertTestType(baton: TestCoordination, type: TestType): Promise<string> {
   const id = newId();
   const tenantId = type.tenantId ?? baton.tenantId;
   const author = tenantId === baton.tenantId ? baton.admin : baton.otherAdmin;
-  const lifecycle = type.lifecycle ?? (systemLifecycle as Lifecycle);
-  const { claimStatus = null } = lifecycle;
-  const leadsTo = (to: string) => claimStatus !== null && movesFrom(lifecycle, claimStatus).includes(to);
-  const releaseStatus = [lifecycle.releaseStatus ?? ''].find(leadsTo) ?? null;
-  const categoryOf = (key: string | null) =>
-    lifecycle.statuses.find((status) => status.key === key)?.category ?? null;
-  const claimFrom = lifecycle.statuses
-    .map(({ key }) => key)
-    .filter((key) => claimStatus !== null && movesFrom(lifecycle, key).includes(claimStatus));
+  const lifecycle = type.lifecycle ?? systemLifecycle;
+  const { claimStatus, claimCategory, claimFrom, releaseStatus, releaseCategory } = claimMovesOf(lifecycle);
   await baton.pool.run(sql`
     insert into task_types (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, claim_status,
       claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, execution, status, created_by)
     values (${id}, ${tenantId}, ${type.key}, ${type.version ?? 1}, ${type.key}, ${JSON.stringify(type.fieldSchema ?? {})},
-      ${JSON.stringify(lifecycle)}, ${claimStatus}, ${categoryOf(claimStatus)}, ${claimFrom}, ${releaseStatus},
-      ${categoryOf(releaseStatus)}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
+      ${JSON.stringify(lifecycle)}, ${claimStatus}, ${claimCategory}, ${claimFrom}, ${releaseStatus},
+      ${releaseCategory}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
       ${type.execution === undefined ? null : JSON.stringify(type.execution)},
       ${type.status ?? 'active'}, ${author.principalId})`);
   return id;

@@ -1,5 +1,6 @@
 import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { claimMovesOf } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 
@@ -23,7 +24,6 @@ export async function foundTenant(
   },
 ): Promise<{ tenantId: string; adminPrincipalId: string }> {
   const adminPrincipalId = newId();
-  const { claimStatus, transitions } = systemLifecycle;
   await tx.run(
     insertTenant({
       tenantId,
@@ -35,7 +35,7 @@ export async function foundTenant(
       taskTypeId: newId(),
       workspaceTypeId: newId(),
       lifecycle: systemLifecycle,
-      claimFrom: transitions.filter(({ to }) => to.includes(claimStatus)).map(({ from }) => from),
+      claimFrom: claimMovesOf(systemLifecycle).claimFrom,
     }),
   );
   await tx.run(createTaskNumbers(tenantId));

@@ -82,3 +82,8 @@ export function parseArtifactTypeRef(text: string): ArtifactTypeRef {
   const [, key = null, version = null] = /^([a-z0-9][a-z0-9_-]{0,62})(?:@([1-9]\d{0,8}))?$/.exec(text) ?? [];
   return { id: isId ? text.toLowerCase() : null, key, version: version === null ? null : Number(version) };
 }
+/** Whether a range of media types lies within another: `image/png` and `image/*` within `image/*`. */
+export function isWithin(range: string, other: string): boolean {
+  if (other === '*/*' || range === other) return true;
+  return other.endsWith('/*') && range.startsWith(other.slice(0, -1));
+}

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { isWithin } from './artifact-type.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -181,4 +182,21 @@ test('lists newest first by pages, narrowed by key and package', async () => {
   const { nextCursor } = await done(baton.admin.get('/artifact-types?key=listed&limit=2'));
   assert.deepEqual(await versionsOf(`key=listed&limit=2&cursor=${nextCursor}`), [1]);
   await refused(baton.admin.get('/artifact-types?cursor=x'), 422, 'invalid_cursor');
+});
+test('a range of media types lies within another', () => {
+  const within: [string, string][] = [
+    ['a/b', 'a/b'],
+    ['a/b', 'a/*'],
+    ['a/*', 'a/*'],
+    ['a/*', '*/*'],
+    ['*/*', '*/*'],
+  ];
+  const outside: [string, string][] = [
+    ['a/*', 'a/b'],
+    ['*/*', 'a/*'],
+    ['ab/c', 'a/*'],
+    ['a/bc', 'a/b'],
+  ];
+  for (const [range, other] of within) assert.equal(isWithin(range, other), true, `${range} ${other}`);
+  for (const [range, other] of outside) assert.equal(isWithin(range, other), false, `${range} ${other}`);
 });

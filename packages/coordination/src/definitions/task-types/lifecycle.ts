@@ -21,6 +21,33 @@ export const Lifecycle = z.strictObject({
   completionStatus: z.string(),
 });
 export type Lifecycle = z.infer<typeof Lifecycle>;
+
+export const statusesMax = 100;
+export const statusKeyCharactersMax = 64;
+export const statusNameCharactersMax = 200;
+const StatusKey = z.string().min(1).max(statusKeyCharactersMax);
+
+/** A lifecycle as it is sent; `parseLifecycle` says what is wrong with one. */
+export const LifecycleInput = z.strictObject({
+  statuses: z
+    .array(
+      z.strictObject({
+        key: StatusKey,
+        category: z.enum(statusCategories),
+        displayName: z.string().min(1).max(statusNameCharactersMax).optional(),
+      }),
+    )
+    .min(1)
+    .max(statusesMax),
+  initialStatus: StatusKey,
+  transitions: z
+    .array(z.strictObject({ from: StatusKey, to: z.array(StatusKey).max(statusesMax) }))
+    .max(statusesMax)
+    .optional(),
+  claimStatus: StatusKey.nullish(),
+  releaseStatus: StatusKey.nullish(),
+  completionStatus: StatusKey.nullish(),
+});
 export type LifecycleStatus = Lifecycle['statuses'][number];
 
 /** The status of that key, or undefined. */

@@ -1,9 +1,11 @@
+import type { Lifecycle } from './lifecycle.ts';
+
 /** The built-in task type (core, section 7.3): four open statuses that lead to each other, and two ends. */
 export const systemTypeKey = 'task';
 
 const open = ['backlog', 'todo', 'in_progress', 'blocked'];
 
-export const systemLifecycle = {
+export const systemLifecycle: Lifecycle = {
   statuses: [
     { key: 'backlog', category: 'backlog', displayName: 'Backlog' },
     { key: 'todo', category: 'active', displayName: 'To do' },

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { Description, DisplayName, TypeKey } from '../../organisation/keys.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { AcceptanceCheck } from '../acceptance/acceptance.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
+import { parsedLater } from '../acceptance/parsed-document.ts';
+import { Lifecycle, LifecycleInput } from './lifecycle.ts';
+import { ArtifactSchema, ContextSchema, Execution } from './type-documents.ts';
 
 export const taskTypeStatuses = ['active', 'deprecated'] as const;
 
@@ -29,6 +33,7 @@ export const TaskType = z
     createdBy: Uuid,
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    package: z.null(),
   })
   .meta({ id: 'TaskType' });
 export type TaskType = z.infer<typeof TaskType>;
@@ -51,9 +56,39 @@ export type TaskTypeRow = RowOf<
     approval_schema: JsonObject;
     context_schema: JsonObject;
     completion_schema: JsonObject;
-    artifact_schema: JsonObject & { outputs?: TypeOutput[] };
+    artifact_schema: JsonObject & { inputs?: JsonObject[]; outputs?: TypeOutput[] };
     acceptance: (JsonObject & AcceptanceCheck)[];
   }
 >;
 
-export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {});
+export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {
+  // Catalogue packages come later; until then none has installed anything.
+  package: () => null,
+});
+
+export const instructionsBytesMax = 16_384;
+
+/** Documents of which not even the type is checked with the body: 422 says what is wrong with one, with its own code. */
+const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
+
+export const NewTaskType = z
+  .strictObject({
+    key: TypeKey,
+    displayName: DisplayName,
+    description: Description.default(''),
+    fieldSchema: document.default({}),
+    lifecycleSchema: parsedLater(LifecycleInput).optional(),
+    execution: parsedLater(Execution).optional(),
+    approvalSchema: document.default({}),
+    contextSchema: parsedLater(ContextSchema).default({}),
+    completionSchema: document.default({}),
+    artifactSchema: parsedLater(ArtifactSchema).default({}),
+    instructions: z
+      .string()
+      .max(2 * instructionsBytesMax)
+      .default('')
+      .meta({ description: `Markdown for whoever executes a task; at most ${instructionsBytesMax} bytes.` }),
+    acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceChecksMax).default([]),
+  })
+  .meta({ id: 'NewTaskType' });
+export type NewTaskType = z.output<typeof NewTaskType>;

@@ -1,16 +1,72 @@
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { PackageFilter } from '../../organisation/keys.ts';
 import { endpoint } from '../context.ts';
-import { TaskType } from './task-type.ts';
-import { getTaskType, listTaskTypes } from './task-types.ts';
+import { NewTaskType, TaskType } from './task-type.ts';
+import { taskTypeCreated, taskTypeDeprecated } from './task-types.events.ts';
+import { createTaskType, deprecateTaskType, getTaskType, listTaskTypes } from './task-types.ts';
 
 export const taskTypesApi = [
+  endpoint({
+    id: 'createTaskType',
+    method: 'POST',
+    path: '/task-types',
+    summary: 'Make the next version of a task type.',
+    description:
+      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. Approval outcomes and ' +
+      'completion work must be empty, inputs cannot be required, and skills cannot be named until they can be called.',
+    permission: 'task_types.manage',
+    body: NewTaskType,
+    returns: { 201: TaskType },
+    errors: [
+      'invalid_task_execution',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'invalid_json_schema',
+      'secret_material_rejected',
+      'invalid_lifecycle_schema',
+      'invalid_approval_schema',
+      'invalid_context_schema',
+      'invalid_completion_schema',
+      'invalid_artifact_schema',
+      'unknown_artifact_type',
+      'invalid_acceptance',
+      'invalid_acceptance_spec',
+      'duplicate_check_key',
+    ],
+    emits: [taskTypeCreated],
+    example: {
+      key: 'release',
+      displayName: 'Release',
+      fieldSchema: {
+        properties: { version: { type: 'string', pattern: '^[0-9.]+$' } },
+        required: ['version'],
+      },
+      lifecycleSchema: {
+        statuses: [
+          { key: 'planned', category: 'backlog' },
+          { key: 'building', category: 'active', displayName: 'Being built' },
+          { key: 'shipped', category: 'terminal_success' },
+        ],
+        initialStatus: 'planned',
+        transitions: [
+          { from: 'planned', to: ['building'] },
+          { from: 'building', to: ['planned', 'shipped'] },
+        ],
+        claimStatus: 'building',
+        releaseStatus: 'planned',
+      },
+      instructions: 'Build the tag, then publish it.',
+    },
+    handle: ({ body }, context) => createTaskType(context, body),
+  }),
   endpoint({
     id: 'listTaskTypes',
     method: 'GET',
     path: '/task-types',
     summary: 'List task types, newest first.',
     permission: 'task_types.read',
-    query: { key: QueryWord.optional(), status: QueryWord.optional() },
+    query: { key: QueryWord.optional(), status: QueryWord.optional(), package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(TaskType) },
     errors: ['invalid_status', 'invalid_cursor'],
@@ -26,5 +82,17 @@ export const taskTypesApi = [
     returns: { 200: TaskType },
     errors: ['not_found'],
     handle: ({ params }, context) => getTaskType(context, params.id),
+  }),
+  endpoint({
+    id: 'deprecateTaskType',
+    method: 'POST',
+    path: '/task-types/{id}:deprecate',
+    summary: 'Deprecate a version of a task type: new tasks get it only where they name it.',
+    permission: 'task_types.manage',
+    params: { id: Uuid },
+    returns: { 200: TaskType },
+    errors: ['not_found', 'system_task_type_required'],
+    emits: [taskTypeDeprecated],
+    handle: ({ params }, context) => deprecateTaskType(context, params.id),
   }),
 ];

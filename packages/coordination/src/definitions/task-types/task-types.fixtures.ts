@@ -1,10 +1,10 @@
+import { newId } from '@baton/kernel/ids';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
-/** The built-in type, which every tenant has; no endpoint creates one. */
-const taskType = defineObject({
+export const taskType = defineObject({
   path: '/task-types/{id}',
-  make: async ({ actor }) => (await done(actor.get('/task-types'))).items[0],
+  make: ({ actor }) => done(actor.post('/task-types', { key: `t${newId()}`, displayName: 'Release' }), 201),
 });
 
 export default defineFixtures({ objects: [taskType] });

@@ -2,6 +2,9 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Lifecycle } from './lifecycle.ts';
+import type { ClaimMoves } from './lifecycle-grammar.ts';
 import type { TaskTypeRow } from './task-type.ts';
 
 export function findTaskType(tenantId: string, id: string) {
@@ -20,6 +23,64 @@ export function findTaskTypeId(
       and case when ${id}::uuid is not null then id = ${id}::uuid
         else key = ${key} and (version = ${version}::integer or (${version}::integer is null and status = 'active')) end
     order by version desc limit 1`;
+}
+
+/** Gives the type the next version of its key; the version's lock is held. */
+export function insertTaskType(type: NewTaskTypeValues) {
+  return sql<TaskTypeRow>`
+    insert into task_types (id, tenant_id, key, version, display_name, description, field_schema, lifecycle_schema,
+      claim_status, claim_category, claim_from, release_status, release_category, execution, approval_schema,
+      context_schema, completion_schema, artifact_schema, instructions, acceptance, created_by)
+    select ${type.id}, ${type.tenantId}, ${type.key}, coalesce(max(version), 0) + 1, ${type.displayName},
+      ${type.description}, ${JSON.stringify(type.fieldSchema)}, ${JSON.stringify(type.lifecycle)},
+      ${type.moves.claimStatus}, ${type.moves.claimCategory}, ${type.moves.claimFrom}, ${type.moves.releaseStatus},
+      ${type.moves.releaseCategory}, ${type.execution === null ? null : JSON.stringify(type.execution)}::jsonb,
+      ${JSON.stringify(type.approvalSchema)}, ${JSON.stringify(type.contextSchema)},
+      ${JSON.stringify(type.completionSchema)}, ${JSON.stringify(type.artifactSchema)}, ${type.instructions},
+      ${JSON.stringify(type.acceptance)}, ${type.createdBy}
+    from task_types where tenant_id = ${type.tenantId} and key = ${type.key}
+    returning *`;
+}
+
+export interface NewTaskTypeValues {
+  id: string;
+  tenantId: string;
+  key: string;
+  displayName: string;
+  description: string;
+  fieldSchema: JsonObject;
+  lifecycle: Lifecycle;
+  moves: ClaimMoves;
+  execution: object | null;
+  approvalSchema: object;
+  contextSchema: JsonObject;
+  completionSchema: object;
+  artifactSchema: object;
+  instructions: string;
+  acceptance: readonly object[];
+  createdBy: string;
+}
+
+/** How many active versions the key of a type has. */
+export function countActiveVersions(tenantId: string, key: string) {
+  return sql<{ versions: number }>`
+    select count(*) as versions from task_types
+    where tenant_id = ${tenantId} and key = ${key} and status = 'active'`;
+}
+
+export function updateTaskTypeToDeprecated(tenantId: string, id: string) {
+  return sql<TaskTypeRow>`
+    update task_types set status = 'deprecated', updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** The newest version of each of these keys of artifact types. */
+export function findNewestArtifactTypes(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string; media_types: string[] }>`
+    select distinct on (key) key, media_types from artifact_types
+    where tenant_id = ${tenantId} and key = any (${keys})
+    order by key, version desc`;
 }
 
 const build = queryBuilder<{ task_types: TaskTypeRow }>();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, refused } from '../../testing/leases.ts';
+import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { systemLifecycle } from './system-type.ts';
 
@@ -37,6 +37,7 @@ test('every tenant has the type task in version 1, with the system lifecycle', a
     acceptance: [],
     status: 'active',
     createdBy: baton.otherAdmin.principalId,
+    package: null,
   });
   assert.deepEqual(await done(baton.otherAdmin.get(`/task-types/${id}`)), items[0]);
 });
@@ -50,6 +51,7 @@ test('lists newest first by pages, narrowed by key and status', async () => {
   assert.deepEqual(await versionsOf('key=build&status=active'), [3, 2]);
   assert.deepEqual(await versionsOf('status=deprecated'), [1]);
   assert.deepEqual(await versionsOf('key=unheard-of'), []);
+  assert.deepEqual(await versionsOf('key=build&package=none'), []);
   const first = await done(list('key=build&limit=2'));
   assert.equal(first.items.length, 2);
   assert.deepEqual(await versionsOf(`key=build&limit=2&cursor=${first.nextCursor}`), [1]);
@@ -69,4 +71,594 @@ test('an unknown type is 404, also one of another tenant', async () => {
   const [{ id }] = (await done(list('', baton.otherAdmin))).items;
   for (const absent of [newId(), id])
     await refused(baton.admin.get(`/task-types/${absent}`), 404, 'not_found');
+});
+
+const make = (body: object = {}) =>
+  baton.admin.post('/task-types', { key: 'made', displayName: 'Made', ...body });
+
+const lifecycleSchema = {
+  statuses: [
+    { key: 'new', category: 'backlog' },
+    { key: 'on it', category: 'active', displayName: 'On it!' },
+    { key: 'stuck', category: 'blocked' },
+    { key: 'good', category: 'terminal_success' },
+    { key: 'better', category: 'terminal_success' },
+    { key: 'off', category: 'terminal_cancelled' },
+  ],
+  initialStatus: 'new',
+  transitions: [
+    { from: 'new', to: ['on it', 'off', 'on it'] },
+    { from: 'on it', to: ['new', 'good', 'better'] },
+  ],
+  claimStatus: 'on it',
+  releaseStatus: 'new',
+  completionStatus: 'better',
+};
+
+describe('POST makes the next version of the key', () => {
+  test('with every document, and says in the journal what it declares', async () => {
+    await done(
+      baton.admin.post('/artifact-types', {
+        key: 'report',
+        displayName: 'R',
+        mediaTypes: ['text/*', 'image/png'],
+      }),
+      201,
+    );
+    const documents = {
+      fieldSchema: { properties: { points: { type: 'integer' }, password: { const: 1 } } },
+      execution: { progressTimeoutSeconds: 60 },
+      contextSchema: {
+        anchors: ['task:{publicId}', 'service:{customFields.name}/{workspaceId}', 'p:{projectId}'],
+        kinds: ['decision'],
+        relations: ['owns'],
+        depth: 3,
+        maxTokens: 32_000,
+        strategy: 'recent',
+        asOf: 'now',
+      },
+      artifactSchema: {
+        inputs: [{ key: 'plan', type: 'report', from: 'depends_on', required: false }],
+        outputs: [
+          {
+            key: 'text',
+            type: 'report',
+            required: true,
+            mediaTypes: ['text/plain', 'text/*', 'IMAGE/PNG'],
+            content: 'optional',
+          },
+          { key: 'plan', type: 'report' },
+        ],
+      },
+      instructions: 'Do it.',
+      acceptance: [{ key: 'seen', kind: 'human', description: 'A person has looked.' }],
+    };
+    const { id, createdAt, ...type } = await done(
+      make({ key: 'whole', description: 'd', lifecycleSchema, ...documents }),
+      201,
+    );
+    assert.deepEqual(type, {
+      tenantId: baton.tenantId,
+      key: 'whole',
+      version: 1,
+      displayName: 'Made',
+      description: 'd',
+      ...documents,
+      lifecycleSchema: {
+        ...lifecycleSchema,
+        statuses: lifecycleSchema.statuses.map((status) => ({
+          ...status,
+          displayName: status.displayName ?? status.key,
+        })),
+        transitions: [
+          { from: 'new', to: ['on it', 'off'] },
+          { from: 'on it', to: ['new', 'good', 'better'] },
+        ],
+      },
+      approvalSchema: {},
+      completionSchema: {},
+      status: 'active',
+      createdBy: baton.admin.principalId,
+      updatedAt: createdAt,
+      package: null,
+    });
+    const events = await eventsOf(baton, id);
+    assert.deepEqual(
+      events.map(({ type: name, schema_version: version }) => [name, version]),
+      [['task_type.created', 2]],
+    );
+    assert.deepEqual(events[0]?.payload, {
+      key: 'whole',
+      version: 1,
+      displayName: 'Made',
+      initialStatus: 'new',
+      completionStatus: 'better',
+      execution: { progressTimeoutSeconds: 60 },
+      declaresApprovalOutcomes: false,
+      declaresContextProfile: true,
+      declaresInstructions: true,
+      declaresCompletionWork: false,
+      declaresArtifactSchema: true,
+      inputs: 1,
+      outputs: 2,
+    });
+  });
+
+  test('with nothing but a key and a name: the lifecycle of the built-in type, and no documents', async () => {
+    const type = await done(make({ key: 'bare' }), 201);
+    const { fieldSchema, execution, contextSchema, artifactSchema, instructions, acceptance } = type;
+    assert.deepEqual(type.lifecycleSchema, systemLifecycle);
+    assert.deepEqual(
+      [fieldSchema, execution, contextSchema, artifactSchema, instructions, acceptance],
+      [{}, null, {}, {}, '', []],
+    );
+    assert.deepEqual(
+      (await done(make({ key: 'bare', lifecycleSchema: null, execution: null }), 201)).version,
+      2,
+    );
+    const [event] = await eventsOf(baton, type.id);
+    const {
+      declaresContextProfile,
+      declaresInstructions,
+      declaresArtifactSchema,
+      execution: told,
+    } = event?.payload ?? {};
+    assert.deepEqual(
+      [declaresContextProfile, declaresInstructions, declaresArtifactSchema, told],
+      [false, false, false, null],
+    );
+  });
+
+  test('of simultaneous versions each has a number of its own, without a gap', async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => make({ key: 'rush' })));
+    const versions = answers.map(({ status, body }) => (assert.equal(status, 201), body.version));
+    assert.deepEqual(
+      versions.sort((a, b) => a - b),
+      Array.from({ length: 12 }, (_, n) => n + 1),
+    );
+  });
+
+  test('tasks move by its lifecycle: claimed, given back and completed along its edges', async () => {
+    const { id: typeId } = await done(make({ key: 'moving', lifecycleSchema }), 201);
+    const task = await makeTask(baton, { typeId });
+    assert.deepEqual([task.status, task.systemStatusCategory], ['new', 'backlog']);
+    const session = await done(baton.admin.post('/sessions', { clientName: 'c' }), 201);
+    const claim = await done(baton.admin.post(`/tasks/${task.id}:claim`, { sessionId: session.id }));
+    assert.equal((await done(baton.admin.get(`/tasks/${task.id}`))).status, 'on it');
+    await done(baton.admin.post(`/claims/${claim.id}:release`));
+    assert.equal((await done(baton.admin.get(`/tasks/${task.id}`))).status, 'new');
+  });
+});
+
+describe('a defect of the lifecycle is refused with its path', () => {
+  const { statuses, transitions } = lifecycleSchema;
+  const status = { key: 'a', category: 'active' };
+  const success = { key: 'z', category: 'terminal_success' };
+  const cases: [string, unknown, string][] = [
+    ['a text', 'x', ''],
+    ['a list', [], ''],
+    ['an unknown part', { ...lifecycleSchema, start: 'new' }, '/start'],
+    ['no statuses', { ...lifecycleSchema, statuses: undefined }, '/statuses'],
+    ['an empty list of statuses', { ...lifecycleSchema, statuses: [] }, '/statuses'],
+    [
+      '101 statuses',
+      {
+        ...lifecycleSchema,
+        statuses: [...statuses, ...Array.from({ length: 95 }, (_, n) => ({ ...status, key: `s${n}` }))],
+      },
+      '/statuses',
+    ],
+    ['a status that is a text', { ...lifecycleSchema, statuses: [...statuses, 'x'] }, '/statuses/6'],
+    ['a status without a key', { ...lifecycleSchema, statuses: [{ category: 'active' }] }, '/statuses/0/key'],
+    ['an empty key', { ...lifecycleSchema, statuses: [{ ...status, key: '' }] }, '/statuses/0/key'],
+    [
+      'a key of 65 characters',
+      { ...lifecycleSchema, statuses: [{ ...status, key: 'k'.repeat(65) }] },
+      '/statuses/0/key',
+    ],
+    [
+      'a key twice',
+      { ...lifecycleSchema, statuses: [...statuses, { ...status, key: 'off' }] },
+      '/statuses/6/key',
+    ],
+    [
+      'an unknown category',
+      { ...lifecycleSchema, statuses: [{ ...status, category: 'done' }] },
+      '/statuses/0/category',
+    ],
+    ['no category', { ...lifecycleSchema, statuses: [{ key: 'a' }] }, '/statuses/0/category'],
+    [
+      'an empty name',
+      { ...lifecycleSchema, statuses: [{ ...status, displayName: '' }] },
+      '/statuses/0/displayName',
+    ],
+    [
+      'a long name',
+      { ...lifecycleSchema, statuses: [{ ...status, displayName: 'x'.repeat(201) }] },
+      '/statuses/0/displayName',
+    ],
+    [
+      'an unknown part of a status',
+      { ...lifecycleSchema, statuses: [{ ...status, color: 'red' }] },
+      '/statuses/0/color',
+    ],
+    ['no initial status', { ...lifecycleSchema, initialStatus: undefined }, '/initialStatus'],
+    ['an undeclared initial status', { ...lifecycleSchema, initialStatus: 'x' }, '/initialStatus'],
+    ['transitions that are no list', { ...lifecycleSchema, transitions: {} }, '/transitions'],
+    ['a transition that is a text', { ...lifecycleSchema, transitions: ['new'] }, '/transitions/0'],
+    [
+      'a transition from nowhere',
+      { ...lifecycleSchema, transitions: [{ from: 'x', to: [] }] },
+      '/transitions/0/from',
+    ],
+    [
+      'two transitions from one status',
+      { ...lifecycleSchema, transitions: [...transitions, { from: 'new', to: [] }] },
+      '/transitions/2/from',
+    ],
+    [
+      'a transition without targets',
+      { ...lifecycleSchema, transitions: [{ from: 'new' }] },
+      '/transitions/0/to',
+    ],
+    [
+      '101 targets',
+      { ...lifecycleSchema, transitions: [{ from: 'new', to: Array(101).fill('new') }] },
+      '/transitions/0/to',
+    ],
+    [
+      'an undeclared target',
+      { ...lifecycleSchema, transitions: [{ from: 'new', to: ['off', 'x'] }] },
+      '/transitions/0/to/1',
+    ],
+    [
+      'an unknown part of a transition',
+      { ...lifecycleSchema, transitions: [{ from: 'new', to: [], when: 1 }] },
+      '/transitions/0/when',
+    ],
+    ['an undeclared claim status', { ...lifecycleSchema, claimStatus: 'x' }, '/claimStatus'],
+    ['a terminal claim status', { ...lifecycleSchema, claimStatus: 'good' }, '/claimStatus'],
+    ['an undeclared release status', { ...lifecycleSchema, releaseStatus: 1 }, '/releaseStatus'],
+    ['a cancelled release status', { ...lifecycleSchema, releaseStatus: 'off' }, '/releaseStatus'],
+    ['an undeclared completion status', { ...lifecycleSchema, completionStatus: 'x' }, '/completionStatus'],
+    ['an open completion status', { ...lifecycleSchema, completionStatus: 'new' }, '/completionStatus'],
+    [
+      'two ways to succeed and none named',
+      { ...lifecycleSchema, completionStatus: undefined },
+      '/completionStatus',
+    ],
+    ['no way to succeed', { statuses: [status], initialStatus: 'a' }, '/completionStatus'],
+  ];
+  for (const [name, document, path] of cases)
+    test(name, async () => {
+      const { message, ...details } = await refused(
+        make({ lifecycleSchema: document }),
+        422,
+        'invalid_lifecycle_schema',
+      );
+      assert.deepEqual(details, { field: 'lifecycleSchema', path });
+      assert.equal(typeof message, 'string');
+    });
+
+  test('one way to succeed needs no name', async () => {
+    const least = { statuses: [status, success], initialStatus: 'a' };
+    const { lifecycleSchema: stored } = await done(make({ key: 'least', lifecycleSchema: least }), 201);
+    assert.deepEqual([stored.completionStatus, stored.transitions, stored.claimStatus], ['z', [], undefined]);
+  });
+});
+
+describe('a malformed type is refused with the code of the document', () => {
+  const execution = { skill: 'build', version: '1.0' };
+  const check = { key: 'seen', kind: 'human', description: 'd' };
+  const deep = (levels: number): object => (levels === 0 ? {} : { not: deep(levels - 1) });
+  const cases: [string, object, number, string, object?][] = [
+    ['a key in capitals', { key: 'Made' }, 400, 'invalid_request'],
+    ['a key of 64 characters', { key: 'a'.repeat(64) }, 400, 'invalid_request'],
+    ['no name', { displayName: '' }, 400, 'invalid_request'],
+    ['a long name', { displayName: 'x'.repeat(201) }, 400, 'invalid_request'],
+    ['51 checks', { acceptance: Array(51).fill(check) }, 400, 'invalid_request'],
+    [
+      'a skill that nobody has registered',
+      { execution },
+      422,
+      'invalid_task_execution',
+      { reason: 'not_found', skill: 'build@1.0' },
+    ],
+    [
+      'a skill without version',
+      { execution: { skill: 'build' } },
+      422,
+      'invalid_task_execution',
+      { reason: 'malformed', field: 'execution.version', message: 'is missing' },
+    ],
+    [
+      'a version without skill',
+      { execution: { version: '1' } },
+      422,
+      'invalid_task_execution',
+      { reason: 'malformed', field: 'execution.skill', message: 'is missing' },
+    ],
+    [
+      'a skill with its version',
+      { execution: { ...execution, skill: 'build@1' } },
+      422,
+      'invalid_task_execution',
+    ],
+    [
+      'inputs that are no path',
+      { execution: { ...execution, inputs: 'customFields' } },
+      422,
+      'invalid_task_execution',
+    ],
+    [
+      'a path of 501 characters',
+      { execution: { ...execution, inputs: `$.${'a'.repeat(499)}` } },
+      422,
+      'invalid_task_execution',
+    ],
+    [
+      '101 inputs',
+      {
+        execution: {
+          ...execution,
+          inputs: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`a${n}`, '$.title'])),
+        },
+      },
+      422,
+      'invalid_task_execution',
+    ],
+    [
+      'inputs in form, of an unknown skill',
+      { execution: { ...execution, inputs: { a: '$.customFields.steps[0].name' } } },
+      422,
+      'invalid_task_execution',
+      { reason: 'not_found', skill: 'build@1.0' },
+    ],
+    ['no seconds to stall', { execution: { progressTimeoutSeconds: 0 } }, 422, 'invalid_task_execution'],
+    ['31 days to stall', { execution: { progressTimeoutSeconds: 2_592_001 } }, 422, 'invalid_task_execution'],
+    ['an unknown part of execution', { execution: { image: 'x' } }, 422, 'invalid_task_execution'],
+    ['an execution that is a text', { execution: 'build' }, 422, 'invalid_task_execution'],
+    ['fields that are no object', { fieldSchema: [] }, 422, 'invalid_document', { field: 'fieldSchema' }],
+    ['a large schema', { fieldSchema: { description: 'x'.repeat(65_536) } }, 422, 'payload_too_large'],
+    [
+      'a deep schema',
+      { fieldSchema: deep(21) },
+      422,
+      'payload_too_deep',
+      { field: 'fieldSchema', maxDepth: 20 },
+    ],
+    ['a schema of another draft', { fieldSchema: { items: [{}] } }, 422, 'invalid_json_schema'],
+    [
+      'a schema from elsewhere',
+      { fieldSchema: { $ref: 'http://169.254.169.254/' } },
+      422,
+      'invalid_json_schema',
+    ],
+    [
+      'a secret in a schema',
+      { fieldSchema: { examples: ['AKIA0123456789ABCDEF'] } },
+      422,
+      'secret_material_rejected',
+    ],
+    [
+      'approval outcomes',
+      { approvalSchema: { gates: {} } },
+      422,
+      'invalid_approval_schema',
+      { field: 'approvalSchema', path: '/gates' },
+    ],
+    [
+      'completion work',
+      { completionSchema: { onComplete: { actions: [] } } },
+      422,
+      'invalid_completion_schema',
+      { field: 'completionSchema', path: '/onComplete' },
+    ],
+    ['an approval document that is a list', { approvalSchema: [] }, 422, 'invalid_document'],
+    [
+      'instructions above 16 KiB',
+      { instructions: 'é'.repeat(8193) },
+      422,
+      'payload_too_large',
+      { field: 'instructions', maxBytes: 16_384, actualBytes: 16_386 },
+    ],
+    [
+      'a secret in instructions',
+      { instructions: 'Use sk-0123456789abcdef01' },
+      422,
+      'secret_material_rejected',
+    ],
+    ['a check without kind', { acceptance: [{ ...check, kind: undefined }] }, 422, 'invalid_acceptance'],
+    ['a wrong spec', { acceptance: [{ ...check, spec: { approver: 'x' } }] }, 422, 'invalid_acceptance_spec'],
+    ['a check twice', { acceptance: [check, check] }, 422, 'duplicate_check_key'],
+    ['a reserved key of a check', { acceptance: [{ ...check, key: 'output.x' }] }, 422, 'invalid_acceptance'],
+    ...[
+      ['11 anchors', { anchors: Array(11).fill('a:b') }, '/anchors'],
+      ['an anchor without key', { anchors: ['a:b', 'service'] }, '/anchors/1'],
+      ['an unknown placeholder', { anchors: ['service:{title}'] }, '/anchors/0'],
+      ['an open brace', { anchors: ['service:{publicId'] }, '/anchors/0'],
+      ['a placeholder as the type', { anchors: ['{publicId}:x'] }, '/anchors/0'],
+      ['21 kinds', { kinds: Array(21).fill('a') }, '/kinds'],
+      ['11 relations', { relations: Array(11).fill('a') }, '/relations'],
+      ['four levels', { depth: 4 }, '/depth'],
+      ['no token', { maxTokens: 0 }, '/maxTokens'],
+      ['32,001 tokens', { maxTokens: 32_001 }, '/maxTokens'],
+      ['another time', { asOf: 'yesterday' }, '/asOf'],
+      ['an unknown part', { depth: 1, namespace: 'x' }, '/namespace'],
+    ].map(([name, contextSchema, path]): [string, object, number, string, object] => [
+      `a context with ${name as string}`,
+      { contextSchema },
+      422,
+      'invalid_context_schema',
+      { path },
+    ]),
+    ...[
+      [
+        '33 outputs',
+        { outputs: Array.from({ length: 33 }, (_, n) => ({ key: `k${n}`, type: 'paper' })) },
+        'artifactSchema.outputs',
+      ],
+      [
+        'a key of 57 characters',
+        { outputs: [{ key: 'k'.repeat(57), type: 'paper' }] },
+        'artifactSchema.outputs.0.key',
+      ],
+      [
+        'an output twice',
+        {
+          outputs: [
+            { key: 'a', type: 'paper' },
+            { key: 'a', type: 'paper' },
+          ],
+        },
+        'artifactSchema.outputs.1.key',
+      ],
+      [
+        'an input twice',
+        { inputs: Array(2).fill({ key: 'a', type: 'paper', from: 'parent' }) },
+        'artifactSchema.inputs.1.key',
+      ],
+      ['an input from nowhere', { inputs: [{ key: 'a', type: 'paper' }] }, 'artifactSchema.inputs.0.from'],
+      [
+        'an input from a sibling',
+        { inputs: [{ key: 'a', type: 'paper', from: 'related_to' }] },
+        'artifactSchema.inputs.0.from',
+      ],
+      [
+        'a required input',
+        { inputs: [{ key: 'a', type: 'paper', from: 'parent', required: true }] },
+        'artifactSchema.inputs.0.required',
+      ],
+      [
+        'content of another kind',
+        { outputs: [{ key: 'a', type: 'paper', content: 'none' }] },
+        'artifactSchema.outputs.0.content',
+      ],
+      [
+        'no media type',
+        { outputs: [{ key: 'a', type: 'paper', mediaTypes: [] }] },
+        'artifactSchema.outputs.0.mediaTypes',
+      ],
+      [
+        'a wider media type',
+        { outputs: [{ key: 'a', type: 'paper', mediaTypes: ['text/plain', '*/*'] }] },
+        'artifactSchema.outputs.0.mediaTypes.1',
+      ],
+      [
+        'no media type at all',
+        { outputs: [{ key: 'a', type: 'paper', mediaTypes: ['text'] }] },
+        'artifactSchema.outputs.0.mediaTypes.0',
+      ],
+    ].map(([name, artifactSchema, field]): [string, object, number, string, object] => [
+      `artifacts with ${name as string}`,
+      { artifactSchema },
+      422,
+      'invalid_artifact_schema',
+      { field },
+    ]),
+    [
+      'an unknown output',
+      {
+        artifactSchema: {
+          outputs: [
+            { key: 'a', type: 'paper' },
+            { key: 'b', type: 'absent' },
+          ],
+        },
+      },
+      422,
+      'unknown_artifact_type',
+      { field: 'artifactSchema.outputs.1.type', type: 'absent' },
+    ],
+    [
+      'an unknown input',
+      { artifactSchema: { inputs: [{ key: 'a', type: 'absent', from: 'parent' }] } },
+      422,
+      'unknown_artifact_type',
+      { field: 'artifactSchema.inputs.0.type', type: 'absent' },
+    ],
+  ];
+  before(() =>
+    done(
+      baton.admin.post('/artifact-types', { key: 'paper', displayName: 'P', mediaTypes: ['text/*'] }),
+      201,
+    ),
+  );
+  for (const [name, body, status, code, details] of cases)
+    test(name, async () => {
+      const given = await refused(make(body), status, code);
+      for (const [key, value] of Object.entries(details ?? {})) assert.deepEqual(given[key], value);
+    });
+
+  test('of two faults the one that the contract names first is told', async () => {
+    const faults: [string, object][] = [
+      ['invalid_task_execution', { execution: 1 }],
+      ['invalid_json_schema', { fieldSchema: { type: 1 } }],
+      ['invalid_lifecycle_schema', { lifecycleSchema: [] }],
+      ['invalid_approval_schema', { approvalSchema: { a: 1 } }],
+      ['invalid_context_schema', { contextSchema: { a: 1 } }],
+      ['payload_too_large', { instructions: 'x'.repeat(16_385) }],
+      ['invalid_completion_schema', { completionSchema: { a: 1 } }],
+      ['invalid_artifact_schema', { artifactSchema: { a: 1 } }],
+      ['invalid_acceptance', { acceptance: [1] }],
+    ];
+    for (const [index, [code, body]] of faults.entries())
+      await refused(
+        make(Object.assign({}, ...faults.slice(index).map(([, other]) => other), body)),
+        422,
+        code,
+      );
+    await refused(
+      make({ artifactSchema: { outputs: [{ key: 'a', type: 'absent' }] }, acceptance: [1] }),
+      422,
+      'unknown_artifact_type',
+    );
+  });
+
+  test('nothing is written, and no version is used up', async () => {
+    const before = (await done(make({ key: 'kept' }), 201)).version;
+    await refused(make({ key: 'kept', acceptance: [1] }), 422, 'invalid_acceptance');
+    assert.equal((await done(make({ key: 'kept' }), 201)).version, before + 1);
+  });
+});
+
+describe(':deprecate', () => {
+  test('takes a version out of use: new tasks get it only where they name it; repeated, it changes nothing', async () => {
+    const [first, second] = [await done(make({ key: 'worn' }), 201), await done(make({ key: 'worn' }), 201)];
+    const deprecated = await done(baton.admin.post(`/task-types/${second.id}:deprecate`));
+    assert.deepEqual({ ...deprecated, updatedAt: 0 }, { ...second, status: 'deprecated', updatedAt: 0 });
+    assert.deepEqual(await done(baton.admin.post(`/task-types/${second.id}:deprecate`)), deprecated);
+    const events = (await eventsOf(baton, second.id)).slice(1);
+    assert.deepEqual(
+      events.map(({ type, payload }) => [type, payload]),
+      [['task_type.deprecated', { key: 'worn', version: 2 }]],
+    );
+    assert.equal((await makeTask(baton, { typeKey: 'worn' })).typeVersion, first.version);
+    assert.equal((await makeTask(baton, { typeKey: 'worn', typeVersion: 2 })).typeVersion, 2);
+    await done(baton.admin.post(`/task-types/${first.id}:deprecate`));
+    await refused(baton.admin.post('/tasks', { title: 'x', typeKey: 'worn' }), 404, 'not_found');
+  });
+
+  test('an unknown type, and one of another tenant, is 404', async () => {
+    const [{ id }] = (await done(list('', baton.otherAdmin))).items;
+    for (const absent of [newId(), id])
+      await refused(baton.admin.post(`/task-types/${absent}:deprecate`), 404, 'not_found');
+  });
+
+  test('of the type task one version stays active, also when both are deprecated at once', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [old] = (await done(list('key=task&status=active'))).items;
+      const { id } = await done(make({ key: 'task' }), 201);
+      const answers = await Promise.all(
+        [old.id, id].map((one) => baton.admin.post(`/task-types/${one}:deprecate`)),
+      );
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 422], `round ${round}`);
+      const refusal = answers.find(({ status }) => status === 422);
+      assert.deepEqual(
+        [refusal?.body.error.code, refusal?.body.error.details],
+        ['system_task_type_required', { key: 'task' }],
+      );
+      assert.equal((await done(list('key=task&status=active'))).items.length, 1);
+    }
+  });
 });

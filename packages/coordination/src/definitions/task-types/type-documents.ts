@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { type JsonObject, textsByName } from '@baton/kernel/wire';
+import { checkDocument } from '../../service/documents.ts';
+import { parseDocument } from '../acceptance/parsed-document.ts';
+import { type ErrorCode, fail } from '../errors.ts';
+
+/** The documents of a task type besides its fields, its lifecycle and what it brings (core, section 7.4). */
+
+const progressTimeoutSecondsMax = 2_592_000;
+
+const path = z
+  .string()
+  .max(500)
+  .regex(/^\$(\.[A-Za-z_][A-Za-z0-9_-]*|\[\d{1,6}\])+$/, 'must be a path like $.customFields.steps[0]');
+
+/** How tasks of the type are executed: by which skill, and for how long a run may be silent. */
+export const Execution = z.strictObject({
+  skill: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[^@\s]([^@]*[^@\s])?$/)
+    .nullish(),
+  version: z
+    .string()
+    .min(1)
+    .max(50)
+    .regex(/^[^@\s]+$/)
+    .nullish(),
+  inputs: z.union([path, textsByName(z.string().min(1).max(200), path, 100)]).nullish(),
+  progressTimeoutSeconds: z
+    .int()
+    .min(1)
+    .max(progressTimeoutSecondsMax)
+    .nullish()
+    .meta({ description: 'A run that is silent for longer is reported once by run.stalled.' }),
+});
+export type Execution = z.infer<typeof Execution>;
+
+/**
+ * Parses how tasks of a type are executed. Skill calls come with the contracts of skills; until then none can be called,
+ * and only the time limit on progress is taken.
+ * @throws Refusal `invalid_task_execution` with `reason` malformed, or not_found for a skill
+ */
+export function parseExecution(sent: unknown): Execution | null {
+  if (sent === undefined || sent === null) return null;
+  const parsed = Execution.safeParse(sent);
+  if (!parsed.success) {
+    const [fault] = parsed.error.issues;
+    const field = ['execution', ...(fault?.path ?? []).map(String)].join('.');
+    return fail('invalid_task_execution', { reason: 'malformed', field, message: fault?.message });
+  }
+  const { skill, version, inputs, progressTimeoutSeconds } = parsed.data;
+  if (skill != null && version != null)
+    fail('invalid_task_execution', { reason: 'not_found', skill: `${skill}@${version}` });
+  if (skill != null || version != null || inputs != null) {
+    const missing = skill == null ? 'skill' : 'version';
+    fail('invalid_task_execution', {
+      reason: 'malformed',
+      field: `execution.${missing}`,
+      message: 'is missing',
+    });
+  }
+  return progressTimeoutSeconds == null ? null : { progressTimeoutSeconds };
+}
+
+const anchorForm =
+  /^[A-Za-z][A-Za-z0-9_.-]{0,99}:(?:[^\s{}]|\{(?:publicId|workspaceId|projectId|customFields\.[^{}\s]{1,200})\}){1,400}$/;
+const name = z.string().min(1).max(100);
+
+/** What an executor is told from memory when it takes a task of the type (organisation, section 28). */
+export const ContextSchema = z.strictObject({
+  anchors: z
+    .array(
+      z
+        .string()
+        .max(500)
+        .refine(
+          (anchor) => anchorForm.test(anchor),
+          'must be type:key, where the key may hold {publicId}, {workspaceId}, {projectId} or {customFields.<key>}',
+        ),
+    )
+    .max(10)
+    .optional(),
+  kinds: z.array(name).max(20).optional(),
+  relations: z.array(name).max(10).optional(),
+  depth: z.int().min(1).max(3).optional(),
+  maxTokens: z.int().min(1).max(32_000).optional(),
+  strategy: name.optional(),
+  asOf: z.enum(['claim', 'now']).optional(),
+});
+
+/** @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_context_schema` with `path` */
+export function parseContextSchema(sent: unknown): JsonObject {
+  checkDocument(sent, { field: 'contextSchema' });
+  const { success, error } = ContextSchema.safeParse(sent);
+  if (success) return sent;
+  const [fault] = error.issues;
+  const names =
+    fault?.code === 'unrecognized_keys' ? [...fault.path, ...fault.keys.slice(0, 1)] : fault?.path;
+  const at = (names ?? []).map((key) => `/${String(key)}`).join('');
+  return fail('invalid_context_schema', { path: at.slice(0, 200).toWellFormed(), message: fault?.message });
+}
+
+/**
+ * Refuses a document of declared actions that nobody carries out yet, so that nothing is promised that would not happen.
+ * @throws Refusal `code`
+ */
+export function refuseDeclaredActions(document: object, field: string, code: ErrorCode): void {
+  const [first] = Object.keys(document);
+  if (first !== undefined) fail(code, { field, path: `/${first}`, message: 'is not carried out yet' });
+}
+
+const artifactKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,55}$/);
+const artifactType = z.string().min(1).max(63);
+
+/** The artifacts that tasks of a type take and bring. */
+export const ArtifactSchema = z.strictObject({
+  inputs: z
+    .array(
+      z.strictObject({
+        key: artifactKey,
+        type: artifactType,
+        from: z.enum(['depends_on', 'spawned_by', 'parent']),
+        required: z.boolean().optional(),
+      }),
+    )
+    .max(32)
+    .optional(),
+  outputs: z
+    .array(
+      z.strictObject({
+        key: artifactKey,
+        type: artifactType,
+        required: z.boolean().optional(),
+        mediaTypes: z.array(z.string().min(1).max(255)).min(1).max(50).optional(),
+        content: z.enum(['required', 'optional']).optional(),
+      }),
+    )
+    .max(32)
+    .optional(),
+});
+export type ArtifactSchema = z.infer<typeof ArtifactSchema>;
+
+/** @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_artifact_schema` with `field` */
+export function parseArtifactSchema(sent: unknown): ArtifactSchema {
+  const field = 'artifactSchema';
+  checkDocument(sent, { field });
+  const parsed = parseDocument(ArtifactSchema, sent, field, 'invalid_artifact_schema');
+  for (const list of ['inputs', 'outputs'] as const) {
+    const keys = (parsed[list] ?? []).map(({ key }) => key);
+    const repeated = keys.findIndex((key, index) => keys.indexOf(key) !== index);
+    if (repeated >= 0)
+      fail('invalid_artifact_schema', { field: `${field}.${list}.${repeated}.key`, message: 'stands twice' });
+  }
+  // Claims don't look at inputs yet: a task must not be handed out without one that is required.
+  const required = (parsed.inputs ?? []).findIndex((input) => input.required === true);
+  if (required >= 0)
+    fail('invalid_artifact_schema', {
+      field: `${field}.inputs.${required}.required`,
+      message: 'inputs cannot be required yet',
+    });
+  return parsed;
+}
