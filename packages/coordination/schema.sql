@@ -3,7 +3,15 @@
 
 create domain approval_status as text CHECK ((VALUE = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'cancelled'::text])));
 
+create domain cancellation_policy as text CHECK ((VALUE = ANY (ARRAY['cascade_cooperative'::text, 'detach'::text])));
+
+create domain child_outcome as text CHECK ((VALUE = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])));
+
 create domain claim_status as text CHECK ((VALUE = ANY (ARRAY['active'::text, 'released'::text, 'stale'::text])));
+
+create domain control_operation as text CHECK ((VALUE = ANY (ARRAY['queue'::text, 'steer'::text, 'redirect'::text, 'request_cancel'::text, 'force_cancel'::text])));
+
+create domain control_status as text CHECK ((VALUE = ANY (ARRAY['accepted'::text, 'applied'::text, 'rejected'::text, 'superseded'::text])));
 
 create domain outcome_status as text CHECK ((VALUE = ANY (ARRAY['pending'::text, 'deferred'::text, 'executed'::text, 'failed'::text])));
 
@@ -210,6 +218,40 @@ create table checkpoints (
   constraint checkpoints_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id)
 );
 CREATE INDEX checkpoints_of_task ON public.checkpoints USING btree (task_id, created_at DESC, id DESC);
+
+create table child_handles (
+  id uuid not null,
+  tenant_id uuid not null,
+  parent_run_id uuid not null,
+  parent_task_id uuid not null,
+  child_task_id uuid not null,
+  child_run_id uuid,
+  correlation_id text not null,
+  secret_hash text not null,
+  permissions text[] not null,
+  capabilities text[] not null,
+  skills text[] not null,
+  cancellation_policy cancellation_policy not null,
+  depth integer not null,
+  handle_version integer default 1 not null,
+  expires_at timestamp(3) with time zone not null,
+  revoked_at timestamp(3) with time zone,
+  revoke_reason text,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  outcome child_outcome,
+  summary text,
+  data jsonb,
+  artifact_refs uuid[],
+  result_hash text,
+  recorded_at timestamp(3) with time zone,
+  constraint child_handles_pkey PRIMARY KEY (id),
+  constraint child_handles_child_task_id_key UNIQUE (child_task_id),
+  constraint child_handles_parent_run_id_correlation_id_key UNIQUE (parent_run_id, correlation_id),
+  constraint child_handles_child_run_id_fkey FOREIGN KEY (child_run_id) REFERENCES runs(id),
+  constraint child_handles_parent_run_id_fkey FOREIGN KEY (parent_run_id) REFERENCES runs(id),
+  constraint child_handles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX child_handles_of_run ON public.child_handles USING btree (parent_run_id, created_at, id);
 
 create table claims (
   id uuid not null,
@@ -494,6 +536,45 @@ create table run_actions (
   constraint run_actions_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id)
 );
 
+create table run_cascades (
+  message_id uuid not null,
+  tenant_id uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint run_cascades_pkey PRIMARY KEY (message_id),
+  constraint run_cascades_message_id_fkey FOREIGN KEY (message_id) REFERENCES run_control_messages(id),
+  constraint run_cascades_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX run_cascades_oldest ON public.run_cascades USING btree (created_at, message_id);
+
+create table run_control_messages (
+  id uuid not null,
+  tenant_id uuid not null,
+  run_id uuid not null,
+  task_id uuid not null,
+  seq integer not null,
+  operation control_operation not null,
+  status control_status not null,
+  causal_position text not null,
+  directive text,
+  reason text not null,
+  safe_boundary text,
+  idempotency_key text not null,
+  requested_by_principal_id uuid not null,
+  acknowledged_by_principal_id uuid,
+  request_id text not null,
+  correlation_id text not null,
+  causation_id text,
+  version integer default 1 not null,
+  accepted_at timestamp(3) with time zone default clock_timestamp() not null,
+  resolved_at timestamp(3) with time zone,
+  constraint run_control_messages_pkey PRIMARY KEY (id),
+  constraint run_control_messages_run_id_idempotency_key_key UNIQUE (run_id, idempotency_key),
+  constraint run_control_messages_run_id_seq_key UNIQUE (run_id, seq),
+  constraint run_control_messages_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id),
+  constraint run_control_messages_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX run_control_messages_open ON public.run_control_messages USING btree (run_id, seq) WHERE ((status)::text = 'accepted'::text);
+
 create table runs (
   id uuid not null,
   tenant_id uuid not null,
@@ -533,6 +614,7 @@ create table runs (
   stalls_at timestamp(3) with time zone,
   stalled_at timestamp(3) with time zone,
   cancel_applied_at timestamp(3) with time zone,
+  child_handle_id uuid,
   constraint runs_pkey PRIMARY KEY (id),
   constraint runs_task_id_attempt_key UNIQUE (task_id, attempt),
   constraint runs_cancel_requested_by_fkey FOREIGN KEY (cancel_requested_by) REFERENCES principals(id),
@@ -743,6 +825,7 @@ create table tasks (
   open_verification_id uuid,
   is_restricted boolean default false not null,
   verification jsonb,
+  child_handle_id uuid,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -887,6 +970,18 @@ CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bi
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE WHEN ((currency IS NULL) OR (amount IS NULL)) THEN costs ELSE (costs || jsonb_build_object(currency, LEAST((COALESCE(((costs ->> currency))::numeric, (0)::numeric) + (amount)::numeric), ('9007199254740991'::bigint)::numeric))) END;
+
+CREATE OR REPLACE FUNCTION public.child_status(expires_at timestamp with time zone, revoked_at timestamp with time zone, task_category text, run_status text)
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  select case
+    when run_status is not null then run_status
+    when revoked_at is not null then 'revoked'
+    when expires_at <= clock_timestamp() then 'expired'
+    when task_category = 'terminal_cancelled' then 'cancelled'
+    else 'pending' end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.count_prerequisite()
  RETURNS trigger

@@ -18,8 +18,9 @@ export interface Context extends LowerContext {
 /** What the commands of one process share. */
 export type Tools = Pick<Context, 'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'>;
 
-/** Who started a command, and the ids that its events carry. */
-type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'>;
+/** Who started a command, and the ids that its events carry; the headers where it is a request. */
+type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'> &
+  Partial<Pick<Call<Caller>, 'headers'>>;
 
 /** @param transactional whether `db` is the transaction of a command */
 export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: boolean): Context {
@@ -33,10 +34,15 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
     requestId: origin.requestId,
     correlationId: origin.correlationId,
     traceRunId: origin.traceRunId,
+    idempotencyKey: keyIn(origin.headers?.['idempotency-key']),
     drafts: [],
     wroteEvents: false,
     afterCommit: [],
   };
+}
+
+function keyIn(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && header.trim() !== '' ? header.trim() : null;
 }
 
 /** What follows the commit of a command: its own acts, then the tenant's readers are woken. Must not throw. */

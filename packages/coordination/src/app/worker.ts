@@ -6,6 +6,7 @@ import {
   finishEndings,
   noteStalledRuns,
 } from '../execution/sweeper/sweeper.ts';
+import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';
@@ -24,6 +25,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueClaims,
   finishEndings,
   noteStalledRuns,
+  continueCascades,
   deleteAnsweredKeys,
   watchHorizon,
   watchEpoch,

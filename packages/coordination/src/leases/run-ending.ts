@@ -1,5 +1,6 @@
 import { emit } from '../ledger/journal/journal.ts';
 import { eventText } from '../service/documents.ts';
+import { recordChildResults } from './children/child-results.ts';
 import type { Context } from './context.ts';
 import type { EndedRunRow } from './lease-rows.ts';
 import { runFailed } from './leases.events.ts';
@@ -11,7 +12,9 @@ import { failRunsOfClaims as failRuns, updateRunOfTaskToFailed } from './run-end
  */
 export async function failRunningRun(context: Context, taskId: string, reason: string): Promise<void> {
   const run = await context.db.row(updateRunOfTaskToFailed(context.tenantId, taskId, reason));
-  if (run !== undefined) noteFailed(context, run, reason);
+  if (run === undefined) return;
+  noteFailed(context, run, reason);
+  await recordChildResults(context, [run]);
 }
 
 /**
@@ -26,6 +29,7 @@ export async function failRunsOfClaims(
   if (claimIds.length === 0) return 0;
   const runs = await context.db.rows(failRuns(context.tenantId, claimIds, reason));
   for (const run of runs) noteFailed(context, run, reason);
+  await recordChildResults(context, runs);
   return runs.length;
 }
 

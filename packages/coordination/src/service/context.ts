@@ -16,6 +16,8 @@ export interface Context {
   readonly requestId: string;
   readonly correlationId: string;
   readonly traceRunId: string;
+  /** The Idempotency-Key of the request, without blanks around it; null without one. */
+  readonly idempotencyKey: string | null;
   /** Runs after the commit; must not throw. */
   readonly afterCommit: (() => void)[];
 }

@@ -31,6 +31,7 @@ export const errors = {
   payload_too_large: invalid('The document is too large.'),
   payload_too_deep: invalid('The document is nested too deeply.'),
   secret_material_rejected: invalid('A value looks like a secret; pass an opaque reference instead.'),
+  non_canonical_value: invalid('A number of the document is no integer, so the document has no one hash.'),
   empty_update: invalid('The change names no field.'),
   if_match_required: row(428, 'Resend with If-Match.')('This call needs If-Match.'),
   internal_error: row(500, 'Report the requestId.')('An unhandled failure; the trace is in the log only.'),

@@ -11,6 +11,7 @@ export interface Tables {
   capabilities: CapabilitiesTable;
   capability_assignments: CapabilityAssignmentsTable;
   checkpoints: CheckpointsTable;
+  child_handles: ChildHandlesTable;
   claims: ClaimsTable;
   comment_revisions: CommentRevisionsTable;
   comments: CommentsTable;
@@ -27,6 +28,8 @@ export interface Tables {
   role_assignments: RoleAssignmentsTable;
   roles: RolesTable;
   run_actions: RunActionsTable;
+  run_cascades: RunCascadesTable;
+  run_control_messages: RunControlMessagesTable;
   runs: RunsTable;
   sessions: SessionsTable;
   skill_assignments: SkillAssignmentsTable;
@@ -162,6 +165,33 @@ interface CheckpointsTable {
   data: unknown;
   data_bytes: number;
   created_at: Generated<string>;
+}
+
+interface ChildHandlesTable {
+  id: string;
+  tenant_id: string;
+  parent_run_id: string;
+  parent_task_id: string;
+  child_task_id: string;
+  child_run_id: string | null;
+  correlation_id: string;
+  secret_hash: string;
+  permissions: string[];
+  capabilities: string[];
+  skills: string[];
+  cancellation_policy: 'cascade_cooperative' | 'detach';
+  depth: number;
+  handle_version: Generated<number>;
+  expires_at: string;
+  revoked_at: string | null;
+  revoke_reason: string | null;
+  created_at: Generated<string>;
+  outcome: 'succeeded' | 'failed' | 'cancelled' | null;
+  summary: string | null;
+  data: unknown;
+  artifact_refs: string[] | null;
+  result_hash: string | null;
+  recorded_at: string | null;
 }
 
 interface ClaimsTable {
@@ -367,6 +397,35 @@ interface RunActionsTable {
   created_at: Generated<string>;
 }
 
+interface RunCascadesTable {
+  message_id: string;
+  tenant_id: string;
+  created_at: Generated<string>;
+}
+
+interface RunControlMessagesTable {
+  id: string;
+  tenant_id: string;
+  run_id: string;
+  task_id: string;
+  seq: number;
+  operation: 'queue' | 'steer' | 'redirect' | 'request_cancel' | 'force_cancel';
+  status: 'accepted' | 'applied' | 'rejected' | 'superseded';
+  causal_position: string;
+  directive: string | null;
+  reason: string;
+  safe_boundary: string | null;
+  idempotency_key: string;
+  requested_by_principal_id: string;
+  acknowledged_by_principal_id: string | null;
+  request_id: string;
+  correlation_id: string;
+  causation_id: string | null;
+  version: Generated<number>;
+  accepted_at: Generated<string>;
+  resolved_at: string | null;
+}
+
 interface RunsTable {
   id: string;
   tenant_id: string;
@@ -406,6 +465,7 @@ interface RunsTable {
   stalls_at: string | null;
   stalled_at: string | null;
   cancel_applied_at: string | null;
+  child_handle_id: string | null;
 }
 
 interface SessionsTable {
@@ -540,6 +600,7 @@ interface TasksTable {
   open_verification_id: string | null;
   is_restricted: Generated<boolean>;
   verification: unknown;
+  child_handle_id: string | null;
 }
 
 interface TenantsTable {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { childResolved } from '../../leases/children/children.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
@@ -109,7 +110,15 @@ export const principalsApi = [
     bodyOptional: true,
     returns: { 200: Principal },
     errors: ['not_found', 'principal_kind_not_disableable', 'cannot_disable_self', 'permission_escalation'],
-    emits: [iamBindingRevoked, delegationRevoked, claimReleased, sessionClosed, runFailed, principalDisabled],
+    emits: [
+      iamBindingRevoked,
+      delegationRevoked,
+      claimReleased,
+      sessionClosed,
+      runFailed,
+      childResolved,
+      principalDisabled,
+    ],
     example: { reason: 'left the company' },
     handlerLocksCaller: true,
     handle: (input, context) => disablePrincipal(context, input.params.id, input.body.reason),

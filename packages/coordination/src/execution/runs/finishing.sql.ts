@@ -9,6 +9,7 @@ export type TaskOfRunRow = TaskRow & {
   run_principal_id: string;
   run_claim_id: string;
   run_fencing_token: number;
+  run_child_handle_id: string | null;
 };
 
 /**
@@ -24,7 +25,7 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
       where r.id = ${runId} and r.tenant_id = ${tenantId}
     )
     select t.*, tt.key as type_key, tt.version as type_version, r.status as run_status, r.principal_id as run_principal_id,
-      r.claim_id as run_claim_id, r.fencing_token as run_fencing_token
+      r.claim_id as run_claim_id, r.fencing_token as run_fencing_token, r.child_handle_id as run_child_handle_id
     from runs r join tasks t on t.id = r.task_id join task_types tt on tt.id = t.type_id
     where r.id = ${runId} and r.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
     for no key update of t`;

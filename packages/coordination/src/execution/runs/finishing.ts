@@ -1,5 +1,7 @@
+import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { type ChildResult, childResultOf, recordChildResults } from '../../leases/children/child-results.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow, EndedRunRow } from '../../leases/lease-rows.ts';
 import { noteFailed } from '../../leases/run-ending.ts';
@@ -24,7 +26,7 @@ import { getRun } from './runs.ts';
  * Ends a run as succeeded and, unless asked otherwise, completes its task or opens its verification; only under the run's live claim (core,
  * section 10).
  * @throws Refusal `not_found`, `run_not_active`, `run_holder_mismatch`, `task_already_completed`, `task_cancelled`,
- * `approval_required`, * `stale_claim`, `invalid_transition`
+ * `approval_required`, `stale_claim`, those of `childResultOf`, `invalid_transition`
  */
 export async function succeedRun(
   context: Context,
@@ -36,6 +38,8 @@ export async function succeedRun(
   requireOwnRunningRun(context, runId, task);
   const liveClaim = await requireWritable(context, runId, task, request.completeTask);
   const rules = await rulesOf(context, task.type_id);
+  const childResult =
+    task.run_child_handle_id === null ? undefined : await childResultOf(context, request.output);
   const run = await end(context, runId, 'succeeded', { output: request.output });
   emit(
     context,
@@ -47,6 +51,7 @@ export async function succeedRun(
       taskCompleted: request.completeTask && !needsVerification({ task, rules }),
     },
   );
+  await recordChildResults(context, [run], childResult);
   if (!request.completeTask) return { run: runOf(run), task: taskOf(task) };
   const completed = { task, rules, liveClaim, trigger: 'run', triggerRef: runId } as const;
   return { run: runOf(run), task: await completeLockedTask(context, completed) };
@@ -83,6 +88,8 @@ export async function failRun(
   await requireRunHolder(context, runId);
   const run = await end(context, runId, 'failed', { failureReason, output });
   noteFailed(context, run, failureReason);
+  if (run.child_handle_id !== null)
+    await recordChildResults(context, [run], await usableResultOf(context, output));
   return runOf(run);
 }
 
@@ -99,8 +106,22 @@ export async function cancelRun(context: Context, runId: string, reason: string)
     { entityId: runId, workspaceId: run.workspace_id, sessionId: run.session_id },
     { taskId: run.task_id, reason: eventText(reason), attempt: run.attempt },
   );
+  await recordChildResults(context, [run]);
   context.afterCommit.push(() => context.counters.runCancellations.inc());
   return runOf(run);
+}
+
+/** A failure is taken whatever its output holds: what can't be kept as a child's result is left out of it. */
+async function usableResultOf(
+  context: Context,
+  output: JsonObject | null | undefined,
+): Promise<ChildResult | undefined> {
+  try {
+    return await childResultOf(context, output);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }
 
 async function requireRunHolder(context: Context, runId: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { childResolved, childStarted } from '../../leases/children/children.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
@@ -36,8 +37,12 @@ export const runsApi = [
       'stale_claim',
       'claim_holder_mismatch',
       'run_already_active',
+      'child_handle_revoked',
+      'child_handle_expired',
+      'child_grant_exceeded',
+      'child_run_already_bound',
     ],
-    emits: [runFailed, runStarted, claimReleased, sessionClosed],
+    emits: [runFailed, runStarted, claimReleased, sessionClosed, childStarted],
     transaction: 'statement',
     example: { claimId: exampleId, fencingToken: 1, maxDurationSeconds: 3600 },
     handle: (input, context) => startRun(context, input.params.ref, input.body),
@@ -101,9 +106,13 @@ export const runsApi = [
       'task_cancelled',
       'approval_required',
       'stale_claim',
+      'child_result_too_large',
+      'unsafe_child_result',
+      'secret_material_rejected',
+      'non_canonical_value',
       'invalid_transition',
     ],
-    emits: [runSucceeded, claimReleased, taskCompleted, sessionClosed, verificationStarted],
+    emits: [runSucceeded, childResolved, claimReleased, taskCompleted, sessionClosed, verificationStarted],
     example: { output: { tests: 'green' } },
     handle: (input, context) => succeedRun(context, input.params.id, input.body),
   }),
@@ -132,7 +141,7 @@ export const runsApi = [
       'run_holder_mismatch',
       'run_not_active',
     ],
-    emits: [runFailed],
+    emits: [runFailed, childResolved],
     example: { failureReason: 'restart_recovery' },
     handle: (input, context) => failRun(context, input.params.id, input.body),
   }),
@@ -151,7 +160,7 @@ export const runsApi = [
     bodyOptional: true,
     returns: { 200: Run },
     errors: ['not_found', 'run_holder_mismatch', 'run_not_active'],
-    emits: [runCancelled],
+    emits: [runCancelled, childResolved],
     example: { reason: 'no longer needed' },
     handle: (input, context) => cancelRun(context, input.params.id, input.body.reason),
   }),

@@ -31,8 +31,14 @@ export const runSucceeded = defineEvent(
   z.strictObject({ taskId: Uuid, attempt: z.int(), taskCompleted: z.boolean() }),
 );
 
+/** `controlMessageId` where a message cancelled it at once. */
 export const runCancelled = defineEvent(
   'run.cancelled',
   'run',
-  z.strictObject({ taskId: Uuid, reason: z.string(), attempt: z.int() }),
+  z.strictObject({
+    taskId: Uuid,
+    reason: z.string(),
+    attempt: z.int(),
+    controlMessageId: Uuid.optional(),
+  }),
 );

@@ -20,6 +20,8 @@ export interface NewRun {
   maxTokens: number | null;
   maxCostMicros: number | null;
   currency: string | null;
+  /** Of a launched task; null for one that nobody launched, and then a launched task is not started. */
+  childHandleId: string | null;
   correlationId: string;
   requestId: string;
   traceRunId: string;
@@ -60,6 +62,7 @@ export function insertRun(start: NewRun) {
         and (t.id = ${start.ref.id}::uuid or t.public_number = ${start.ref.number}::bigint)
         and t.category not in ('terminal_success', 'terminal_cancelled')
         and t.active_claim_id = holder.claim_id and t.claim_epoch = holder.fencing_token
+        and t.child_handle_id is not distinct from ${start.childHandleId}::uuid
       for no key update of t
     ), task as materialized (
       select locked.id, workspace_id, session_id, (tt.execution ->> 'progressTimeoutSeconds')::integer as progress_timeout_seconds
@@ -73,12 +76,12 @@ export function insertRun(start: NewRun) {
       returning r.id, r.task_id, r.session_id, r.attempt
     ), made as (
       insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, input, metadata,
-        max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at)
+        max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at, child_handle_id)
       select ${start.runId}, ${start.tenantId}, task.id, ${start.claimId}, ${start.principalId}, task.session_id,
         ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
         ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
         ${start.maxDurationSeconds}, ${start.maxActions}, ${start.maxTokens}, ${start.maxCostMicros}, ${start.currency},
-        task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds)
+        task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds), ${start.childHandleId}
       -- joined, so that the superseded run is off the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (

@@ -1,6 +1,7 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { bindChildRun, lockStartableHandle } from '../../leases/children/child-binding.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
@@ -23,10 +24,10 @@ const attemptsMax = 3;
 
 /**
  * Starts an attempt under the caller's live claim (core, section 10). A run that an older claim left running is failed as
- * superseded. The usual case is one statement on its own; only when it starts nothing is it repeated under the task's
- * lock, which finds the first reason in the contract's order.
+ * superseded. The usual case is one statement on its own; when it starts nothing it is repeated under the task's lock, which
+ * finds the first reason in the contract's order, and binds the run of a launched task to its handle.
  * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_mismatch`, `not_found`,
- * `task_not_runnable`, those of the claim gate, `run_already_active`
+ * `task_not_runnable`, those of the claim gate, `run_already_active`, those of `lockStartableHandle`
  */
 export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
@@ -35,13 +36,21 @@ export async function startRun(context: Context, ref: TaskRef, request: RunReque
     if (run === undefined) throw new NeedsTransaction();
     return run;
   }
-  const { id: taskId, status, category } = await lockTaskRow(context, ref, request.claimId);
+  const task = await lockTaskRow(context, ref, request.claimId);
+  const { id: taskId, status, category, child_handle_id: childHandleId } = task;
   if (terminalCategories.includes(category))
     fail('task_not_runnable', { taskId, status, systemStatusCategory: category });
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     await passClaimGate(context, taskId, request, { claimRequired: true });
-    const started = await context.db.row(runStart(context, ref, request));
-    if (started !== undefined) return noteStarted(context, started);
+    const handle =
+      childHandleId === null
+        ? undefined
+        : await lockStartableHandle(context, childHandleId, taskId, request.claimId);
+    const started = await context.db.row(runStart(context, ref, request, childHandleId));
+    if (started !== undefined) {
+      if (handle !== undefined) await bindChildRun(context, handle, started);
+      return noteStarted(context, started);
+    }
     const running = await context.db.row(findRunningRun(context.tenantId, request.claimId));
     if (running !== undefined) fail('run_already_active', { taskId, runId: running.id });
   }
@@ -62,7 +71,7 @@ function checkRequest(request: RunRequest): void {
 
 async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   try {
-    const started = await context.db.row(runStart(context, ref, request));
+    const started = await context.db.row(runStart(context, ref, request, null));
     return started === undefined ? undefined : noteStarted(context, started);
   } catch (error) {
     // Another run began or ended while this one waited for the task.
@@ -71,7 +80,7 @@ async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
   }
 }
 
-function runStart(context: Context, ref: TaskRef, request: RunRequest) {
+function runStart(context: Context, ref: TaskRef, request: RunRequest, childHandleId: string | null) {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
   return insertRun({
     tenantId,
@@ -90,6 +99,7 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest) {
     maxTokens: request.maxTokens ?? null,
     maxCostMicros: request.maxCostMicros ?? null,
     currency: request.maxCostMicros == null ? null : (request.currency ?? currencyDefault),
+    childHandleId,
     correlationId,
     requestId,
     traceRunId,

@@ -23,6 +23,7 @@ export const artifactsApi = [
       'payload_too_deep',
       'not_found',
       'artifact_mismatch',
+      'child_grant_exceeded',
       'content_ref_not_found',
     ],
     emits: [artifactCreated],

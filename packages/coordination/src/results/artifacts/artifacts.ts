@@ -3,6 +3,7 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { getRun } from '../../execution/runs/runs.ts';
+import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
@@ -82,6 +83,7 @@ async function placeOf(
   if (task !== undefined && workspaceId != null && workspaceId !== task.workspaceId)
     fail('artifact_mismatch', { field: 'workspaceId' });
   if (task === undefined) requireNoWorkspace(workspaceId);
+  if (run !== undefined) await requireRunGrant(context, run.id, 'artifacts.write');
   return {
     supersedes_artifact_id: superseded?.id ?? null,
     task_id: task?.id ?? null,

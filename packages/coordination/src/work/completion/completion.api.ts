@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/kernel/wire';
+import { childResolved } from '../../leases/children/children.events.ts';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
@@ -36,7 +37,7 @@ export const completionApi = [
       'run_in_progress',
       'invalid_transition',
     ],
-    emits: [runFailed, ...claimGateEvents, taskCompleted, verificationStarted],
+    emits: [runFailed, childResolved, ...claimGateEvents, taskCompleted, verificationStarted],
     ifMatch: 'task',
     etag: 'task',
     example: {},

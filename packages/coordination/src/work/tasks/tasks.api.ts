@@ -1,3 +1,4 @@
+import { childResolved } from '../../leases/children/children.events.ts';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
@@ -101,7 +102,7 @@ export const tasksApi = [
       'unknown_requirement',
       'empty_update',
     ],
-    emits: [taskUpdated, runFailed, ...claimGateEvents],
+    emits: [taskUpdated, runFailed, childResolved, ...claimGateEvents],
     ifMatch: 'task',
     etag: 'task',
     example: { title: 'Fix the flaky login test on Mondays', priority: 'critical' },

@@ -1,0 +1,50 @@
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { ControlMessageRow } from './control-message.ts';
+
+/** Leaves the rest of a cancellation to the worker. */
+export function insertCascade(tenantId: string, messageId: string) {
+  return sql<object>`insert into run_cascades (message_id, tenant_id) values (${messageId}, ${tenantId})`;
+}
+
+export type CascadeRow = { message_id: string; tenant_id: string; created_at: string };
+
+/** The oldest first; each is locked before it is worked on. */
+export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
+  return sql<CascadeRow>`
+    select * from run_cascades
+    where (created_at, message_id) > (${createdAt}::timestamptz, ${id}::uuid)
+    order by created_at, message_id limit ${rowsMax}`;
+}
+
+/** The message that an unfinished cancellation began with; no row when another worker has it, or when it is done. */
+export function tryLockCascade(tenantId: string, messageId: string) {
+  return sql<ControlMessageRow>`
+    with cascade as materialized (
+      select message_id from run_cascades
+      where message_id = ${messageId} and tenant_id = ${tenantId}
+      for update skip locked
+    )
+    select m.* from cascade join run_control_messages m on m.id = cascade.message_id`;
+}
+
+export function deleteCascade(tenantId: string, messageId: string) {
+  return sql<object>`delete from run_cascades where message_id = ${messageId} and tenant_id = ${tenantId}`;
+}
+
+/** Running runs that a run launched to be asked with it, and that wait for no other request to cancel. */
+export function findChildrenToAsk(tenantId: string, parentRunId: string, key: string, rowsMax: number) {
+  return sql<{ id: string }>`
+    select r.id from child_handles h join runs r on r.id = h.child_run_id and r.status = 'running'
+    where h.parent_run_id = ${parentRunId} and h.tenant_id = ${tenantId} and h.cancellation_policy = 'cascade_cooperative'
+      and not exists (
+        select from run_control_messages m where m.run_id = r.id
+          and (m.idempotency_key = ${key} or (m.status = 'accepted' and m.operation = 'request_cancel')))
+    order by r.id limit ${rowsMax}`;
+}
+
+/** The ids of handles with their correlation ids. */
+export function findHandles(tenantId: string, handleIds: readonly string[]) {
+  return sql<{ id: string; correlation_id: string }>`
+    select id, correlation_id from child_handles where id = any (${handleIds}::uuid[]) and tenant_id = ${tenantId}`;
+}

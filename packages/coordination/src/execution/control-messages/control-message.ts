@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../service/schema.ts';
+
+export const controlOperations = ['queue', 'steer', 'redirect', 'request_cancel', 'force_cancel'] as const;
+export type ControlOperation = (typeof controlOperations)[number];
+export const controlStatuses = ['accepted', 'applied', 'rejected', 'superseded'] as const;
+/** What its executor can make of an accepted message. */
+export const acknowledgements = ['applied', 'rejected', 'superseded'] as const;
+export type Acknowledgement = (typeof acknowledgements)[number];
+
+/** Something said to a run while it works (core, section 11). Its executor takes the messages in the order of `seq`. */
+export const ControlMessage = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    runId: Uuid,
+    taskId: Uuid,
+    seq: z.int().positive(),
+    operation: z.enum(controlOperations),
+    status: z.enum(controlStatuses),
+    causalPosition: z.string(),
+    directive: z.string().nullable(),
+    reason: z.string(),
+    safeBoundary: z.string().nullable(),
+    idempotencyKey: z.string(),
+    requestedByPrincipalId: Uuid,
+    acknowledgedByPrincipalId: Uuid.nullable(),
+    requestId: z.string(),
+    correlationId: z.string(),
+    causationId: z.string().nullable(),
+    version: z.int().positive(),
+    acceptedAt: Timestamp,
+    resolvedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'ControlMessage' });
+export type ControlMessage = z.infer<typeof ControlMessage>;
+
+/** A message, and the version of its run after it. */
+export const ControlMessageResult = z
+  .strictObject({ controlMessage: ControlMessage, runVersion: z.int().positive() })
+  .meta({ id: 'ControlMessageResult' });
+export type ControlMessageResult = z.infer<typeof ControlMessageResult>;
+
+/** `nextCursor` is given on the last page too: what comes later follows it. */
+export const ControlMessagePage = z
+  .strictObject({ items: z.array(ControlMessage), nextCursor: z.string(), hasMore: z.boolean() })
+  .meta({ id: 'ControlMessagePage' });
+export type ControlMessagePage = z.infer<typeof ControlMessagePage>;
+
+const word = z.string().max(queryWordCharactersMax);
+const Version = z.int().min(1);
+const reason = z.string().max(2000).default('');
+
+export const NewControlMessage = z
+  .strictObject({
+    operation: word.meta({ description: `One of ${controlOperations.join(', ')}.` }),
+    causalPosition: z
+      .string()
+      .max(500)
+      .meta({ description: 'What the sender had seen of the run: a cursor, a checkpoint, a step.' }),
+    directive: z.string().max(10_000).nullish(),
+    reason,
+    expectedRunVersion: Version,
+  })
+  .meta({ id: 'NewControlMessage' });
+export type NewControlMessage = z.output<typeof NewControlMessage>;
+
+export const ControlMessageAcknowledgement = z
+  .strictObject({
+    status: word.meta({ description: `One of ${acknowledgements.join(', ')}.` }),
+    claimId: Uuid,
+    fencingToken: z.int(),
+    expectedRunVersion: Version,
+    expectedMessageVersion: Version,
+    safeBoundary: z
+      .string()
+      .max(500)
+      .nullish()
+      .meta({ description: 'The point of the work at which the message was applied.' }),
+    reason,
+  })
+  .meta({ id: 'ControlMessageAcknowledgement' });
+export type ControlMessageAcknowledgement = z.output<typeof ControlMessageAcknowledgement>;
+
+export type ControlMessageRow = RowOf<Tables['run_control_messages']>;
+
+export const controlMessageOf = wireMapper<ControlMessageRow>()(ControlMessage, {});

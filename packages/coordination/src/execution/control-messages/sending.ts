@@ -1,0 +1,93 @@
+import { newId } from '@baton/kernel/ids';
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ControlMessageRow, ControlOperation } from './control-message.ts';
+import { controlMessageAccepted, runCancelRequested } from './control-messages.events.ts';
+import { type AddedMessageRow, insertMessages } from './control-messages.sql.ts';
+
+export interface Sending {
+  readonly operation: ControlOperation;
+  readonly causalPosition: string;
+  readonly directive: string | null;
+  readonly reason: string;
+  /** Who asks; absent, it is the caller. */
+  readonly requestedBy?: { principalId: string; requestId: string; correlationId: string };
+  /** The message or the handle that this follows from. */
+  readonly causationId: string | null;
+}
+
+/**
+ * Adds one open message to each of the runs, in the order of their ids, and says so in the journal. A run that isn't
+ * running any more is passed over.
+ * @param keyOf the message's key, unique in its run, by its own id
+ * @param said the reason that `run.cancel_requested` repeats; absent, it names the message alone
+ */
+export async function addMessages(
+  context: Context,
+  runIds: readonly string[],
+  sending: Sending,
+  keyOf: (messageId: string) => string,
+  said?: string,
+): Promise<AddedMessageRow[]> {
+  const { db, tenantId, caller, requestId, correlationId } = context;
+  const by = sending.requestedBy ?? { principalId: caller.principalId, requestId, correlationId };
+  const targets = runIds.map((run_id) => {
+    const message_id = newId();
+    return { message_id, run_id, key: keyOf(message_id) };
+  });
+  const added = await db.rows(
+    insertMessages({
+      tenantId,
+      operation: sending.operation,
+      causalPosition: sending.causalPosition,
+      directive: sending.directive,
+      reason: sending.reason,
+      causationId: sending.causationId,
+      requestedBy: by.principalId,
+      requestId: by.requestId,
+      correlationId: by.correlationId,
+      targets,
+    }),
+  );
+  for (const message of added) noteAccepted(context, message, sending.causationId, said);
+  return added;
+}
+
+function noteAccepted(
+  context: Context,
+  message: AddedMessageRow,
+  causationId: string | null,
+  said: string | undefined,
+): void {
+  const about = {
+    entityId: message.run_id,
+    workspaceId: message.workspace_id,
+    sessionId: message.session_id,
+    causationId,
+  };
+  emit(context, controlMessageAccepted, about, payloadOf(message));
+  if (message.operation !== 'request_cancel' || !message.is_first) return;
+  emit(context, runCancelRequested, about, {
+    taskId: message.task_id,
+    attempt: message.attempt,
+    controlMessageId: message.id,
+    ...(said !== undefined && { reason: eventText(said) }),
+  });
+}
+
+/** What the journal repeats of a message: no directive and no reason. */
+export function payloadOf(message: ControlMessageRow) {
+  const { task_id: taskId, id: controlMessageId, seq, operation, status } = message;
+  const causalPosition = eventText(message.causal_position);
+  return { taskId, controlMessageId, seq, operation, status, causalPosition };
+}
+
+/** @throws Refusal `run_version_conflict` */
+export function requireRunVersion(
+  { version: currentVersion }: { version: number },
+  expectedVersion: number,
+): void {
+  if (expectedVersion !== currentVersion) fail('run_version_conflict', { expectedVersion, currentVersion });
+}

@@ -1,0 +1,61 @@
+import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { RunRow } from '../lease-rows.ts';
+import type { ChildHandleOfParentRow } from './child-handle-row.ts';
+import { childStarted } from './children.events.ts';
+import { findRunStatus, lockHandle, lockRunningRun, updateHandleToBound } from './children.sql.ts';
+
+/**
+ * Locks the handle of a launched task, whose row is locked, for the run that is about to start on it under `claimId`.
+ * A run of an earlier claim counts as lost, not as ended: the new one takes its place.
+ * @returns undefined when a run of this claim is running: that refusal comes first
+ * @throws Refusal `child_handle_revoked`, `child_handle_expired`, `child_grant_exceeded`, `child_run_already_bound`
+ */
+export async function lockStartableHandle(
+  { db, tenantId }: Context,
+  handleId: string,
+  taskId: string,
+  claimId: string,
+): Promise<ChildHandleOfParentRow | undefined> {
+  const running = await db.row(lockRunningRun(tenantId, taskId));
+  if (running?.claim_id === claimId) return undefined;
+  const handle = await db.row(lockHandle(tenantId, handleId));
+  if (handle === undefined) throw new Error('a launched task has no handle');
+  if (handle.revoked_at !== null) fail('child_handle_revoked', { childHandleId: handleId });
+  if (handle.is_over) fail('child_handle_expired', { childHandleId: handleId, expiresAt: handle.expires_at });
+  if (!holds(new Set(handle.permissions), 'tasks.claim'))
+    fail('child_grant_exceeded', { childHandleId: handleId, required: ['tasks.claim'] });
+  const boundRunId = handle.child_run_id;
+  if (boundRunId === null || boundRunId === running?.id) return handle;
+  const status = (await db.row(findRunStatus(tenantId, boundRunId)))?.status;
+  if (status !== 'suspended') fail('child_run_already_bound', { childHandleId: handleId, runId: boundRunId });
+  return handle;
+}
+
+/** Notes on a locked handle which run works on its task now. */
+export async function bindChildRun(
+  context: Context,
+  handle: ChildHandleOfParentRow,
+  run: RunRow,
+): Promise<void> {
+  await context.db.run(updateHandleToBound(context.tenantId, handle.id, run.id));
+  emit(
+    context,
+    childStarted,
+    {
+      entityId: handle.parent_run_id,
+      workspaceId: handle.parent_workspace_id,
+      sessionId: run.session_id,
+      causationId: handle.id,
+    },
+    {
+      childHandleId: handle.id,
+      childTaskId: handle.child_task_id,
+      childRunId: run.id,
+      correlationId: handle.correlation_id,
+      attempt: run.attempt,
+    },
+  );
+}

@@ -1,0 +1,33 @@
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import type { ChildHandleOfParentRow } from './child-handle-row.ts';
+import { childRevoked } from './children.events.ts';
+
+/**
+ * Says on the run that launched it that a launch was revoked.
+ * @param causationId what revoked it, where that is not a request for this handle
+ */
+export function noteChildRevoked(
+  context: Context,
+  handle: ChildHandleOfParentRow,
+  reason: string,
+  causationId?: string,
+): void {
+  emit(
+    context,
+    childRevoked,
+    {
+      entityId: handle.parent_run_id,
+      workspaceId: handle.parent_workspace_id,
+      causationId: causationId ?? handle.id,
+    },
+    {
+      childHandleId: handle.id,
+      childTaskId: handle.child_task_id,
+      childRunId: handle.child_run_id,
+      correlationId: handle.correlation_id,
+      reason: eventText(reason),
+    },
+  );
+}
