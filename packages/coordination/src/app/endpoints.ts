@@ -10,8 +10,8 @@ import { actionsApi } from '../execution/actions/actions.api.ts';
 import { checkpointsApi } from '../execution/checkpoints/checkpoints.api.ts';
 import { childHandlesApi } from '../execution/child-handles/child-handles.api.ts';
 import { claimsApi } from '../execution/claims/claims.api.ts';
-import { handoverApi } from '../execution/handover/handover.api.ts';
 import { controlMessagesApi } from '../execution/control-messages/control-messages.api.ts';
+import { handoverApi } from '../execution/handover/handover.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
@@ -57,7 +57,15 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Runs',
     about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
-    endpoints: [...runsApi, ...checkpointsApi, ...actionsApi, ...handoverApi, ...usageApi, ...controlMessagesApi, ...childHandlesApi],
+    endpoints: [
+      ...runsApi,
+      ...checkpointsApi,
+      ...actionsApi,
+      ...handoverApi,
+      ...usageApi,
+      ...controlMessagesApi,
+      ...childHandlesApi,
+    ],
   },
   {
     tag: 'Artifacts',

@@ -1,12 +1,12 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
+import { continueCascades } from '../execution/control-messages/cascades.ts';
 import {
   expireDueClaims,
   expireDueSessions,
   finishEndings,
   noteStalledRuns,
 } from '../execution/sweeper/sweeper.ts';
-import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import type { Job } from '../service/job.ts';

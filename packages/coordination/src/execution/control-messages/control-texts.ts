@@ -1,5 +1,5 @@
 import { refuseSecretText } from '../../service/documents.ts';
-import { unsafeInText } from '../../service/durable-text.ts';
+import { unsafeInText } from '../../service/durable-text/durable-text.ts';
 import { fail } from '../errors.ts';
 import {
   type ControlMessageAcknowledgement,

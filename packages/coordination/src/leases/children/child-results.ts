@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type JsonObject, Uuid } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { canonicalHash } from '../../service/canonical.ts';
 import { measureDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { unsafeIn } from '../../service/durable-text.ts';
+import { canonicalHash } from '../../service/durable-text/canonical.ts';
+import { unsafeIn } from '../../service/durable-text/durable-text.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { EndedRunRow } from '../lease-rows.ts';

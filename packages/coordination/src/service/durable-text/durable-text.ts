@@ -1,5 +1,5 @@
 import { nodesOf } from '@baton/kernel/json';
-import type { Json } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/kernel/wire';
 
 /**
  * What a harness leaves for others to read for good: handoffs, results of children, control messages (core, section
@@ -38,9 +38,23 @@ export function unsafeIn(document: Json): Unsafe | undefined {
   return undefined;
 }
 
+/** The same for prose, which may itself be a JSON document. */
+export function unsafeInText(text: string): Unsafe | undefined {
+  return unsafeIn(text) ?? unsafeIn(parsedObject(text) ?? {});
+}
+
 const shownPathLengthMax = 200;
 
 function isPrivateName(key: string): boolean {
   const name = key.toLowerCase().replaceAll(/[-_]/g, '');
   return privateNameParts.some((part) => name.includes(part));
+}
+
+function parsedObject(text: string): JsonObject | undefined {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch {
+    return undefined;
+  }
 }

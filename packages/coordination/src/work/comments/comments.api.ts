@@ -26,7 +26,7 @@ export const commentsApi = [
     params,
     body: NewTaskComment,
     returns: { 201: TaskComment },
-    errors: ['not_found', ...bodyErrors, 'comment_mismatch'],
+    errors: ['not_found', ...bodyErrors, 'child_grant_exceeded', 'comment_mismatch'],
     emits: [commentAdded],
     etag: 'comment',
     example: { body: 'The failure needs a cold cache to show.' },

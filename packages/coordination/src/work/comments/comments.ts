@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
@@ -34,7 +35,7 @@ type AboutTask = Pick<Task, 'id' | 'workspaceId'>;
 /**
  * Adds a comment to a task, whatever its status (core, section 8.12).
  * @throws Refusal `not_found`, `invalid_comment_body`, `payload_too_large`, `secret_material_rejected`,
- * `comment_mismatch` for a run or an artifact of another task
+ * `child_grant_exceeded`, `comment_mismatch` for a run or an artifact of another task
  */
 export async function createTaskComment(
   context: Context,
@@ -48,6 +49,7 @@ export async function createTaskComment(
     const found = (await context.db.row(findSubject(context.tenantId, runId, artifactId))) as Subject;
     if (runId !== null && !found.run_found) fail('not_found', { runId });
     if (artifactId !== null && !found.artifact_found) fail('not_found', { artifactId });
+    if (runId !== null) await requireRunGrant(context, runId, 'tasks.write');
     if (runId !== null && found.run_task_id !== task.id) fail('comment_mismatch', { runId });
     if (artifactId !== null && found.artifact_task_id !== task.id) fail('comment_mismatch', { artifactId });
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { nodesOf } from '@baton/kernel/json';
 import type { Json } from '@baton/kernel/wire';
-import { fail } from './errors.ts';
+import { fail } from '../errors.ts';
 
 /**
  * The hash of a document in canonical form: compact JSON, keys sorted, texts in normal form C, UTF-8 (core, section 13).

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { childRevoked } from '../../leases/children/children.events.ts';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { taskCreated, taskRelationAdded } from '../../work/tasks/tasks.events.ts';
+import { endpoint } from '../context.ts';
+import {
+  childCancelRequested,
+  controlMessageAccepted,
+  runCancelRequested,
+} from '../control-messages/control-messages.events.ts';
+import { ChildHandle, ChildHandlePage, LaunchedChild, NewChild } from './child-handle.ts';
+import { childLaunched } from './child-handles.events.ts';
+import { getChildHandle, listChildHandles, revokeChildHandle } from './child-handles.ts';
+import { launchChild } from './launching.ts';
+
+const params = { id: Uuid };
+const path = '/runs/{id}/child-handles';
+const ChildHandleResult = z.strictObject({ childHandle: ChildHandle }).meta({ id: 'ChildHandleResult' });
+const Revocation = z
+  .strictObject({ reason: z.string().max(500).default(''), cancelChild: z.boolean().default(false) })
+  .meta({ id: 'ChildHandleRevocation' });
+
+const revocation = {
+  method: 'POST',
+  permission: ['tasks.claim', 'claims.manage'],
+  body: Revocation,
+  bodyOptional: true,
+  returns: { 200: ChildHandleResult },
+  errors: ['not_found', 'run_holder_mismatch'],
+  emits: [childRevoked, controlMessageAccepted, runCancelRequested, childCancelRequested],
+  example: { reason: 'The answer is known already.' },
+} as const;
+
+export const childHandlesApi = [
+  endpoint({
+    id: 'launchChild',
+    method: 'POST',
+    path,
+    summary: 'Launch a child of a run: a task, and the handle to follow it by.',
+    description:
+      'For the principal of the run, under its live claim. A correlation id that the run used before is answered with ' +
+      'its child. Rights that are left out of the grant are inherited; none can be added.',
+    permission: 'tasks.claim',
+    params,
+    body: NewChild,
+    returns: { 201: LaunchedChild, 200: LaunchedChild },
+    idempotency: 'required',
+    secrets: ['handleToken'],
+    errors: [
+      'permission_denied',
+      'invalid_correlation_id',
+      'invalid_cancellation_policy',
+      'invalid_child_expiry',
+      'invalid_child_grant',
+      'not_found',
+      'run_not_active',
+      'run_holder_mismatch',
+      'stale_claim',
+      'claim_holder_mismatch',
+      'child_handle_revoked',
+      'child_handle_expired',
+      'child_grant_exceeds_parent',
+      'child_depth_exceeded',
+      'invalid_title',
+      'invalid_priority',
+      'unknown_agent',
+    ],
+    emits: [taskCreated, taskRelationAdded, childLaunched, ...claimGateEvents],
+    example: {
+      correlationId: 'review-1',
+      title: 'Review the fix of the login test',
+      grant: { permissions: ['tasks.read', 'tasks.claim'] },
+    },
+    handle: (input, context) => launchChild(context, input.params.id, input.body),
+  }),
+  endpoint({
+    id: 'listChildHandles',
+    method: 'GET',
+    path,
+    summary: 'List the children that a run launched, oldest first.',
+    description: 'With `active` those that are pending, running or suspended, or, if false, the others.',
+    permission: 'tasks.read',
+    params,
+    query: { active: QueryFlag.optional() },
+    paging: true,
+    returns: { 200: ChildHandlePage },
+    errors: ['invalid_cursor', 'not_found'],
+    handle: ({ params: { id }, query: { active = null }, page }, context) =>
+      listChildHandles(context, id, { ...page, active }),
+  }),
+  endpoint({
+    id: 'getChildHandle',
+    method: 'GET',
+    path: '/child-handles/{idOrToken}',
+    summary: 'Read a child handle, by its id or its token.',
+    permission: 'tasks.read',
+    params: { idOrToken: QueryWord },
+    returns: { 200: ChildHandleResult },
+    errors: ['invalid_child_handle_ref', 'invalid_child_handle_token', 'not_found'],
+    handle: async ({ params: { idOrToken } }, context) => ({
+      childHandle: await getChildHandle(context, idOrToken),
+    }),
+  }),
+  endpoint({
+    id: 'revokeChildHandle',
+    path: '/child-handles/{id}:revoke',
+    summary: 'Revoke a launch.',
+    description:
+      'For the principal of the run that launched it, or with `claims.manage`. No run of the child starts any more; ' +
+      'with `cancelChild` the one that runs is asked to stop. Repeated, it changes nothing.',
+    params,
+    ...revocation,
+    handle: ({ params: { id: handleId }, body }, context) => revokeChildHandle(context, { handleId }, body),
+  }),
+  endpoint({
+    id: 'revokeChildHandleOfRun',
+    path: '/runs/{id}/child-handles/{handleId}:revoke',
+    summary: 'Revoke a launch of a run.',
+    description: 'The same as POST /child-handles/{id}:revoke, for a handle of this run.',
+    params: { id: Uuid, handleId: Uuid },
+    ...revocation,
+    handle: ({ params: { id: runId, handleId }, body }, context) =>
+      revokeChildHandle(context, { handleId, runId }, body),
+  }),
+];

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { cancellationPolicies } from './child-handle.ts';
+
+/** The child's title and description stand in `task.created` of its task, not here; of its grant the sizes. */
+export const childLaunched = defineEvent(
+  'run.child.launched',
+  'run',
+  z.strictObject({
+    taskId: Uuid,
+    childHandleId: Uuid,
+    childTaskId: Uuid,
+    childTaskPublicId: z.string(),
+    correlationId: z.string(),
+    cancellationPolicy: z.enum(cancellationPolicies),
+    depth: z.int(),
+    grantSizes: z.strictObject({ permissions: z.int(), capabilities: z.int(), skills: z.int() }),
+  }),
+);

@@ -1,0 +1,53 @@
+import { holds, type Permission, permissionNames } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { NewChild } from './child-handle.ts';
+
+/** What a run may do, by the three kinds of rights. */
+export interface Grant {
+  readonly permissions: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly skills: readonly string[];
+}
+
+const entriesMax = 100;
+const entryCharactersMax = 200;
+const known: ReadonlySet<string> = new Set(permissionNames);
+const kinds = ['permissions', 'capabilities', 'skills'] as const;
+
+/** @throws Refusal `invalid_child_grant` */
+export function checkGrant(asked: NewChild['grant']): void {
+  for (const kind of kinds) {
+    const names = asked?.[kind] ?? [];
+    if (names.length > entriesMax) fail('invalid_child_grant', { field: kind, maxItems: entriesMax });
+    if (names.some((name) => name.trim() === '' || name.length > entryCharactersMax))
+      fail('invalid_child_grant', { field: kind, maxLength: entryCharactersMax });
+  }
+  const unknown = (asked?.permissions ?? []).filter((name) => !known.has(name));
+  if (unknown.length > 0) fail('invalid_child_grant', { field: 'permissions', unknown });
+}
+
+/** The ceiling of a run that nobody launched: what its principal may do with the credential of this request. */
+export async function ceilingOf({ caller }: Context): Promise<Grant> {
+  return { permissions: [...caller.permissions].sort(), capabilities: [], skills: [] };
+}
+
+/**
+ * The rights of a child: what is asked for, and of each kind that is left out all that its parent has.
+ * @throws Refusal `child_grant_exceeds_parent` that names what the parent lacks
+ */
+export function narrowedGrant(ceiling: Grant, asked: NewChild['grant']): Grant {
+  const held = new Set(ceiling.permissions);
+  const excess = {
+    permissions: (asked?.permissions ?? []).filter((name) => !holds(held, name as Permission)),
+    capabilities: (asked?.capabilities ?? []).filter((name) => !ceiling.capabilities.includes(name)),
+    skills: (asked?.skills ?? []).filter((name) => !ceiling.skills.includes(name)),
+  };
+  if (kinds.some((kind) => excess[kind].length > 0)) fail('child_grant_exceeds_parent', { excess });
+  const granted = (kind: (typeof kinds)[number]) => [...new Set(asked?.[kind] ?? ceiling[kind])].sort();
+  return {
+    permissions: granted('permissions'),
+    capabilities: granted('capabilities'),
+    skills: granted('skills'),
+  };
+}
