@@ -349,6 +349,17 @@ create table endings (
 CREATE INDEX endings_in_order ON public.endings USING btree (acknowledged_at);
 CREATE INDEX endings_of_principal ON public.endings USING btree (principal_id) WHERE (principal_id IS NOT NULL);
 
+create table ensured_work (
+  tenant_id uuid not null,
+  key text not null,
+  task_id uuid,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint ensured_work_pkey PRIMARY KEY (tenant_id, key),
+  constraint ensured_work_key_check CHECK (((length(key) >= 1) AND (length(key) <= 500))),
+  constraint ensured_work_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint ensured_work_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table events (
   sequence bigint generated always as identity not null,
   id uuid not null,

@@ -95,7 +95,8 @@ export async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
   }
 }
 
-function isRepeatable(error: unknown): boolean {
+/** Whether the database rolled a transaction back that may simply run again. */
+export function isRepeatable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '');
 }
 

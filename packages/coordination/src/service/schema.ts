@@ -17,6 +17,7 @@ export interface Tables {
   comments: CommentsTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
+  ensured_work: EnsuredWorkTable;
   events: EventsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
@@ -258,6 +259,13 @@ interface EndingsTable {
   session_id: string | null;
   reason: string;
   acknowledged_at: Generated<string>;
+}
+
+interface EnsuredWorkTable {
+  tenant_id: string;
+  key: string;
+  task_id: string | null;
+  created_at: Generated<string>;
 }
 
 interface EventsTable {

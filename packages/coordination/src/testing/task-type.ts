@@ -14,6 +14,8 @@ export interface TestType {
   acceptance?: object[];
   artifactSchema?: object;
   execution?: object;
+  approvalSchema?: object;
+  completionSchema?: object;
   tenantId?: string;
 }
 
@@ -26,10 +28,11 @@ export async function insertTestType(baton: TestCoordination, type: TestType): P
   const { claimStatus, claimCategory, claimFrom, releaseStatus, releaseCategory } = claimMovesOf(lifecycle);
   await baton.pool.run(sql`
     insert into task_types (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, claim_status,
-      claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, execution, status, created_by)
+      claim_category, claim_from, release_status, release_category, acceptance, artifact_schema, approval_schema, completion_schema, execution, status, created_by)
     values (${id}, ${tenantId}, ${type.key}, ${type.version ?? 1}, ${type.key}, ${JSON.stringify(type.fieldSchema ?? {})},
       ${JSON.stringify(lifecycle)}, ${claimStatus}, ${claimCategory}, ${claimFrom}, ${releaseStatus},
       ${releaseCategory}, ${JSON.stringify(type.acceptance ?? [])}, ${JSON.stringify(type.artifactSchema ?? {})},
+      ${JSON.stringify(type.approvalSchema ?? {})}, ${JSON.stringify(type.completionSchema ?? {})},
       ${type.execution === undefined ? null : JSON.stringify(type.execution)},
       ${type.status ?? 'active'}, ${author.principalId})`);
   return id;

@@ -3,8 +3,8 @@ import { freeObjectOf, pageOf, QueryFlag, QueryWord, Uuid } from '@baton/kernel/
 import { childResolved, childStarted } from '../../leases/children/children.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { documentBytesMax } from '../../service/documents.ts';
+import { completionEvents } from '../../work/completion/completion.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
-import { taskCompleted } from '../../work/tasks/tasks.events.ts';
 import { verificationStarted } from '../../work/verifications/attempts.events.ts';
 import { endpoint } from '../context.ts';
 import { cancelRun, failRun, succeedRun } from './finishing.ts';
@@ -112,7 +112,14 @@ export const runsApi = [
       'non_canonical_value',
       'invalid_transition',
     ],
-    emits: [runSucceeded, childResolved, claimReleased, taskCompleted, sessionClosed, verificationStarted],
+    emits: [
+      runSucceeded,
+      childResolved,
+      claimReleased,
+      ...completionEvents,
+      sessionClosed,
+      verificationStarted,
+    ],
     example: { output: { tests: 'green' } },
     handle: (input, context) => succeedRun(context, input.params.id, input.body),
   }),

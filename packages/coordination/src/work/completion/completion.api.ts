@@ -6,8 +6,8 @@ import { runFailed } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { Task } from '../tasks/task.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
-import { taskCompleted } from '../tasks/tasks.events.ts';
 import { verificationStarted } from '../verifications/attempts.events.ts';
+import { completionEvents } from './completion.events.ts';
 import { completeTask } from './completion.ts';
 
 export const completionApi = [
@@ -37,7 +37,7 @@ export const completionApi = [
       'run_in_progress',
       'invalid_transition',
     ],
-    emits: [runFailed, childResolved, ...claimGateEvents, taskCompleted, verificationStarted],
+    emits: [runFailed, childResolved, ...claimGateEvents, ...completionEvents, verificationStarted],
     ifMatch: 'task',
     etag: 'task',
     example: {},

@@ -16,6 +16,7 @@ import { requireVersion } from '../tasks/versions.ts';
 import type { AttemptTrigger } from '../verifications/attempt.ts';
 import { checksOf, openAttempt } from '../verifications/attempts.ts';
 import { findRunningRun, updateTaskToCompleted, updateTaskToVerified } from './completion.sql.ts';
+import { doCompletionWork } from './completion-work.ts';
 
 /**
  * Completes a task on demand (core, section 8.5), or asks for its verification where it has checks: then its status
@@ -125,5 +126,6 @@ export async function moveToCompletion(
       }),
     },
   );
+  await doCompletionWork(context, taskOf(row), rules);
   return taskOf(row);
 }

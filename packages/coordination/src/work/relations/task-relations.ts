@@ -70,6 +70,23 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
   return (await db.row(isPrerequisite(tenantId, waiting.id, prerequisite.id)))?.found === true;
 }
 
+/**
+ * Relates a task that this transaction made: nothing leads to it yet, so it closes no cycle, and the other relations of
+ * the tenant need not be waited for.
+ */
+export async function relateNewTask(
+  context: Context,
+  task: Task,
+  { toTaskId, type }: Pick<TaskRelation, 'toTaskId' | 'type'>,
+): Promise<void> {
+  const { db, tenantId, caller } = context;
+  const ends = { fromTaskId: task.id, toTaskId, type };
+  const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
+  if (row === undefined) throw new Error('a new task has a relation already');
+  const about = { entityId: task.id, workspaceId: task.workspaceId };
+  emit(context, taskRelationAdded, about, { relationId: row.id, toTaskId, type });
+}
+
 /** The relations of a task in both directions, oldest first. @throws Refusal `not_found` */
 export async function listTaskRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
   const { id } = await getTask(context, ref);

@@ -1,0 +1,64 @@
+import {
+  type Lookup,
+  UnresolvedExpression,
+  valueOfText,
+} from '../../definitions/declared-actions/expressions.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
+import {
+  type ActionResult,
+  attemptAction,
+  doDeclared,
+  kindOf,
+  summaryOf,
+} from '../declared-actions/declared-actions.ts';
+import { lookupOf } from '../declared-actions/lookup.ts';
+import type { Task } from '../tasks/task.ts';
+import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
+
+/**
+ * Does what the type declares for a completed task (core, section 8.9), in its transaction and in the name of whoever
+ * completes it. An action that fails undoes neither the completion nor the actions before it; those after it are left.
+ */
+export async function doCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
+  const declared = rules.completionSchema.onComplete;
+  if (declared === undefined || declared.actions.length === 0) return;
+  const lookup = lookupOf(context, task);
+  if (!(await allHaveValues(declared.when ?? [], lookup))) return;
+  const results: ActionResult[] = [];
+  for (const [index, action] of declared.actions.entries()) {
+    const about = { index, action: kindOf(action), attempts: 1 };
+    const hasFailed = results.some(({ status }) => status !== 'executed');
+    if (hasFailed) {
+      results.push({ ...about, attempts: 0, status: 'not_executed', result: null, error: null });
+      continue;
+    }
+    const done = await attemptAction(context, () => doDeclared(context, task, action, lookup));
+    results.push({ ...about, status: done.error === null ? 'executed' : 'failed', ...done });
+  }
+  note(context, task, rules, results);
+}
+
+function note(context: Context, task: Task, rules: TypeRules, results: readonly ActionResult[]): void {
+  const about = { entityId: task.id, workspaceId: task.workspaceId };
+  const actions = results.map(summaryOf);
+  const payload = { publicId: task.publicId, taskTypeId: rules.id, actions };
+  const failedAction = actions.find(({ status }) => status === 'failed');
+  if (failedAction === undefined) emit(context, completionWorkExecuted, about, payload);
+  else emit(context, completionWorkFailed, about, { ...payload, failedAction });
+}
+
+async function allHaveValues(expressions: readonly string[], lookup: Lookup): Promise<boolean> {
+  for (const expression of expressions) {
+    try {
+      const value = await valueOfText(expression, lookup);
+      if (value === null || value === '') return false;
+      if (typeof value === 'object' && Object.keys(value).length === 0) return false;
+    } catch (error) {
+      if (error instanceof UnresolvedExpression) return false;
+      throw error;
+    }
+  }
+  return true;
+}

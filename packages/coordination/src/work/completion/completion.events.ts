@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+import { commentAdded } from '../comments/comments.events.ts';
+import { ActionSummary } from '../declared-actions/declared-actions.ts';
+import { approvalRequested } from '../gates/gates.events.ts';
+import { taskCompleted, taskCreated, taskRelationAdded } from '../tasks/tasks.events.ts';
+
+const executed = z.strictObject({
+  publicId: z.string(),
+  taskTypeId: Uuid,
+  actions: z.array(ActionSummary),
+});
+
+export const completionWorkExecuted = defineEvent('task.completion_work_executed', 'task', executed);
+
+export const completionWorkFailed = defineEvent(
+  'task.completion_work_failed',
+  'task',
+  executed.extend({ failedAction: ActionSummary }),
+);
+
+/** What an endpoint that completes a task may write about that. */
+export const completionEvents = [
+  taskCompleted,
+  completionWorkExecuted,
+  completionWorkFailed,
+  taskCreated,
+  taskRelationAdded,
+  approvalRequested,
+  commentAdded,
+];

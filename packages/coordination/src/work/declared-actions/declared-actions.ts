@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { isRepeatable } from '@baton/kernel/command';
+import { isUnreachable } from '@baton/kernel/db';
+import { Refusal } from '@baton/kernel/refusal';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { CompletionAction, DeclaredComment } from '../../definitions/declared-actions/actions.ts';
+import {
+  type Lookup,
+  UnresolvedExpression,
+  valueOfText,
+} from '../../definitions/declared-actions/expressions.ts';
+import { holds } from '../../service/permissions.ts';
+import { createTaskComment } from '../comments/comments.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { Task } from '../tasks/task.ts';
+import { parseTaskRef, type TaskRef } from '../tasks/task-ref.ts';
+import { ActionFault } from './action-fault.ts';
+import { beginAction, keepAction, undoAction } from './declared-actions.sql.ts';
+import { ensureWork, textOf } from './ensure-work.ts';
+
+export const actionStatuses = ['executed', 'failed', 'skipped', 'not_executed'] as const;
+
+/** What became of a declared action (core, section 14). */
+export interface ActionResult {
+  readonly index: number;
+  /** `ensureWork`, `comment`, `completeTask` or `transition`. */
+  readonly action: string;
+  readonly status: (typeof actionStatuses)[number];
+  readonly attempts: number;
+  readonly result: JsonObject | null;
+  readonly error: { code: string; details: JsonObject } | null;
+}
+
+/** The same for an event: what it made, by ids, and the code of what failed. */
+export const ActionSummary = z.strictObject({
+  index: z.int(),
+  action: z.string(),
+  status: z.enum(actionStatuses),
+  taskId: z.string().optional(),
+  code: z.string().optional(),
+});
+
+export function summaryOf({
+  index,
+  action,
+  status,
+  result,
+  error,
+}: ActionResult): z.input<typeof ActionSummary> {
+  const taskId = result?.['taskId'];
+  return {
+    index,
+    action,
+    status,
+    ...(typeof taskId === 'string' && { taskId }),
+    ...(error !== null && { code: error.code }),
+  };
+}
+
+/** The kind of a declared action: the name of its only member. */
+export function kindOf(declared: object): string {
+  return Object.keys(declared)[0] ?? '';
+}
+
+/** An action that a type declares for its completed tasks and for decisions alike. */
+export async function doDeclared(
+  context: Context,
+  task: Task,
+  declared: CompletionAction,
+  lookup: Lookup,
+): Promise<JsonObject> {
+  if ('ensureWork' in declared) return ensureWork(context, task, declared.ensureWork, lookup);
+  return comment(context, task, declared.comment, lookup);
+}
+
+async function comment(
+  context: Context,
+  task: Task,
+  declared: DeclaredComment,
+  lookup: Lookup,
+): Promise<JsonObject> {
+  if (!holds(context.caller.permissions, 'tasks.write'))
+    fail('permission_denied', { required: ['tasks.write'] });
+  const ref = await targetOf(task, declared.task, lookup);
+  const { id, taskId } = await createTaskComment(context, ref, { body: await textOf(declared.body, lookup) });
+  return { commentId: id, taskId };
+}
+
+/** The task that an action is about: the one that is named, else its own. */
+export async function targetOf(task: Task, named: string | undefined, lookup: Lookup): Promise<TaskRef> {
+  if (named === undefined) return { id: task.id, number: null };
+  const value = await valueOfText(named, lookup);
+  return parseTaskRef(typeof value === 'string' ? value : '');
+}
+
+/**
+ * Does one action so that its failure undoes what it wrote, and nothing before it.
+ * @returns what it did, or why it could not; a failure of the store itself is thrown
+ */
+export async function attemptAction(
+  context: Context,
+  act: () => Promise<JsonObject>,
+): Promise<Pick<ActionResult, 'result' | 'error'>> {
+  const [draftCount, actCount] = [context.drafts.length, context.afterCommit.length];
+  await context.db.run(beginAction());
+  try {
+    const result = await act();
+    await context.db.run(keepAction());
+    return { result, error: null };
+  } catch (error) {
+    const fault = faultOf(context, error);
+    await context.db.run(undoAction());
+    context.drafts.splice(draftCount);
+    context.afterCommit.splice(actCount);
+    return { result: null, error: fault };
+  }
+}
+
+function faultOf(context: Context, error: unknown): NonNullable<ActionResult['error']> {
+  if (error instanceof UnresolvedExpression)
+    return { code: 'unresolved_expression', details: { expression: error.message } };
+  if (error instanceof ActionFault) return { code: error.code, details: error.details };
+  if (error instanceof Refusal) return { code: error.code, details: error.details as JsonObject };
+  if (isUnreachable(error) || isRepeatable(error)) throw error;
+  context.log.error({ err: error }, 'a declared action failed');
+  return { code: 'internal_error', details: {} };
+}

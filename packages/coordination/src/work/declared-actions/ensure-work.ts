@@ -1,0 +1,95 @@
+import { type Json, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { requireKnownPrincipals } from '../../access/principals/principals.ts';
+import type { EnsureWork } from '../../definitions/declared-actions/actions.ts';
+import { type Lookup, valueOfDocument, valueOfText } from '../../definitions/declared-actions/expressions.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { writeApprovalRequest } from '../gates/gates.ts';
+import { relateNewTask } from '../relations/task-relations.ts';
+import { NewTask, type Task } from '../tasks/task.ts';
+import { createTask } from '../tasks/tasks.ts';
+import { failAction } from './action-fault.ts';
+import { findEnsuredWork, insertWorkKey, updateWorkKey } from './declared-actions.sql.ts';
+
+const keyCharactersMax = 500;
+
+/**
+ * Makes the task that a declared action asks for, unless its key has made one before: also of two at once one makes it
+ * (core, sections 7.4 and 8.9).
+ * @param source the task whose type declares it; the new one is related to it
+ * @throws ActionFault `invalid_work`; UnresolvedExpression; Refusal `permission_denied`, and those of creating a task
+ */
+export async function ensureWork(
+  context: Context,
+  source: Task,
+  declared: EnsureWork,
+  lookup: Lookup,
+): Promise<JsonObject> {
+  if (!holds(context.caller.permissions, 'tasks.write'))
+    fail('permission_denied', { required: ['tasks.write'] });
+  const { db, tenantId } = context;
+  const key = await textOf(declared.key, lookup);
+  if (key.trim() === '' || key.length > keyCharactersMax) failAction('invalid_work', { field: 'key' });
+  if ((await db.row(insertWorkKey(tenantId, key))) === undefined) {
+    const existing =
+      (await db.row(findEnsuredWork(tenantId, key))) ?? failAction('invalid_work', { field: 'key' });
+    return { taskId: existing.id, publicId: existing.public_id, created: false };
+  }
+  const task = await createTask(context, await requestOf(source, declared, lookup));
+  await db.run(updateWorkKey(tenantId, key, task.id));
+  await relateNewTask(context, task, { toTaskId: source.id, type: declared.relation ?? 'spawned_by' });
+  const approvalId = await askForApproval(context, task, declared, lookup);
+  return { taskId: task.id, publicId: task.publicId, created: true, ...(approvalId && { approvalId }) };
+}
+
+async function requestOf(source: Task, declared: EnsureWork, lookup: Lookup): Promise<NewTask> {
+  const resolve = async (text: string | undefined): Promise<Json> =>
+    text === undefined ? null : valueOfText(text, lookup);
+  const priority = await resolve(declared.priority);
+  const parsed = NewTask.safeParse({
+    typeKey: declared.type,
+    title: await textOf(declared.title, lookup),
+    description: declared.description === undefined ? '' : await textOf(declared.description, lookup),
+    assigneeId: await resolve(declared.assignee),
+    workspaceId: (await resolve(declared.workspace)) ?? source.workspaceId,
+    customFields: await valueOfDocument(declared.customFields ?? {}, lookup),
+    ...(priority !== null && { priority }),
+  });
+  if (parsed.success) return parsed.data;
+  const [first] = parsed.error.issues;
+  return failAction('invalid_work', { field: (first?.path ?? []).join('.'), message: first?.message ?? '' });
+}
+
+async function askForApproval(
+  context: Context,
+  task: Task,
+  { requestApproval: declared }: EnsureWork,
+  lookup: Lookup,
+): Promise<string | undefined> {
+  if (declared === undefined) return undefined;
+  const { approver, approverRole, comment } = declared;
+  const whom = Uuid.safeParse(await valueOfText(approver ?? approverRole ?? '', lookup));
+  if (!whom.success) return failAction('invalid_work', { field: 'requestApproval' });
+  // Roles come with their registry; until then none is known.
+  if (approver === undefined) fail('not_found', { roleId: whom.data });
+  await requireKnownPrincipals(context, [whom.data]);
+  const { id } = await writeApprovalRequest(context, {
+    task,
+    artifactId: null,
+    workspaceId: task.workspaceId,
+    requiredRoleId: null,
+    assignedPrincipalId: whom.data,
+    excludedPrincipals: [],
+    comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
+    gate: true,
+  });
+  return id;
+}
+
+/** A text with its expressions, as text whatever their values are. */
+export async function textOf(text: string, lookup: Lookup): Promise<string> {
+  const value = await valueOfText(text, lookup);
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
