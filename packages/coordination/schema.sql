@@ -893,6 +893,9 @@ create table verifications (
   cursor integer default 0 not null,
   skill_invocation_id uuid,
   approval_id uuid,
+  owns_approval boolean default false not null,
+  waiting_since timestamp(3) with time zone,
+  opened_position bigint default journal_position() not null,
   next_check_at timestamp(3) with time zone,
   started_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
@@ -906,7 +909,7 @@ create table verifications (
   constraint verifications_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint verifications_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
-CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (finished_at IS NULL);
+CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
 

@@ -18,7 +18,15 @@ create table verifications (
   -- How many of the checks have a result.
   cursor integer not null default 0,
   skill_invocation_id uuid,
+  -- The gate that the present check waits for.
   approval_id uuid,
+  -- Whether the attempt asked for it itself: then it takes it back when it ends before.
+  owns_approval boolean not null default false,
+  -- Since when the present check waits.
+  waiting_since timestamptz(3),
+  -- Events from here on were written after the attempt was opened.
+  opened_position bigint not null default journal_position(),
+  -- When there is something to do; null for an attempt that has ended and left nothing.
   next_check_at timestamptz(3),
   started_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -27,7 +35,7 @@ create table verifications (
   check ((finished_at is null) = (status in ('running', 'waiting_human', 'waiting_external')))
 );
 create unique index verifications_one_open on verifications (task_id) where finished_at is null;
-create index verifications_due on verifications (next_check_at, id) where finished_at is null;
+create index verifications_due on verifications (next_check_at, id) where next_check_at is not null;
 
 -- The newest attempt, as the task shows it.
 alter table tasks add column verification jsonb;

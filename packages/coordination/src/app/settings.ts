@@ -1,7 +1,7 @@
 import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
-import { settings as lowerSettings } from '../access/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
+import { settings as lowerSettings } from '../results/settings.ts';
 
 const seconds = 'seconds';
 

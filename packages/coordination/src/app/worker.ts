@@ -9,6 +9,7 @@ import {
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
+import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';
@@ -26,6 +27,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   finishEndings,
   noteStalledRuns,
   continueCascades,
+  judgeDueAttempts,
   deleteAnsweredKeys,
   watchHorizon,
   watchEpoch,

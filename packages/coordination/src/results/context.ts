@@ -3,9 +3,12 @@ import type { Context as LowerContext } from '../execution/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
-export type Context = LowerContext;
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+}
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
 export const endpoint = endpointsOf<{

@@ -635,6 +635,9 @@ interface VerificationsTable {
   cursor: Generated<number>;
   skill_invocation_id: string | null;
   approval_id: string | null;
+  owns_approval: Generated<boolean>;
+  waiting_since: string | null;
+  opened_position: Generated<number>;
   next_check_at: string | null;
   started_at: Generated<string>;
   updated_at: Generated<string>;

@@ -21,6 +21,17 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
+/** Those of the ids that are people who may enter. */
+export function findActivePeople(tenantId: string, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from principals
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and kind = 'human' and status = 'active'`;
+}
+
+export function findCorePrincipal(tenantId: string) {
+  return sql<{ id: string }>`select core_principal_id as id from tenants where id = ${tenantId}`;
+}
+
 /** Those of the ids that no principal of the tenant has. */
 export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`

@@ -19,6 +19,8 @@ import {
 } from './principal.ts';
 import { principalCreated, principalUpdated } from './principals.events.ts';
 import {
+  findActivePeople,
+  findCorePrincipal,
   findPrincipal,
   findPrincipals,
   findUnknownPrincipals,
@@ -65,6 +67,21 @@ export async function requireKnownPrincipals(
   if (ids.length === 0) return;
   const unknown = await db.row(findUnknownPrincipals(tenantId, ids));
   if (unknown !== undefined) fail('not_found', { principalId: unknown.id });
+}
+
+/** The first of the ids that is a person who may enter, or undefined. */
+export async function findActivePerson(
+  { db, tenantId }: Context,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  if (ids.length === 0) return undefined;
+  const people = new Set((await db.rows(findActivePeople(tenantId, ids))).map(({ id }) => id));
+  return ids.find((id) => people.has(id));
+}
+
+/** The principal in whose name the core itself writes. */
+export async function getCorePrincipalId({ db, tenantId }: Context): Promise<string> {
+  return ((await db.row(findCorePrincipal(tenantId))) as { id: string }).id;
 }
 
 /** @throws Refusal `not_found` */

@@ -24,7 +24,8 @@ describe('acceptance checks', () => {
     parseAcceptance([{ key: 'a', kind: 'human', description: 'd', ...more }], ['t']);
   const rows: [string, object, string][] = [
     ['the least', {}, 'accepted'],
-    ['a spec of null is no spec', { kind: 'deterministic', spec: null }, 'accepted'],
+    ['a spec of null is no spec', { spec: null }, 'accepted'],
+    ['a deterministic check without a spec', { kind: 'deterministic' }, 'invalid_acceptance_spec'],
     ['an approver', { spec: { approver: id } }, 'accepted'],
     ['a role', { spec: { approverRole: id } }, 'accepted'],
     ['both', { spec: { approver: id, approverRole: id } }, 'invalid_acceptance_spec'],
@@ -43,8 +44,21 @@ describe('acceptance checks', () => {
       'invalid_acceptance_spec',
     ],
     [
-      'an unknown artifact type',
-      { kind: 'deterministic', spec: { artifact: { type: 'log' } } },
+      'an artifact, its media types and its content',
+      {
+        kind: 'deterministic',
+        spec: { artifact: { type: 'log', mediaTypes: ['text/*'], content: 'optional' } },
+      },
+      'accepted',
+    ],
+    [
+      'a media type that is none',
+      { kind: 'deterministic', spec: { artifact: { type: 'log', mediaTypes: ['text'] } } },
+      'invalid_acceptance_spec',
+    ],
+    [
+      'an artifact and a skill',
+      { kind: 'deterministic', spec: { artifact: { type: 'log' }, skill: 'lint@1' } },
       'invalid_acceptance_spec',
     ],
     ['an unpinned skill', { kind: 'deterministic', spec: { skill: 'lint' } }, 'invalid_acceptance_spec'],
@@ -63,6 +77,15 @@ describe('acceptance checks', () => {
     ['no condition', { when: [] }, 'invalid_acceptance'],
     ['nine conditions', { when: Array.from({ length: 9 }, () => '$.task.title') }, 'invalid_acceptance'],
     ['a condition that is no path', { when: ['always'] }, 'invalid_acceptance'],
+    ['a condition with text around it', { when: ['is $.task.priority'] }, 'invalid_acceptance'],
+    ['a condition on an unknown field', { when: ['$.task.mood'] }, 'invalid_acceptance'],
+    ['a condition on the task it came from', { when: ['$.spawnedBy.customFields.risk'] }, 'accepted'],
+    ['a condition on an approval', { when: ['$.approval.comment'] }, 'invalid_acceptance'],
+    [
+      'a condition over 500',
+      { when: [`$.task.artifact[${'x'.repeat(490)}].metadata.a`] },
+      'invalid_acceptance',
+    ],
     ['an unknown member', { extra: 1 }, 'invalid_acceptance'],
   ];
   for (const [name, more, code] of rows)

@@ -1,11 +1,19 @@
 import { z } from 'zod';
 import { FreeObject, freeObjectOf, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { isMediaTypeRange } from '../artifact-types/artifact-type.ts';
+import type { Context } from '../context.ts';
+import { faultInText, isOneExpression } from '../declared-actions/expressions.ts';
 import { fail } from '../errors.ts';
+import { findArtifactTypeKeys } from './acceptance.sql.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const acceptanceChecksMax = 50;
 const specBytesMax = 16_384;
+
+const conditionCharactersMax = 500;
+const isCondition = (text: string) =>
+  isOneExpression(text) && faultInText(text, ['task', 'spawnedBy']) === undefined;
 
 export const checkKeyForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const kinds = ['deterministic', 'external_state', 'human', 'llm_judge'] as const;
@@ -20,7 +28,8 @@ export const AcceptanceCheck = z.strictObject({
     .array(
       z
         .string()
-        .regex(/^\$\.(task|spawnedBy)\.[^\s]{1,500}$/)
+        .max(conditionCharactersMax)
+        .refine(isCondition, 'must be one expression of the roots task and spawnedBy')
         .meta({ examples: ['$.task.priority'] }),
     )
     .min(1)
@@ -43,7 +52,7 @@ const deterministicSpec = z.union([
   z.strictObject({
     artifact: z.strictObject({
       type: z.string().min(1).max(200),
-      mediaTypes: z.array(z.string().min(1).max(200)).min(1).max(50).optional(),
+      mediaTypes: z.array(z.string().refine(isMediaTypeRange)).min(1).max(50).optional(),
       content: z.enum(['required', 'optional']).optional(),
     }),
   }),
@@ -71,7 +80,7 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
     if (typeKeys.includes(check.key))
       fail('invalid_acceptance', { field: `${field}.key`, message: 'the task type has a check of this key' });
     refuseSecretText(check.description, `${field}.description`);
-    if (check.spec !== undefined && check.spec !== null) checkSpec(check.kind, check.spec, `${field}.spec`);
+    checkSpec(check.kind, check.spec ?? {}, `${field}.spec`);
     return check;
   });
   const duplicate = checks.find(({ key }, index) => checks.findIndex((other) => other.key === key) !== index);
@@ -86,6 +95,27 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
   if (spec['approver'] !== undefined && spec['approverRole'] !== undefined)
     fail('invalid_acceptance_spec', { field, kind });
   if (typeof spec['rubric'] === 'string') refuseSecretText(spec['rubric'], `${field}.rubric`);
-  // Skills and artifact types come with their registries; nothing is registered yet, so none is known.
-  if (kind === 'deterministic') fail('invalid_acceptance_spec', { field, kind });
+  // Skills can't be called yet, so none can judge.
+  if (spec['skill'] !== undefined) fail('invalid_acceptance_spec', { field, kind });
+}
+
+/**
+ * Looks up the artifact types that checks name.
+ * @param field where the checks stand in the body
+ * @throws Refusal `invalid_acceptance_spec` for one that isn't registered
+ */
+export async function requireArtifactTypes(
+  { db, tenantId }: Context,
+  checks: readonly AcceptanceCheck[],
+  field = 'acceptance',
+): Promise<void> {
+  const typeOf = ({ spec }: AcceptanceCheck) => (spec?.['artifact'] as { type: string } | undefined)?.type;
+  const asked = checks.map(typeOf).filter((type) => type !== undefined);
+  if (asked.length === 0) return;
+  const known = new Set((await db.rows(findArtifactTypeKeys(tenantId, asked))).map(({ key }) => key));
+  for (const [index, check] of checks.entries()) {
+    const type = typeOf(check);
+    if (type !== undefined && !known.has(type))
+      fail('invalid_acceptance_spec', { field: `${field}[${index}].spec`, kind: check.kind });
+  }
 }

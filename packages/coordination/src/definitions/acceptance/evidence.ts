@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/kernel/wire';
 import { refuseSecretText } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
+import { findArtifactIds } from './evidence.sql.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const evidenceItemsMax = 200;
@@ -60,10 +62,16 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 }
 
 /**
- * Observations, artifacts and context packs come with their registries; until then none exists.
- * @throws Refusal `not_found` for evidence that points at one
+ * Looks up what evidence points at. Observations and context packs come with their registries; until then none exists.
+ * @throws Refusal `not_found` with the id of the first that doesn't exist in the tenant
  */
-export function requireEvidenceTargets(evidence: readonly Evidence[]): void {
-  for (const { kind: _, check: __, note: ___, ...target } of evidence)
-    if (!('externalRef' in target)) fail('not_found', target);
+export async function requireEvidenceTargets(context: Context, evidence: readonly Evidence[]): Promise<void> {
+  const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
+  const rows =
+    artifactIds.length === 0 ? [] : await context.db.rows(findArtifactIds(context.tenantId, artifactIds));
+  const known = new Set(rows.map(({ id }) => id));
+  for (const { kind: _, check: __, note: ___, ...target } of evidence) {
+    if ('externalRef' in target) continue;
+    if (!('artifactId' in target) || !known.has(target.artifactId)) fail('not_found', target);
+  }
 }

@@ -1,6 +1,8 @@
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
+import { hurryOpenAttempt } from '../../work/verifications/attempts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, approvalOf } from './approval.ts';
@@ -61,17 +63,25 @@ export async function cancelApproval(
   return approvalOf(await cancelLockedApproval(context, approval, comment));
 }
 
+/** Takes a request back in the name of the core, if it is still pending: what asked for it is over. */
+export async function withdrawApproval(context: Context, approvalId: string): Promise<void> {
+  const approval = await lockApprovalRow(context, approvalId);
+  if (approval.status !== 'pending') return;
+  await cancelLockedApproval(context, approval, null, await getCorePrincipalId(context));
+}
+
 async function cancelLockedApproval(
   context: Context,
   approval: ApprovalRow,
   comment: string | null,
+  cancelledBy = context.caller.principalId,
 ): Promise<ApprovalRow> {
   const row = await end(context, approval, { status: 'cancelled', decidedBy: null, comment });
   emit(
     context,
     approvalCancelled,
     { entityId: row.id, workspaceId: row.workspace_id },
-    { taskId: row.task_id, cancelledBy: context.caller.principalId },
+    { taskId: row.task_id, cancelledBy },
   );
   return row;
 }
@@ -87,11 +97,13 @@ function requirePending({ id, status }: ApprovalRow): void {
 }
 
 async function end(
-  { db, tenantId }: Context,
+  context: Context,
   { id }: ApprovalRow,
   as: { status: 'approved' | 'rejected' | 'cancelled'; decidedBy: string | null; comment: string | null },
 ): Promise<ApprovalRow> {
+  const { db, tenantId } = context;
   const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as, outcomeStatus: null }));
   if (row === undefined) throw new Error('a pending approval under its lock could not be ended');
+  if (row.gate && row.task_id !== null) await hurryOpenAttempt(context, row.task_id);
   return row;
 }

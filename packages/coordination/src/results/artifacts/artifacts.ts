@@ -6,6 +6,7 @@ import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import type { Task } from '../../work/tasks/task.ts';
 import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
@@ -43,6 +44,37 @@ export async function createArtifact(context: Context, request: NewArtifact): Pr
   const artifact = artifactOf(row);
   emitCreated(context, artifact);
   return artifact;
+}
+
+/** Records what a passed verification found, in the name of the caller. @returns the id of the artifact */
+export async function recordVerification(
+  context: Context,
+  task: Pick<Task, 'id' | 'publicId' | 'workspaceId'>,
+  verification: { id: string; content: JsonObject },
+): Promise<string> {
+  const row = (await context.db.row(
+    insertArtifact({
+      id: newId(),
+      tenant_id: context.tenantId,
+      created_by: context.caller.principalId,
+      workspace_id: task.workspaceId,
+      task_id: task.id,
+      run_id: null,
+      type: 'verification',
+      name: `Verification of ${task.publicId}`,
+      uri: null,
+      content: verification.content,
+      metadata: {},
+      supersedes_artifact_id: null,
+      type_version: null,
+      content_id: null,
+      size_bytes: null,
+      media_type: null,
+      sha256: null,
+    }),
+  )) as ArtifactRow;
+  emitCreated(context, artifactOf(row), verification.id);
+  return row.id;
 }
 
 /** Checks what the request says by itself. */
@@ -92,7 +124,7 @@ async function placeOf(
   };
 }
 
-function emitCreated(context: Context, artifact: Artifact): void {
+function emitCreated(context: Context, artifact: Artifact, verificationId?: string): void {
   const { id, workspaceId, type, name, taskId, runId, uri, supersedesArtifactId } = artifact;
   const { sizeBytes, mediaType, sha256, contentState, typeVersion } = artifact;
   emit(
@@ -111,6 +143,7 @@ function emitCreated(context: Context, artifact: Artifact): void {
       sha256,
       contentState,
       typeVersion,
+      ...(verificationId !== undefined && { verificationId }),
     },
   );
 }

@@ -1,7 +1,10 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import type { AttemptRow } from '../../work/verifications/attempt.ts';
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { TaskRow } from '../../work/tasks/task.ts';
+import type { AttemptCheck, AttemptRow, CheckResult } from '../../work/verifications/attempt.ts';
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
@@ -19,4 +22,128 @@ export function findAttempts(tenantId: string, taskId: string, page: Page) {
     .where('tenant_id', '=', tenantId)
     .where('task_id', '=', taskId);
   return pageQuery(query, newestFirst, page);
+}
+
+export type DueAttemptRow = Pick<AttemptRow, 'id' | 'tenant_id'> & { next_check_at: string };
+
+/** Attempts with something to do, the longest due first; each is checked again under its task's lock. */
+export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueAttemptRow>`
+    select id, tenant_id, next_check_at from verifications
+    where next_check_at is not null and next_check_at <= now()
+      and (next_check_at, id) > (${nextCheckAt}::timestamptz, ${id}::uuid)
+    order by next_check_at, id limit ${rowsMax}`;
+}
+
+/** Locks the task of an attempt; no row while another transaction has it locked: the attempt stays due. */
+export function lockFreeTaskOfAttempt(tenantId: string, attemptId: string) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = (select task_id from verifications where id = ${attemptId} and tenant_id = ${tenantId})
+      and t.tenant_id = ${tenantId}
+    for no key update of t skip locked`;
+}
+
+/** An attempt, and for how long its present check has waited. */
+export type JudgedAttemptRow = AttemptRow & { waited_seconds: number };
+
+export function findAttempt(tenantId: string, attemptId: string) {
+  return sql<JudgedAttemptRow>`
+    select v.*, coalesce(extract(epoch from clock_timestamp() - v.waiting_since), 0)::float8 as waited_seconds
+    from verifications v where v.id = ${attemptId} and v.tenant_id = ${tenantId}`;
+}
+
+/** What judging changes of an attempt. */
+export interface AttemptProgress {
+  status: AttemptRow['status'];
+  checks: readonly AttemptCheck[];
+  results: readonly CheckResult[];
+  approvalId: string | null;
+  ownsApproval: boolean;
+  /** In how many seconds to look again; null for an attempt that ends. */
+  lookAgainSeconds: number | null;
+  /** Whether the check waited before: then the wait goes on. */
+  waitGoesOn: boolean;
+}
+
+/** Writes how far an attempt is, under its task's lock. */
+export function updateAttempt(tenantId: string, attemptId: string, progress: AttemptProgress) {
+  const isOver = progress.lookAgainSeconds === null;
+  return sql<AttemptRow>`
+    update verifications
+    set status = ${progress.status}, checks = ${JSON.stringify(progress.checks)}, results = ${JSON.stringify(progress.results)},
+      cursor = ${progress.results.length}, approval_id = ${progress.approvalId}, owns_approval = ${progress.ownsApproval},
+      waiting_since = case when ${isOver} then null when ${progress.waitGoesOn} then waiting_since else clock_timestamp() end,
+      next_check_at = case when not ${isOver} then clock_timestamp() + make_interval(secs => ${progress.lookAgainSeconds ?? 0}) end,
+      updated_at = now(), finished_at = case when ${isOver} then now() end
+    where id = ${attemptId} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** The same wait goes on. */
+export function updateNextLook(tenantId: string, attemptId: string, seconds: number) {
+  return sql`
+    update verifications set next_check_at = clock_timestamp() + make_interval(secs => ${seconds})
+    where id = ${attemptId} and tenant_id = ${tenantId}`;
+}
+
+/** Nothing is left to do for an attempt that has ended. */
+export function updateAttemptToSettled(tenantId: string, attemptId: string) {
+  return sql`
+    update verifications set next_check_at = null, owns_approval = false
+    where id = ${attemptId} and tenant_id = ${tenantId}`;
+}
+
+/** How many attempts of a task have failed since one last passed. */
+export function countFailuresInRow(tenantId: string, taskId: string) {
+  return sql<{ failures: number }>`
+    select count(*)::int as failures from verifications
+    where task_id = ${taskId} and tenant_id = ${tenantId} and status = 'failed' and attempt > coalesce((
+      select max(attempt) from verifications where task_id = ${taskId} and status = 'passed'), 0)`;
+}
+
+/** Moves a locked task whose verification has failed, or leaves it where it is; its next version either way. */
+export function updateTaskToUnverified(tenantId: string, taskId: string, status: string, category: string) {
+  return sql<TaskRow>`
+    update tasks t
+    set status = ${status}, category = ${category}, version = t.version + 1, updated_at = now()
+    from task_types tt
+    where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
+    returning t.*, tt.key as type_key, tt.version as type_version`;
+}
+
+/** The oldest pending gate of a task; with an approver or a role, the one that asks them. */
+export function findOpenGate(taskId: string, approver: string | null, role: string | null) {
+  return sql<{ id: string }>`
+    select id from approvals
+    where task_id = ${taskId} and gate and status = 'pending'
+      and (${approver}::uuid is null or assigned_principal_id = ${approver}::uuid)
+      and (${role}::uuid is null or required_role_id = ${role}::uuid)
+    order by created_at, id limit 1`;
+}
+
+/** The first event of a type on a task since a position of the journal. */
+export function findEventOfTask(tenantId: string, taskId: string, type: string, position: number) {
+  return sql<{ id: string }>`
+    select id from events
+    where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
+    order by position, sequence limit 1`;
+}
+
+export interface OutputRow {
+  id: string;
+  media_type: string | null;
+  has_content: boolean;
+}
+
+/** The newest artifacts of a type that a task has, without those that a later one supersedes. */
+export function findOutputs(tenantId: string, taskId: string, type: string, rowsMax: number) {
+  return sql<OutputRow>`
+    select a.id, case when a.content_state = 'stored' then a.media_type when a.content is not null then 'application/json' end
+        as media_type, a.content_state = 'stored' or a.content is not null as has_content
+    from artifacts a
+    where a.tenant_id = ${tenantId} and a.task_id = ${taskId} and a.type = ${type}
+      and not exists (select from artifacts newer where newer.supersedes_artifact_id = a.id)
+    order by a.created_at desc, a.id desc limit ${rowsMax}`;
 }

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { refuseSecretText } from '../../service/documents.ts';
@@ -54,6 +55,15 @@ export async function createTaskComment(
     if (artifactId !== null && found.artifact_task_id !== task.id) fail('comment_mismatch', { artifactId });
   }
   return write(context, task, { authorPrincipalId: context.caller.principalId, body, runId, artifactId });
+}
+
+/**
+ * Adds a comment in the name of the core itself.
+ * @param body without secrets, 1 to 10 000 characters
+ */
+export async function writeCoreComment(context: Context, task: AboutTask, body: string): Promise<void> {
+  const authorPrincipalId = await getCorePrincipalId(context);
+  await write(context, task, { authorPrincipalId, body, runId: null, artifactId: null });
 }
 
 async function write(

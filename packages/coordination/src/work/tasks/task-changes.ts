@@ -1,5 +1,5 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
-import { parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireArtifactTypes } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -14,7 +14,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { cancelOpenAttempt } from '../verifications/attempts.ts';
+import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { resolveRequirements } from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
@@ -80,6 +80,8 @@ export async function updateTask(
     if (before.open_verification_id !== null) await cancelOpenAttempt(context, before.id);
   }
   const row = (await context.db.row(updateTaskValues(context.tenantId, before.id, after))) as TaskRow;
+  if (changes['evidence'] !== undefined && row.open_verification_id !== null)
+    await hurryOpenAttempt(context, row.id);
   const task = taskOf(row);
   emit(
     context,
@@ -114,7 +116,7 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
   requireNoGoal(change.goalId);
-  const proof = proofAfter(rules, before, change);
+  const proof = await proofAfter(context, rules, before, change);
   if (change.requirements != null) resolveRequirements(change.requirements);
   return {
     title: change.title ?? before.title,
@@ -151,18 +153,20 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
 }
 
 /** Acceptance and evidence after the change: evidence must name checks that exist then. */
-function proofAfter(
+async function proofAfter(
+  context: Context,
   rules: TypeRules,
   before: TaskRow,
   change: TaskChange,
-): Pick<TaskValues, 'acceptance' | 'evidence'> {
+): Promise<Pick<TaskValues, 'acceptance' | 'evidence'>> {
   if (change.acceptance == null && change.evidence == null)
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
     change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
+  if (change.acceptance != null) await requireArtifactTypes(context, acceptance);
   const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
-  requireEvidenceTargets(evidence);
+  await requireEvidenceTargets(context, evidence);
   return { acceptance, evidence };
 }
 

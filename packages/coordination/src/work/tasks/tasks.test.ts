@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { eventsOf, refused } from '../../testing/leases.ts';
+import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
@@ -81,7 +81,7 @@ describe('POST /tasks', () => {
           description: 'it builds',
           when: ['$.task.customFields.built'],
         },
-        { key: 'plain', kind: 'deterministic', description: 'no spec needed' },
+        { key: 'plain', kind: 'external_state', description: 'no spec needed' },
         { key: 'judged', kind: 'llm_judge', description: 'reads well', spec: { rubric: 'short sentences' } },
       ],
       evidence: [
@@ -119,6 +119,29 @@ describe('POST /tasks', () => {
       externalRef: { system: 'ci', id: '12' },
       note: 'again, for no check',
     });
+  });
+
+  test('evidence may be an artifact of the tenant, in the origin too', async () => {
+    const made = { type: 'log', name: 'build' };
+    const artifact = await done(baton.admin.post('/artifacts', made), 201);
+    const foreign = await done(baton.otherAdmin.post('/artifacts', made), 201);
+    const item = { kind: 'artifact', artifactId: artifact.id };
+    const origin = { kind: 'human', evidence: [item] };
+    const { body, status } = await make({ evidence: [item], origin });
+    assert.deepEqual([status, body.evidence, body.origin], [201, [item], origin]);
+    const missing = [{ artifactId: foreign.id }, { artifactId: newId() }];
+    for (const target of missing) {
+      const evidence = [item, { kind: 'artifact', ...target }];
+      assert.deepEqual(await refused(make({ evidence }), 404, 'not_found'), target);
+    }
+    for (const target of [{ observationId: newId() }, { contextPackId: newId() }]) {
+      const kind = 'observationId' in target ? 'observation' : 'context_pack';
+      assert.deepEqual(await refused(make({ evidence: [{ kind, ...target }] }), 404, 'not_found'), target);
+    }
+    const ifMatch = { 'if-match': `task-${body.version}` };
+    const patch = (evidence: object[]) => baton.admin.patch(`/tasks/${body.id}`, { evidence }, ifMatch);
+    await refused(patch([{ kind: 'artifact', artifactId: foreign.id }]), 404, 'not_found');
+    assert.deepEqual((await done(patch([]))).evidence, []);
   });
 
   test('numbers the tasks of a tenant one after another, simultaneous ones too, and never gives a number twice', async () => {

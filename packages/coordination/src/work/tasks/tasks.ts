@@ -1,5 +1,5 @@
 import { newId } from '@baton/kernel/ids';
-import { parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireArtifactTypes } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -85,10 +85,11 @@ async function valuesOf(context: Context, request: NewTask) {
   const workspaceId = request.workspaceId ?? null;
   await requireWorkspace(context, workspaceId, rules.key);
   const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
+  await requireArtifactTypes(context, acceptance);
   const evidence = parseEvidence(request.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);
-  requireEvidenceTargets([...evidence, ...(givenOrigin?.evidence ?? [])]);
+  await requireEvidenceTargets(context, [...evidence, ...(givenOrigin?.evidence ?? [])]);
   requireNoGoal(request.goalId);
   if (request.requirements != null) resolveRequirements(request.requirements);
   const parent = request.parentTask == null ? undefined : await getTask(context, request.parentTask);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Tables } from '../../service/schema.ts';
 
@@ -64,13 +65,6 @@ export const TaskVerificationSummary = TaskVerification.pick({
 });
 export type TaskVerificationSummary = z.infer<typeof TaskVerificationSummary>;
 
-/** The credential that asked for the completion: an attempt acts by it as long as it is active. */
-export interface CredentialSnapshot {
-  readonly kind: 'human' | 'agent' | 'service';
-  readonly iamPrincipalId: string | null;
-  readonly permissions: readonly string[];
-}
-
 export type AttemptRow = RowOf<
   Tables['verifications'],
   {
@@ -85,4 +79,5 @@ export type AttemptRow = RowOf<
 export const attemptOf = wireMapper<AttemptRow>()(TaskVerification, {
   checks: ({ checks }) =>
     checks.map(({ key, kind, description, source }) => ({ key, kind, description, source })),
+  nextCheckAt: (row) => (row.finished_at === null ? row.next_check_at : null),
 });

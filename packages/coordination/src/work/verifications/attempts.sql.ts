@@ -1,11 +1,11 @@
 import { sql } from '@baton/kernel/sql';
-import type { AttemptCheck, AttemptRow, AttemptTrigger, CredentialSnapshot } from './attempt.ts';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { AttemptCheck, AttemptRow, AttemptTrigger } from './attempt.ts';
 
 export interface NewAttempt {
   id: string;
   tenantId: string;
   taskId: string;
-  authorityPrincipalId: string;
   credential: CredentialSnapshot;
   trigger: AttemptTrigger;
   triggerRef: string | null;
@@ -17,16 +17,24 @@ export function insertAttempt(attempt: NewAttempt) {
   return sql<AttemptRow>`
     insert into verifications (id, tenant_id, task_id, authority_principal_id, credential, trigger, trigger_ref, checks,
       attempt, next_check_at)
-    select ${attempt.id}, ${attempt.tenantId}, ${attempt.taskId}, ${attempt.authorityPrincipalId},
+    select ${attempt.id}, ${attempt.tenantId}, ${attempt.taskId}, ${attempt.credential.principalId},
       ${JSON.stringify(attempt.credential)}, ${attempt.trigger}, ${attempt.triggerRef}, ${JSON.stringify(attempt.checks)},
       coalesce(max(v.attempt), 0) + 1, now()
     from verifications v where v.task_id = ${attempt.taskId}
     returning *`;
 }
 
-/** Ends the open attempt of a task as cancelled, if it has one; the task is locked. */
+/** Ends the open attempt of a task as cancelled, if it has one; the task is locked. The worker takes back what it asked. */
 export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
   return sql`
-    update verifications set status = 'cancelled', finished_at = now(), updated_at = now(), next_check_at = null
+    update verifications set status = 'cancelled', finished_at = now(), updated_at = now(),
+      next_check_at = case when owns_approval then now() end
+    where task_id = ${taskId} and tenant_id = ${tenantId} and finished_at is null`;
+}
+
+/** Lets the worker look at the open attempt of a task at once. */
+export function updateOpenAttemptToDue(tenantId: string, taskId: string) {
+  return sql`
+    update verifications set next_check_at = now()
     where task_id = ${taskId} and tenant_id = ${tenantId} and finished_at is null`;
 }

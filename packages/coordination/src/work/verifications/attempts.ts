@@ -1,11 +1,12 @@
 import { newId } from '@baton/kernel/ids';
+import { snapshotOf } from '../../access/authn/acting.ts';
 import type { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import type { AttemptCheck, AttemptRow, AttemptTrigger } from './attempt.ts';
 import { verificationStarted } from './attempts.events.ts';
-import { insertAttempt, updateOpenAttemptToCancelled } from './attempts.sql.ts';
+import { insertAttempt, updateOpenAttemptToCancelled, updateOpenAttemptToDue } from './attempts.sql.ts';
 
 /**
  * Everything that must hold before a task counts as done, in the order in which it is judged (core, section 8.8): the
@@ -43,15 +44,9 @@ export interface AttemptOf {
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
-  const credential = {
-    kind: caller.kind,
-    iamPrincipalId: caller.iamPrincipalId,
-    permissions: [...caller.permissions],
-  };
   const about = { taskId: task.id, checks, trigger, triggerRef };
-  const authority = { authorityPrincipalId: caller.principalId, credential };
   const attempt = (await context.db.row(
-    insertAttempt({ id: newId(), tenantId, ...about, ...authority }),
+    insertAttempt({ id: newId(), tenantId, ...about, credential: snapshotOf(caller) }),
   )) as AttemptRow;
   emit(
     context,
@@ -72,4 +67,9 @@ export async function openAttempt(context: Context, opened: AttemptOf): Promise<
 /** Ends the open attempt of a locked task that was cancelled. The event of the task's move says it. */
 export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
+}
+
+/** Something that an attempt may wait for has happened to its task, which is locked. */
+export async function hurryOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
+  await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

@@ -1,0 +1,7 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Those of the keys that are artifact types of the tenant. */
+export function findArtifactTypeKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string }>`
+    select distinct key from artifact_types where tenant_id = ${tenantId} and key = any (${keys})`;
+}

@@ -1,0 +1,133 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
+import { callerOfSnapshot } from '../../access/authn/acting.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { haveValues } from '../../work/completion/task-values.ts';
+import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
+import { checksOf } from '../../work/verifications/attempts.ts';
+import { withdrawApproval } from '../approvals/decisions.ts';
+import type { Context } from '../context.ts';
+import { type FailureReason, judges, type Verdict } from './check-judges.ts';
+import type { Judgement } from './judgement.ts';
+import { failAttempt, passAttempt } from './outcomes.ts';
+import {
+  findAttempt,
+  type JudgedAttemptRow,
+  lockFreeTaskOfAttempt,
+  updateAttempt,
+  updateAttemptToSettled,
+  updateNextLook,
+} from './verifications.sql.ts';
+
+/** Those that were there at first, and those that were added since. More are a fault of whoever keeps adding. */
+const checksMax = 300;
+
+/**
+ * Judges an attempt that is due, as far as it goes, in the name of who asked for the completion (core, section 8.8).
+ * @returns 1, or 0 where another transaction has its task locked: it stays due
+ */
+export async function judgeAttempt(context: Context, attemptId: string): Promise<number> {
+  const { db, tenantId } = context;
+  const asked = await db.row(findAttempt(tenantId, attemptId));
+  if (asked === undefined) return 0;
+  // Principals are locked before tasks.
+  const caller = await callerOfSnapshot(context, asked.credential);
+  const task = await db.row(lockFreeTaskOfAttempt(tenantId, attemptId));
+  if (task === undefined) return 0;
+  const attempt = (await db.row(findAttempt(tenantId, attemptId))) as JudgedAttemptRow;
+  if (attempt.finished_at !== null) {
+    if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+    await db.run(updateAttemptToSettled(tenantId, attemptId));
+    return 1;
+  }
+  const rules = await rulesOf(context, task.type_id);
+  const judgement = { attempt, task, rules, checks: [...attempt.checks], results: [...attempt.results] };
+  if (caller === undefined) {
+    if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+    await failAt(context, judgement, { reason: 'credential_inactive' });
+  } else await judge(context, { ...context, caller }, judgement);
+  return 1;
+}
+
+/** @param acting the context of who asked for the completion, in which approvals are asked for and the task is completed */
+async function judge(context: Context, acting: Context, judgement: Judgement): Promise<void> {
+  const { attempt, task, checks, results } = judgement;
+  for (;;) {
+    const check = checks[results.length];
+    if (check === undefined) {
+      const added = addedChecks(judgement);
+      if (added.length === 0) break;
+      if (checks.length + added.length > checksMax)
+        return failAt(context, judgement, {
+          reason: 'expectation_not_met',
+          message: 'Checks keep being added.',
+        });
+      checks.push(...added);
+      continue;
+    }
+    const hasWaited = attempt.waiting_since !== null && results.length === attempt.results.length;
+    const isDue = hasWaited || (await haveValues(context, task, check.when ?? []));
+    if (!isDue) {
+      results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
+      continue;
+    }
+    const verdict = await judges[check.kind](acting, { attempt, task, check, hasWaited });
+    if (verdict.is === 'waiting') return wait(context, judgement, verdict, hasWaited);
+    if (verdict.is === 'failed') return failAt(context, judgement, verdict);
+    results.push(resultOf(check, 'passed', { evidence: verdict.evidence }));
+  }
+  // A gate that was asked for meanwhile holds back a completion, whoever asks for it.
+  if (task.pending_gates > 0) return wait(context, judgement, undefined, attempt.waiting_since !== null);
+  const fault = await passAttempt(acting, judgement);
+  if (fault !== undefined) await failAt(context, judgement, { reason: fault });
+}
+
+/** Checks that the task or its type has now and that were not judged: whoever adds one while an attempt is open is heard. */
+function addedChecks({ task, rules, checks }: Judgement): AttemptCheck[] {
+  const known = new Set(checks.map(canonicalJson));
+  return checksOf(rules, task).filter((check) => !known.has(canonicalJson(check)));
+}
+
+async function wait(
+  { db, tenantId, settings }: Context,
+  { attempt, checks, results }: Judgement,
+  verdict: Extract<Verdict, { is: 'waiting' }> | undefined,
+  hasWaited: boolean,
+): Promise<void> {
+  const status = verdict?.for ?? 'waiting_human';
+  const isPerson = verdict?.for === 'waiting_human';
+  const approvalId = isPerson ? verdict.approvalId : null;
+  const isSame = attempt.status === status && attempt.approval_id === approvalId && hasWaited;
+  const { CP_VERIFICATION_CHECK_SECONDS: lookAgainSeconds } = settings;
+  if (isSame) {
+    await db.run(updateNextLook(tenantId, attempt.id, lookAgainSeconds));
+    return;
+  }
+  const ownsApproval = isPerson && verdict.isAsked;
+  const waitGoesOn = hasWaited;
+  const progress = { status, checks, results, approvalId, ownsApproval, lookAgainSeconds, waitGoesOn };
+  await db.run(updateAttempt(tenantId, attempt.id, progress));
+}
+
+/** Fails the attempt at the check that is in turn; where all have passed, at none. */
+async function failAt(
+  context: Context,
+  judgement: Judgement,
+  failure: { reason: FailureReason; message?: string; evidence?: string[] },
+): Promise<void> {
+  const { checks, results } = judgement;
+  const check = checks[results.length];
+  if (check !== undefined) results.push(resultOf(check, 'failed', failure));
+  await failAttempt(context, judgement, { check, ...failure });
+}
+
+function resultOf(
+  { key, kind, source }: AttemptCheck,
+  status: CheckResult['status'],
+  {
+    reason = null,
+    message,
+    evidence = [],
+  }: { reason?: string | null; message?: string; evidence?: string[] },
+): CheckResult {
+  return { key, kind, source, status, evidence, reason, ...(message !== undefined && { message }) };
+}

@@ -1,0 +1,112 @@
+import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { writeCoreComment } from '../../work/comments/comments.ts';
+import { moveToCompletion } from '../../work/completion/completion.ts';
+import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
+import type { AttemptCheck, AttemptRow, AttemptStatus } from '../../work/verifications/attempt.ts';
+import { recordVerification } from '../artifacts/artifacts.ts';
+import type { Context } from '../context.ts';
+import type { FailureReason } from './check-judges.ts';
+import type { Judgement } from './judgement.ts';
+import { taskVerified, verificationFailed } from './verification.events.ts';
+import { countFailuresInRow, updateAttempt, updateTaskToUnverified } from './verifications.sql.ts';
+
+/** At the third failure in a row somebody has to look at the task. */
+const failuresBeforeBlocked = 3;
+
+/**
+ * Completes the task of an attempt whose checks have all passed, in the context of who asked for the completion.
+ * @returns why it can't be completed; undefined when it was
+ */
+export async function passAttempt(acting: Context, judgement: Judgement): Promise<FailureReason | undefined> {
+  const { task, rules } = judgement;
+  if (!movesFrom(rules.lifecycle, task.status).includes(rules.lifecycle.completionStatus))
+    return 'invalid_transition';
+  const attempt = await endAttempt(acting, judgement, 'passed');
+  const verification = { id: attempt.id, attempt: attempt.attempt };
+  const judged = judgedOf(task, attempt);
+  const content = { ...judged, triggerRef: attempt.trigger_ref };
+  const artifactId = await recordVerification(acting, taskOf(task), { id: attempt.id, content });
+  await moveToCompletion(acting, { task, rules, sessionId: null, verification });
+  emit(
+    acting,
+    taskVerified,
+    { entityId: task.id, workspaceId: task.workspace_id },
+    { ...judged, artifactId },
+  );
+  return undefined;
+}
+
+/** Ends an attempt as failed: the task goes back to be worked on, or is blocked, and a comment says why. */
+export async function failAttempt(
+  context: Context,
+  judgement: Judgement,
+  { check, reason, message }: { check: AttemptCheck | undefined; reason: FailureReason; message?: string },
+): Promise<void> {
+  const { db, tenantId } = context;
+  const { task, rules } = judgement;
+  const attempt = await endAttempt(context, judgement, 'failed');
+  const { failures } = (await db.row(countFailuresInRow(tenantId, task.id))) as { failures: number };
+  const { key, category } = statusAfterFailure(rules, task, failures >= failuresBeforeBlocked);
+  const row = (await db.row(updateTaskToUnverified(tenantId, task.id, key, category))) as TaskRow;
+  const about = { id: task.id, workspaceId: task.workspace_id };
+  await writeCoreComment(context, about, textOf(attempt, { check, reason, message }));
+  emit(
+    context,
+    verificationFailed,
+    { entityId: task.id, workspaceId: task.workspace_id },
+    {
+      ...judgedOf(task, attempt),
+      failedCheck: check?.key ?? null,
+      reason,
+      consecutiveFailures: failures,
+      blocked: category === 'blocked' && failures >= failuresBeforeBlocked,
+      fromStatus: task.status,
+      status: row.status,
+      systemStatusCategory: row.category,
+    },
+  );
+}
+
+/** The first blocked status that can be reached, where that is due; else the release status, else where the task is. */
+function statusAfterFailure(
+  { lifecycle }: TypeRules,
+  { status, category }: TaskRow,
+  isBlocked: boolean,
+): Pick<LifecycleStatus, 'key' | 'category'> {
+  const here = { key: status, category };
+  const moves = movesFrom(lifecycle, status).map((key) => findStatus(lifecycle, key) as LifecycleStatus);
+  const blocked = category === 'blocked' ? here : moves.find((to) => to.category === 'blocked');
+  const released = moves.find(({ key }) => key === lifecycle.releaseStatus);
+  return (isBlocked ? blocked : undefined) ?? released ?? here;
+}
+
+async function endAttempt(
+  { db, tenantId }: Context,
+  { attempt, checks, results }: Judgement,
+  status: AttemptStatus,
+): Promise<AttemptRow> {
+  const { approval_id: approvalId } = attempt;
+  const progress = { status, checks, results, approvalId, ownsApproval: false };
+  const end = { ...progress, lookAgainSeconds: null, waitGoesOn: false };
+  return (await db.row(updateAttempt(tenantId, attempt.id, end))) as AttemptRow;
+}
+
+function judgedOf({ id: taskId, public_id: publicId }: TaskRow, row: AttemptRow) {
+  const { id: verificationId, attempt, trigger, checks, results } = row;
+  const short = results.map(({ key, kind, status, reason }) => ({ key, kind, status, reason }));
+  return { publicId, taskId, verificationId, attempt, trigger, checks: checks.length, results: short };
+}
+
+function textOf(
+  { attempt }: AttemptRow,
+  {
+    check,
+    reason,
+    message,
+  }: { check: AttemptCheck | undefined; reason: string; message?: string | undefined },
+): string {
+  const at = check === undefined ? '' : ` at check ${check.key}`;
+  return `Verification ${attempt} failed${at}: ${reason}.${message === undefined ? '' : ` ${message}`}`;
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** `checks` counts them; a result has no message, evidence or details: those are for readers of the task. */
+const judged = {
+  publicId: z.string(),
+  taskId: Uuid,
+  verificationId: Uuid,
+  attempt: z.int(),
+  trigger: z.string(),
+  checks: z.int(),
+  results: z.array(
+    z.strictObject({
+      key: z.string(),
+      kind: z.string(),
+      status: z.string(),
+      reason: z.string().nullable(),
+    }),
+  ),
+};
+
+export const taskVerified = defineEvent(
+  'task.verified',
+  'task',
+  z.strictObject({ ...judged, artifactId: Uuid }),
+);
+
+/** `failedCheck` is null where every check had passed and the task still could not be completed. */
+export const verificationFailed = defineEvent(
+  'task.verification_failed',
+  'task',
+  z.strictObject({
+    ...judged,
+    failedCheck: z.string().nullable(),
+    reason: z.string(),
+    consecutiveFailures: z.int(),
+    blocked: z.boolean(),
+    fromStatus: z.string(),
+    status: z.string(),
+    systemStatusCategory: z.string(),
+  }),
+);

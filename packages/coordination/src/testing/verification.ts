@@ -1,0 +1,38 @@
+import { sql } from '@baton/kernel/sql';
+import { judgeDueAttempts } from '../results/verification/verification-job.ts';
+import type { Actor, TestCoordination } from './coordination.ts';
+import { done, makeTask } from './leases.ts';
+import { makeWorkerTools } from './sweepers.ts';
+
+export const checkBy = (kind: string, more: object = {}) => ({
+  key: 'checked',
+  kind,
+  description: 'It has been checked.',
+  ...more,
+});
+
+/** A worker that judges when a test wants it to. */
+export function makeJudge(baton: TestCoordination, logged: string[] = []) {
+  const { tools, close } = makeWorkerTools(baton, logged);
+  const job = judgeDueAttempts(tools);
+  return { close, run: () => job.run() };
+}
+
+/** A task whose completion was asked for, by its owner if nobody else, so that an attempt is open. */
+export async function openVerification(
+  baton: TestCoordination,
+  acceptance: object[],
+  more: object = {},
+  by: Actor = baton.admin,
+) {
+  const task = await makeTask(baton, { ownerId: baton.admin.principalId, acceptance, ...more });
+  return done(by.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
+}
+
+/** The time of the next look has come, and the present wait began so many seconds ago. */
+export async function letTimePass(baton: TestCoordination, taskId: string, seconds: number): Promise<void> {
+  await baton.pool.run(sql`
+    update verifications
+    set next_check_at = now(), waiting_since = waiting_since - make_interval(secs => ${seconds})
+    where task_id = ${taskId} and finished_at is null`);
+}
