@@ -104,7 +104,7 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
  * @param field where the checks stand in the body
  * @throws Refusal `invalid_acceptance_spec` for one that isn't registered
  */
-export async function requireArtifactTypes(
+export async function requireTypesOfChecks(
   { db, tenantId }: Context,
   checks: readonly AcceptanceCheck[],
   field = 'acceptance',

@@ -470,6 +470,12 @@ describe('a malformed type is refused with the code of the document', () => {
     ],
     ['a check without kind', { acceptance: [{ ...check, kind: undefined }] }, 422, 'invalid_acceptance'],
     ['a wrong spec', { acceptance: [{ ...check, spec: { approver: 'x' } }] }, 422, 'invalid_acceptance_spec'],
+    [
+      'a check of an artifact of an unknown type',
+      { acceptance: [{ ...check, kind: 'deterministic', spec: { artifact: { type: 'unheard-of' } } }] },
+      422,
+      'invalid_acceptance_spec',
+    ],
     ['a check twice', { acceptance: [check, check] }, 422, 'duplicate_check_key'],
     ['a reserved key of a check', { acceptance: [{ ...check, key: 'output.x' }] }, 422, 'invalid_acceptance'],
     ...[

@@ -5,7 +5,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText, refuseSecretText } from '../../service/documents.ts';
 import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
-import { parseAcceptance } from '../acceptance/acceptance.ts';
+import { parseAcceptance, requireTypesOfChecks } from '../acceptance/acceptance.ts';
 import { isMediaTypeRange, isWithin } from '../artifact-types/artifact-type.ts';
 import type { Context } from '../context.ts';
 import { parseApprovalSchema } from '../declared-actions/approval-schema.ts';
@@ -72,6 +72,7 @@ async function documentsOf(context: Context, request: NewTaskType) {
   const artifactSchema = parseArtifactSchema(request.artifactSchema);
   await requireArtifactTypes(context, artifactSchema);
   const acceptance = parseAcceptance(request.acceptance, []);
+  await requireTypesOfChecks(context, acceptance);
   const companions = { execution, approvalSchema, contextSchema, completionSchema, artifactSchema };
   return { ...companions, fieldSchema, lifecycle, instructions, acceptance };
 }

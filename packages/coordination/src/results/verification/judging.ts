@@ -1,7 +1,8 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
 import { callerOfSnapshot } from '../../access/authn/acting.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { haveValues } from '../../work/completion/task-values.ts';
+import { allHaveValues, lookupOf } from '../../work/declared-actions/lookup.ts';
+import { taskOf } from '../../work/tasks/task.ts';
 import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
 import { checksOf } from '../../work/verifications/attempts.ts';
 import { withdrawApproval } from '../approvals/decisions.ts';
@@ -51,6 +52,7 @@ export async function judgeAttempt(context: Context, attemptId: string): Promise
 /** @param acting the context of who asked for the completion, in which approvals are asked for and the task is completed */
 async function judge(context: Context, acting: Context, judgement: Judgement): Promise<void> {
   const { attempt, task, checks, results } = judgement;
+  const lookup = lookupOf(context, taskOf(task));
   for (;;) {
     const check = checks[results.length];
     if (check === undefined) {
@@ -65,7 +67,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
       continue;
     }
     const hasWaited = attempt.waiting_since !== null && results.length === attempt.results.length;
-    const isDue = hasWaited || (await haveValues(context, task, check.when ?? []));
+    const isDue = hasWaited || (await allHaveValues(check.when ?? [], lookup));
     if (!isDue) {
       results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
       continue;

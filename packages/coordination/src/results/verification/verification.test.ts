@@ -503,7 +503,7 @@ describe('conditions', () => {
       [['$.task.priority'], {}, 'waiting_human'],
       [['$.task.dueDate'], {}, 'passed'],
       [['$.task.customFields.risky'], { customFields: { risky: true } }, 'waiting_human'],
-      [['$.task.customFields.risky'], { customFields: { risky: false } }, 'passed'],
+      [['$.task.customFields.risky'], { customFields: { risky: false } }, 'waiting_human'],
       [['$.task.customFields.risky'], { customFields: { risky: 0 } }, 'waiting_human'],
       [['$.task.customFields.risks'], { customFields: { risks: [] } }, 'passed'],
       [['$.task.priority', '$.task.dueDate'], {}, 'passed'],

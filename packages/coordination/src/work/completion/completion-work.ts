@@ -1,8 +1,3 @@
-import {
-  type Lookup,
-  UnresolvedExpression,
-  valueOfText,
-} from '../../definitions/declared-actions/expressions.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
@@ -13,7 +8,7 @@ import {
   kindOf,
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
-import { lookupOf } from '../declared-actions/lookup.ts';
+import { allHaveValues, lookupOf } from '../declared-actions/lookup.ts';
 import type { Task } from '../tasks/task.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
@@ -47,18 +42,4 @@ function note(context: Context, task: Task, rules: TypeRules, results: readonly 
   const failedAction = actions.find(({ status }) => status === 'failed');
   if (failedAction === undefined) emit(context, completionWorkExecuted, about, payload);
   else emit(context, completionWorkFailed, about, { ...payload, failedAction });
-}
-
-async function allHaveValues(expressions: readonly string[], lookup: Lookup): Promise<boolean> {
-  for (const expression of expressions) {
-    try {
-      const value = await valueOfText(expression, lookup);
-      if (value === null || value === '') return false;
-      if (typeof value === 'object' && Object.keys(value).length === 0) return false;
-    } catch (error) {
-      if (error instanceof UnresolvedExpression) return false;
-      throw error;
-    }
-  }
-  return true;
 }

@@ -1,5 +1,10 @@
 import type { Json } from '@baton/kernel/wire';
-import type { Expression, Lookup } from '../../definitions/declared-actions/expressions.ts';
+import {
+  type Expression,
+  type Lookup,
+  UnresolvedExpression,
+  valueOfText,
+} from '../../definitions/declared-actions/expressions.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { findArtifactMetadata, findSpawner } from './declared-actions.sql.ts';
@@ -41,4 +46,19 @@ async function valueInTask(context: Context, task: Task, { path }: Expression): 
 function memberOf(object: object | undefined, name: string): Json {
   if (object === undefined || !Object.hasOwn(object, name)) return null;
   return ((object as Record<string, unknown>)[name] ?? null) as Json;
+}
+
+/** Whether each of these expressions has a value that is not empty; 0 and false are values. */
+export async function allHaveValues(expressions: readonly string[], lookup: Lookup): Promise<boolean> {
+  for (const expression of expressions) {
+    try {
+      const value = await valueOfText(expression, lookup);
+      if (value === null || value === '') return false;
+      if (typeof value === 'object' && Object.keys(value).length === 0) return false;
+    } catch (error) {
+      if (error instanceof UnresolvedExpression) return false;
+      throw error;
+    }
+  }
+  return true;
 }

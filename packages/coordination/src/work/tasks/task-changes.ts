@@ -1,5 +1,5 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
-import { parseAcceptance, requireArtifactTypes } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireTypesOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -163,7 +163,7 @@ async function proofAfter(
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
     change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
-  if (change.acceptance != null) await requireArtifactTypes(context, acceptance);
+  if (change.acceptance != null) await requireTypesOfChecks(context, acceptance);
   const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   await requireEvidenceTargets(context, evidence);

@@ -1,5 +1,5 @@
 import { newId } from '@baton/kernel/ids';
-import { parseAcceptance, requireArtifactTypes } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireTypesOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -85,7 +85,7 @@ async function valuesOf(context: Context, request: NewTask) {
   const workspaceId = request.workspaceId ?? null;
   await requireWorkspace(context, workspaceId, rules.key);
   const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
-  await requireArtifactTypes(context, acceptance);
+  await requireTypesOfChecks(context, acceptance);
   const evidence = parseEvidence(request.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, eventsOf } from '../../testing/leases.ts';
+import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
+import { untilBlockedBy } from '../../testing/waiting.ts';
+
+const rounds = 25;
+const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
+/** Passes at the first look. */
+const ready = [checkBy('external_state')];
+
+let baton: TestCoordination;
+let judges: ReturnType<typeof makeJudge>[];
+before(async () => {
+  baton = await startCoordination();
+  judges = [makeJudge(baton), makeJudge(baton)];
+});
+after(async () => {
+  for (const judge of judges) await judge.close();
+  await baton.close();
+});
+
+const judgeAll = () => Promise.all(judges.map((judge) => judge.run()));
+const read = (id: string) => done(baton.admin.get(`/tasks/${id}`));
+const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id}/verifications`))).items[0];
+const countOf = async (id: string, type: string) =>
+  (await eventsOf(baton, id)).filter((event) => event.type === type).length;
+
+/** What must hold of a task whatever happened: a closed attempt, and completed only by one that passed. */
+async function assertSettled(taskId: string, round: number) {
+  const row = await baton.pool.row(sql<{ category: string; open: string | null; passed: number }>`
+    select t.category, t.open_verification_id as open,
+      (select count(*)::int from verifications v where v.task_id = t.id and v.status = 'passed') as passed
+    from tasks t where t.id = ${taskId}`);
+  assert.equal(row?.open, null, `round ${round}`);
+  assert.equal(row?.category === 'terminal_success', row?.passed === 1, `round ${round}`);
+  assert.equal(await countOf(taskId, 'task.completed'), row?.passed, `round ${round}`);
+}
+
+test('of several workers one judges an attempt: the task is completed once', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const tasks = await Promise.all([1, 2, 3].map(() => openVerification(baton, ready, { evidence })));
+    await judgeAll();
+    await judgeAll();
+    for (const { id } of tasks) {
+      assert.equal((await read(id)).status, 'done', `round ${round}`);
+      assert.equal(await countOf(id, 'task.verified'), 1);
+      const { items } = await done(baton.admin.get(`/artifacts?taskId=${id}`));
+      assert.equal(items.length, 1);
+      await assertSettled(id, round);
+    }
+  }
+});
+
+test('an attempt whose task is locked is left for the next look, and keeps no other', async () => {
+  const [held, free] = [
+    await openVerification(baton, ready, { evidence }),
+    await openVerification(baton, ready, { evidence }),
+  ];
+  await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`select from tasks where id = ${held.id} for no key update`);
+    await judgeAll();
+    assert.equal((await read(free.id)).status, 'done');
+    assert.equal((await read(held.id)).status, 'todo');
+  });
+  await judgeAll();
+  assert.equal((await read(held.id)).status, 'done');
+});
+
+test('of a pass and a cancellation one wins', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const task = await openVerification(baton, ready, { evidence });
+    const ifMatch = { 'if-match': `task-${task.version}` };
+    const [cancelled] = await Promise.all([
+      baton.admin.patch(`/tasks/${task.id}`, { status: 'cancelled' }, ifMatch),
+      judgeAll(),
+    ]);
+    await judgeAll();
+    const { status } = await read(task.id);
+    assert.equal(status, cancelled.status === 200 ? 'cancelled' : 'done', `round ${round}`);
+    await assertSettled(task.id, round);
+  }
+});
+
+test('a decision, a look at it and a cancellation leave no open gate and no second completion', async () => {
+  const persons = await Promise.all([baton.actor({ kind: 'human' }), baton.actor({ kind: 'human' })]);
+  for (let round = 0; round < rounds; round += 1) {
+    const approver = persons[round % 2]?.principalId;
+    const task = await openVerification(baton, [checkBy('human', { spec: { approver } })]);
+    await judgeAll();
+    const { approvalId } = await attemptOf(task.id);
+    const decide = (how: string) => persons[round % 2]?.post(`/approvals/${approvalId}:${how}`, {});
+    const current = await read(task.id);
+    const ifMatch = { 'if-match': `task-${current.version}` };
+    await Promise.all([
+      decide(round % 3 === 0 ? 'reject' : 'approve'),
+      judgeAll(),
+      baton.admin.patch(`/tasks/${task.id}`, { status: 'cancelled' }, ifMatch),
+    ]);
+    await judgeAll();
+    await judgeAll();
+    const open = await baton.pool.row(sql<{ gates: number; pending: number }>`
+      select pending_gates as gates, (
+        select count(*)::int from approvals a where a.task_id = t.id and a.status = 'pending') as pending
+      from tasks t where id = ${task.id}`);
+    assert.deepEqual(open, { gates: 0, pending: 0 }, `round ${round}`);
+    await assertSettled(task.id, round);
+  }
+});
+
+test('a disable of the completer is seen by the attempt, or waits for it', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const completer = await baton.actor();
+    const task = await openVerification(baton, ready, { evidence }, completer);
+    const [disabled] = await Promise.all([
+      baton.admin.post(`/principals/${completer.principalId}:disable`, {}),
+      judgeAll(),
+    ]);
+    assert.equal(disabled.status, 200, `round ${round}`);
+    await letTimePass(baton, task.id, 0);
+    await judgeAll();
+    await assertSettled(task.id, round);
+    const { results, status } = await attemptOf(task.id);
+    if (status === 'failed') assert.equal(results[0].reason, 'credential_inactive');
+    else assert.equal(status, 'passed');
+  }
+});
+
+test('a completer who is being disabled meanwhile completes nothing after the disable', async () => {
+  const completer = await baton.actor();
+  const task = await openVerification(baton, ready, { evidence }, completer);
+  await baton.pool.transaction(async (tx) => {
+    // As a disable does: it holds the principal alone until its commit.
+    await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${completer.principalId}))`);
+    const judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
+    await untilBlockedBy(tx, baton, judged as Promise<never>);
+    await tx.run(sql`update principals set status = 'disabled' where id = ${completer.principalId}`);
+  });
+  await judgeAll();
+  await judgeAll();
+  assert.equal((await attemptOf(task.id)).results[0].reason, 'credential_inactive');
+  assert.equal((await read(task.id)).status, 'todo');
+});
+
+test('completions, claims and looks at once: a task is never claimed while it is verified, nor done without a pass', async () => {
+  const worker = await baton.actor();
+  const session = await done(worker.post('/sessions', { clientName: 'test' }), 201);
+  for (let round = 0; round < rounds; round += 1) {
+    const task = await openVerification(baton, ready);
+    const patch = { evidence };
+    const ifMatch = { 'if-match': `task-${task.version}` };
+    const [claim] = await Promise.all([
+      worker.post(`/tasks/${task.id}:claim`, { sessionId: session.id }),
+      baton.admin.patch(`/tasks/${task.id}`, patch, ifMatch),
+      judgeAll(),
+    ]);
+    assert.ok([409, 422].includes(claim.status), `round ${round}: ${claim.status}`);
+    await letTimePass(baton, task.id, 0);
+    await judgeAll();
+    await judgeAll();
+    await assertSettled(task.id, round);
+  }
+});
