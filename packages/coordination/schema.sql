@@ -386,6 +386,23 @@ CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 
+create table harness_manifests (
+  run_id uuid not null,
+  version integer not null,
+  tenant_id uuid not null,
+  reason text not null,
+  base jsonb not null,
+  captured jsonb not null,
+  declared text[] default '{}'::text[] not null,
+  remarks jsonb default '[]'::jsonb not null,
+  remarks_bytes integer default 0 not null,
+  data_bytes integer default 4096 not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  created_by uuid not null,
+  constraint harness_manifests_pkey PRIMARY KEY (run_id, version),
+  constraint harness_manifests_reason_check CHECK ((reason = ANY (ARRAY['run_started'::text, 'recompile'::text, 'provider_fallback'::text])))
+);
+
 create table iam_bindings (
   id uuid not null,
   tenant_id uuid not null,
@@ -636,6 +653,7 @@ CREATE INDEX runs_by_status ON public.runs USING btree (tenant_id, status, start
 CREATE INDEX runs_by_task ON public.runs USING btree (task_id, started_at DESC, id DESC);
 CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id, started_at DESC, id DESC);
+CREATE INDEX runs_of_handle ON public.runs USING btree (child_handle_id) WHERE (child_handle_id IS NOT NULL);
 CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status, started_at DESC, id DESC);
 CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (task_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX runs_stalled ON public.runs USING btree (tenant_id, started_at DESC, id DESC) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NOT NULL));
@@ -1407,3 +1425,23 @@ CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select 'task_numbers_' || replace(tenant::text, '-', '') $function$;
+
+CREATE OR REPLACE FUNCTION public.tool_policy(owner uuid, session uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'name', name, 'version', version, 'protocol', protocol,
+      'executableByHarness', executable, 'allowedByGovernance', true, 'visible', executable and status <> 'disabled',
+      'reason', case when status = 'disabled' then 'skill_disabled'
+        when not executable then 'protocol_not_supported_by_harness'
+        else 'assigned_and_protocol_supported' end) order by name, version), '[]')
+  from (
+    select k.id, k.name, k.version, k.protocol, k.status,
+      not exists (select from unnest(s.harness_capabilities) as c(name) where c.name like 'skills.protocol.%')
+        or 'skills.protocol.' || k.protocol = any (s.harness_capabilities) as executable
+    from skill_assignments a join skills k on k.id = a.skill_id left join sessions s on s.id = session
+    where a.principal_id = owner
+    order by k.name, k.version limit 500
+  ) as assigned
+$function$;

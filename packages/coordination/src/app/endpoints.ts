@@ -13,6 +13,7 @@ import { claimsApi } from '../execution/claims/claims.api.ts';
 import { controlMessagesApi } from '../execution/control-messages/control-messages.api.ts';
 import { handoverApi } from '../execution/handover/handover.api.ts';
 import { harnessApi } from '../execution/harness/harness.api.ts';
+import { manifestsApi } from '../execution/harness/manifests.api.ts';
 import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { usageApi } from '../execution/usage/usage.api.ts';
@@ -63,6 +64,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
       ...actionsApi,
       ...handoverApi,
       ...usageApi,
+      ...manifestsApi,
       ...controlMessagesApi,
       ...childHandlesApi,
     ],

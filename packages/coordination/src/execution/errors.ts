@@ -39,6 +39,8 @@ export const errors = {
   unsafe_control_payload: invalid('The message holds a transcript, credentials or a path of one machine.'),
   task_not_runnable: invalid('The task is in a terminal status.'),
   invalid_budget: invalid('A budget is a positive number up to 2147483647.'),
+  server_authoritative_section: invalid('The server itself fills in this section of a manifest.'),
+  invalid_fallback_attempt: invalid('A fallback names a model with a higher attempt than the active one.'),
   invalid_handoff: invalid('The checkpoint of a handoff lacks its summary, or is malformed.'),
   unsafe_handoff_payload: invalid('The handoff holds a transcript, credentials or a path of one machine.'),
   invalid_checkpoint: invalid('The kind of a checkpoint has 1 to 100 characters.'),

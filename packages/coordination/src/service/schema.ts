@@ -19,6 +19,7 @@ export interface Tables {
   endings: EndingsTable;
   ensured_work: EnsuredWorkTable;
   events: EventsTable;
+  harness_manifests: HarnessManifestsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
   journal_epoch: JournalEpochTable;
@@ -287,6 +288,21 @@ interface EventsTable {
   trace_run_id: string | null;
   payload: unknown;
   occurred_at: Generated<string>;
+}
+
+interface HarnessManifestsTable {
+  run_id: string;
+  version: number;
+  tenant_id: string;
+  reason: 'run_started' | 'recompile' | 'provider_fallback';
+  base: unknown;
+  captured: unknown;
+  declared: Generated<string[]>;
+  remarks: Generated<unknown>;
+  remarks_bytes: Generated<number>;
+  data_bytes: Generated<number>;
+  created_at: Generated<string>;
+  created_by: string;
 }
 
 interface IamBindingsTable {

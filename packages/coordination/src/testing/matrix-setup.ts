@@ -37,6 +37,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   keyRequired: ({ idempotency }) => idempotency === 'required',
   bodyBytesMax: () => 1_048_576,
   sizeBeforeCredential: () => true,
+  ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest',
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
   // The credential check writes last_used_at whenever its cache has run out.

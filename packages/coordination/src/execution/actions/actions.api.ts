@@ -25,6 +25,7 @@ export const actionsApi = [
       'invalid_status',
       ...documentErrors,
       ...ownerErrors,
+      'child_grant_exceeded',
       'budget_exceeded',
       'run_cancel_requested',
       'tool_not_authorized',

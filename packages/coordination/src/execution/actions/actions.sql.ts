@@ -90,6 +90,23 @@ export function updateActionToFinished({
     select * from finished`;
 }
 
+/** A skill by `name` or `name@version`, assigned to a principal and not disabled. */
+export function findAssignedSkill(tenantId: string, principalId: string, skill: string) {
+  return sql<{ id: string }>`
+    select k.id from skill_assignments a join skills k on k.id = a.skill_id
+    where a.principal_id = ${principalId} and a.tenant_id = ${tenantId} and k.status <> 'disabled'
+      and (k.name = ${skill} or k.name || '@' || k.version = ${skill})
+    order by k.created_at desc, k.id desc limit 1`;
+}
+
+/** A handle that grants a skill, in this version, or in any for a name without one. */
+export function findGrantedSkill(tenantId: string, handleId: string, skill: string) {
+  return sql<{ id: string }>`
+    select h.id from child_handles h
+    where h.id = ${handleId} and h.tenant_id = ${tenantId}
+      and exists (select from unnest(h.skills) as g(name) where g.name = ${skill} or starts_with(g.name, ${skill} || '@'))`;
+}
+
 /** How many actions a run has; no row for an unknown run. */
 export function countActions(tenantId: string, runId: string) {
   return sql<{ count: number }>`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { launch, makeFamily, startChild } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   done,
@@ -136,6 +137,84 @@ describe('POST /runs/{id}/actions', () => {
       await refused(act(run.id), 409, 'budget_exceeded');
       await done(worker.actor.post(`/runs/${run.id}:${verb}`));
     }
+  });
+});
+
+describe('skills', () => {
+  async function skillOf(principalId: string, name: string, version: string) {
+    const body = { name, version, protocol: 'mcp', sideEffects: 'none' };
+    const { id: skillId } = await done(baton.admin.post('/skills', body), 201);
+    await done(baton.admin.post(`/principals/${principalId}/skills`, { skillId }), 201);
+    return skillId;
+  }
+
+  test('an action names a skill that is assigned and not disabled, by name or version', async () => {
+    const { principalId } = worker.actor;
+    const older = await skillOf(principalId, 'lint', '1');
+    const newer = await skillOf(principalId, 'lint', '2');
+    await skillOf(rival.actor.principalId, 'lint', '3');
+    const { run } = await makeRun(baton, worker);
+    const used = async (skill: string) => (await done(act(run.id, { skill }), 201)).skillId;
+    assert.deepEqual([await used('lint@1'), await used('lint@2'), await used('lint')], [older, newer, newer]);
+    for (const skill of ['lint@3', 'lint@', 'li', 'unknown'])
+      await refused(act(run.id, { skill }), 403, 'tool_not_authorized');
+    await baton.pool.run(sql`update skills set status = 'disabled' where id = ${newer}`);
+    assert.equal(await used('lint'), older);
+    await refused(act(run.id, { skill: 'lint@2' }), 403, 'tool_not_authorized');
+  });
+
+  test('a launched run uses only what its handle grants, before its other refusals', async () => {
+    await skillOf(rival.actor.principalId, 'review', '1');
+    const { handle, child } = await makeFamily(baton, { parent: worker, child: rival });
+    const asChild = (skill: string) => act(child.run.id, { skill }, rival);
+    const details = await refused(asChild('review@1'), 403, 'child_grant_exceeded');
+    assert.deepEqual(details, { required: ['review@1'] });
+    await baton.pool.run(sql`update child_handles set skills = '{review@1}' where id = ${handle.id}`);
+    await done(asChild('review@1'), 201);
+    await done(asChild('review'), 201);
+    await refused(asChild('review@'), 403, 'child_grant_exceeded');
+  });
+});
+
+describe('budgets of runs that launch others', () => {
+  const use = (by: Worker, runId: string, usage: object) => act(runId, { usage }, by);
+
+  test('what children use counts in the budgets above, at any depth and over every attempt', async () => {
+    const made = await makeRun(baton, worker, { run: { maxTokens: 100, maxCostMicros: 1000 } });
+    const start = async (by: Worker, runId: string, launcher: Worker) => {
+      const { childTask } = await done(launch(launcher, runId), 201);
+      return startChild(by, childTask.id);
+    };
+    const child = await start(rival, made.run.id, worker);
+    const grandchild = await start(worker, child.run.id, rival);
+    await done(use(rival, child.run.id, { inputTokens: 40, costMicros: 10 }), 201);
+    await done(use(worker, grandchild.run.id, { inputTokens: 40, costMicros: 5 }), 201);
+    await done(use(worker, made.run.id, { outputTokens: 19 }), 201);
+    await done(use(worker, grandchild.run.id, { outputTokens: 1 }), 201);
+    const spent = { budget: 'maxTokens', limit: 100, used: 100, runId: made.run.id };
+    for (const [by, runId] of [
+      [worker, made.run.id],
+      [rival, child.run.id],
+      [worker, grandchild.run.id],
+    ] as const)
+      assert.deepEqual(await refused(use(by, runId, {}), 409, 'budget_exceeded'), spent);
+    assert.equal((await read(made.run.id)).usage.outputTokens, 19);
+    await done(worker.actor.post(`/runs/${grandchild.run.id}:succeed`));
+    await done(rival.actor.post(`/runs/${child.run.id}:succeed`));
+  });
+
+  test('a budget of a child is its own, and money counts in its currency', async () => {
+    const { run, child } = await makeFamily(baton, { parent: worker, child: rival });
+    await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
+    await baton.pool.run(sql`update runs set max_tokens = 5 where id = ${child.run.id}`);
+    await done(use(rival, child.run.id, { inputTokens: 5, costMicros: 100 }), 201);
+    const own = await refused(use(rival, child.run.id, {}), 409, 'budget_exceeded');
+    assert.equal(own.runId, child.run.id);
+    await done(use(worker, run.id, { costMicros: 9, currency: 'EUR' }), 201);
+    await baton.pool.run(sql`update runs set max_tokens = null where id = ${child.run.id}`);
+    await done(use(rival, child.run.id, { costMicros: 1, currency: 'EUR' }), 201);
+    const above = await refused(use(rival, child.run.id, {}), 409, 'budget_exceeded');
+    assert.deepEqual(above, { budget: 'maxCostMicros', limit: 10, used: 10, runId: run.id });
   });
 });
 

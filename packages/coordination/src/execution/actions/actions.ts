@@ -20,6 +20,8 @@ import {
   countActions,
   findAction,
   findActions,
+  findAssignedSkill,
+  findGrantedSkill,
   insertAction,
   type UsedAmounts,
   updateActionToFinished,
@@ -45,17 +47,18 @@ export async function createAction(
   checkDocument(metadata, { field: 'metadata' });
   const run = await requireLiveRun(context, runId);
   requireCurrency(run.currency, used);
+  if (skill != null && run.child_handle_id !== null)
+    await requireGrantedSkill(context, run.child_handle_id, skill);
   refuseOverTime(run);
   if (run.cancel_applied_at !== null) fail('run_cancel_requested', { runId });
-  // Skills are assigned by a part of the organisation that is not built yet: nobody may use one.
-  if (skill != null) fail('tool_not_authorized', { skill });
-  refuseSpent(run);
+  const skillId = skill == null ? null : await requireSkill(context, skill);
+  await refuseSpent(context, run);
   const row = await context.db.row(
     insertAction({
       id: newId(),
       tenantId: context.tenantId,
       runId,
-      skillId: null,
+      skillId,
       action,
       status,
       externalReference: externalReference ?? null,
@@ -101,6 +104,22 @@ export async function finishAction(
     }),
   );
   return actionOf(row as ActionRow);
+}
+
+/** @returns the id of the newest version that is assigned to the caller and not disabled, or of the one that is named */
+async function requireSkill({ db, tenantId, caller }: Context, skill: string): Promise<string> {
+  const found = await db.row(findAssignedSkill(tenantId, caller.principalId, skill));
+  return found?.id ?? fail('tool_not_authorized', { skill });
+}
+
+/** A launched run uses the skills that its handle grants, `name@version` each, whatever its principal may use. */
+async function requireGrantedSkill(
+  { db, tenantId }: Context,
+  handleId: string,
+  skill: string,
+): Promise<void> {
+  if ((await db.row(findGrantedSkill(tenantId, handleId, skill))) === undefined)
+    fail('child_grant_exceeded', { required: [skill] });
 }
 
 function requireStatus(status: string, known: readonly string[]): void {

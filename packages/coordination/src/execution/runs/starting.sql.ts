@@ -17,6 +17,8 @@ export interface NewRun {
   metadata: JsonObject;
   maxDurationSeconds: number | null;
   maxActions: number | null;
+  /** Who starts it, for the manifest: tenant, principal, kind, permissions. */
+  identity: JsonObject;
   maxTokens: number | null;
   maxCostMicros: number | null;
   currency: string | null;
@@ -55,7 +57,7 @@ export function insertRun(start: NewRun) {
       where c.id = ${start.claimId} and c.tenant_id = ${start.tenantId} and c.fencing_token = ${start.fencingToken}
         and s.status = 'active' and (s.delegation_id is null or d.id is not null)
     ), locked as materialized (
-      select t.id, t.workspace_id, t.type_id, holder.session_id,
+      select t.id, t.public_id, t.version, t.workspace_id, t.type_id, holder.session_id,
         least(t.lease_expires_at, holder.live_until, holder.delegated_until) as live_until
       from holder join tasks t on t.id = holder.task_id
       where holder.live_until is not null
@@ -65,7 +67,11 @@ export function insertRun(start: NewRun) {
         and t.child_handle_id is not distinct from ${start.childHandleId}::uuid
       for no key update of t
     ), task as materialized (
-      select locked.id, workspace_id, session_id, (tt.execution ->> 'progressTimeoutSeconds')::integer as progress_timeout_seconds
+      select locked.id, public_id, locked.version, workspace_id, session_id, tt.key as type_key, tt.version as type_version,
+        case when tt.instructions <> '' then 'sha256:' || encode(sha256(convert_to(tt.instructions, 'UTF8')), 'hex') end
+          as instructions_hash,
+        case when tt.instructions <> '' then jsonb_build_array('taskType:' || tt.key || '@' || tt.version) end
+          as instructions_refs, (tt.execution ->> 'progressTimeoutSeconds')::integer as progress_timeout_seconds
       from locked join task_types tt on tt.id = locked.type_id
       where live_until > clock_timestamp()
     ), superseded as (
@@ -76,17 +82,35 @@ export function insertRun(start: NewRun) {
       returning r.id, r.task_id, r.session_id, r.attempt
     ), made as (
       insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, input, metadata,
-        max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at, child_handle_id)
+        max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at,
+        instructions_hash, instructions_refs, child_handle_id)
       select ${start.runId}, ${start.tenantId}, task.id, ${start.claimId}, ${start.principalId}, task.session_id,
         ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
         ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
         ${start.maxDurationSeconds}, ${start.maxActions}, ${start.maxTokens}, ${start.maxCostMicros}, ${start.currency},
-        task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds), ${start.childHandleId}
+        task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds),
+        task.instructions_hash, task.instructions_refs, ${start.childHandleId}
       -- joined, so that the superseded run is off the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (
         select from runs r where r.task_id = task.id and r.status = 'running' and r.claim_id = ${start.claimId})
       returning *
+    ), compiled as (
+      insert into harness_manifests (run_id, version, tenant_id, reason, base, captured, created_by)
+      select made.id, 1, made.tenant_id, 'run_started',
+        jsonb_build_object(
+          'identity', ${JSON.stringify(start.identity)}::jsonb || jsonb_build_object('sessionId', s.id, 'onBehalfOf', s.on_behalf_of_id),
+          'run', jsonb_build_object('id', made.id, 'taskId', made.task_id, 'taskPublicId', task.public_id,
+            'typeKey', task.type_key, 'typeVersion', task.type_version, 'workspaceId', task.workspace_id,
+            'claimId', made.claim_id, 'fencingToken', made.fencing_token, 'attempt', made.attempt,
+            'agentRevisionId', made.agent_revision_id, 'instructionsHash', made.instructions_hash),
+          'projectPolicy', null::text, 'toolPolicy', tool_policy(made.principal_id, s.id),
+          'budgets', jsonb_build_object('maxDurationSeconds', made.max_duration_seconds, 'maxActions', made.max_actions,
+            'maxTokens', made.max_tokens, 'maxCostMicros', made.max_cost_micros, 'currency', made.currency),
+          'model', null::text, 'redaction', null::text, 'workerProfile', null::text, 'executionBackend', null::text),
+        jsonb_build_object('horizon', journal_horizon(), 'taskVersion', task.version, 'runVersion', made.version),
+        made.principal_id
+      from made join task on task.id = made.task_id join sessions s on s.id = made.session_id
     ), said as (
       select 1 as n, ${start.failedEventId}::uuid as id, 'run.failed' as type, 1 as schema_version, superseded.id as entity_id,
         superseded.session_id,

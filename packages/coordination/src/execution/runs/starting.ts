@@ -5,6 +5,7 @@ import { bindChildRun, lockStartableHandle } from '../../leases/children/child-b
 import { passClaimGate } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
+import type { Caller } from '../../service/caller.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
@@ -96,6 +97,7 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest, childHand
     metadata: request.metadata,
     maxDurationSeconds: request.maxDurationSeconds ?? null,
     maxActions: request.maxActions ?? null,
+    identity: identityOf(caller),
     maxTokens: request.maxTokens ?? null,
     maxCostMicros: request.maxCostMicros ?? null,
     currency: request.maxCostMicros == null ? null : (request.currency ?? currencyDefault),
@@ -104,6 +106,11 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest, childHand
     requestId,
     traceRunId,
   });
+}
+
+/** The caller as a manifest names it; the statement adds the session. */
+function identityOf({ tenantId, principalId, kind, iamPrincipalId, permissions }: Caller) {
+  return { tenantId, principalId, kind, iamPrincipalId, permissions: [...permissions].sort() };
 }
 
 function noteStarted(context: Context, started: StartedRunRow): Run {

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
+import { documentBytesMax } from '../../service/documents.ts';
+import { canonicalHash } from '../../service/durable-text/canonical.ts';
+import type { Tables } from '../../service/schema.ts';
+
+/** Raised when the sections of the base change their form. */
+const schemaVersion = 1;
+
+export const serverSections = ['identity', 'run', 'projectPolicy', 'toolPolicy', 'budgets'] as const;
+export const declaredSections = ['model', 'redaction', 'workerProfile', 'executionBackend'] as const;
+export type DeclaredSection = (typeof declaredSections)[number];
+
+const remarkKinds = ['steering', 'warning', 'budget_warning', 'note'] as const;
+
+/** A remark on the manifest that was the newest when it was made. */
+export const ManifestRemark = z
+  .strictObject({
+    kind: z.enum(remarkKinds),
+    summary: z.string(),
+    data: FreeObject,
+    createdAt: Timestamp,
+    createdBy: Uuid,
+  })
+  .meta({ id: 'ManifestRemark' });
+export type ManifestRemark = z.infer<typeof ManifestRemark>;
+
+/** The configuration that a run really worked under, in one of its versions (core, section 13). */
+export const HarnessManifest = z
+  .strictObject({
+    runId: Uuid,
+    version: z.int().positive(),
+    schemaVersion: z.int().positive(),
+    reason: z.enum(['run_started', 'recompile', 'provider_fallback']),
+    baseHash: z.string().meta({ description: '`sha256:<hex>` of `base` as canonical JSON.' }),
+    base: FreeObject,
+    captured: z.strictObject({
+      eventCursor: z.string(),
+      entityVersions: z.strictObject({ task: z.int(), run: z.int() }),
+      contextPackId: Uuid.nullable(),
+    }),
+    provenance: z
+      .record(z.string(), z.enum(['server', 'harness_declared']))
+      .meta({ description: 'Who filled in each section of `base`; a section that nobody did is null.' }),
+    ephemeral: z.array(ManifestRemark),
+    createdAt: Timestamp,
+    createdBy: Uuid,
+  })
+  .meta({ id: 'HarnessManifest' });
+export type HarnessManifest = z.infer<typeof HarnessManifest>;
+
+/** The model that a harness says it uses; its attempt rises with each fallback to another. */
+const Model = z.strictObject({
+  provider: z.string().min(1).max(200),
+  name: z.string().min(1).max(200),
+  attempt: z.number().min(1).max(1_000_000),
+});
+const section = z.unknown().optional().meta({ type: 'object', 'x-maxBytes': 16_384 });
+
+/** Fields that are not known are dropped; the sections of the server are refused by the verb, with a code of their own. */
+export const ManifestCompilation = z
+  .looseObject({
+    claimId: Uuid,
+    fencingToken: z.int(),
+    reason: z.enum(['recompile', 'provider_fallback']).default('recompile'),
+    workerProfile: section,
+    executionBackend: section,
+    model: Model.nullish(),
+    redaction: section,
+  })
+  .meta({ id: 'ManifestCompilation', 'x-maxBytes': 1_048_576 });
+export type ManifestCompilation = z.output<typeof ManifestCompilation>;
+
+export const ManifestRemarkRequest = z
+  .strictObject({
+    kind: z.enum(remarkKinds),
+    summary: z.string().min(1).max(2000),
+    data: z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax }),
+  })
+  .meta({ id: 'ManifestRemarkRequest' });
+export type ManifestRemarkRequest = z.output<typeof ManifestRemarkRequest>;
+
+export type ManifestRow = RowOf<
+  Tables['harness_manifests'],
+  {
+    base: JsonObject;
+    captured: { horizon: number; taskVersion: number; runVersion: number };
+    declared: DeclaredSection[];
+    remarks: ManifestRemark[];
+  }
+>;
+
+export const manifestOf = wireMapper<ManifestRow>()(HarnessManifest, {
+  schemaVersion: () => schemaVersion,
+  baseHash: ({ base }) => canonicalHash(base),
+  captured: ({ captured: { horizon, taskVersion, runVersion } }) => ({
+    eventCursor: cursorAtHorizon(horizon),
+    entityVersions: { task: taskVersion, run: runVersion },
+    contextPackId: null,
+  }),
+  provenance: ({ declared }) =>
+    Object.fromEntries([
+      ...serverSections.map((name) => [name, 'server'] as const),
+      ...declared.map((name) => [name, 'harness_declared'] as const),
+    ]),
+  ephemeral: ({ remarks }) => remarks,
+});

@@ -1,0 +1,84 @@
+import { pageOf, queryInteger, Uuid } from '@baton/kernel/wire';
+import { claimGateEvents } from '../../leases/gate.ts';
+import { endpoint } from '../context.ts';
+import { journalQuery } from '../runs/journal-page.ts';
+import { compileManifest } from './compiling.ts';
+import { HarnessManifest, ManifestCompilation, ManifestRemark, ManifestRemarkRequest } from './manifest.ts';
+import { addManifestRemark, getManifest, listManifests } from './manifests.ts';
+
+const params = { id: Uuid };
+const documentErrors = ['invalid_document', 'payload_too_large', 'payload_too_deep'] as const;
+const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch'] as const;
+
+export const manifestsApi = [
+  endpoint({
+    id: 'getHarnessManifest',
+    method: 'GET',
+    path: '/runs/{id}/harness-manifest',
+    summary: 'Read the configuration that a run works under.',
+    description: 'The newest version unless said otherwise. Runs from before manifests were kept have none.',
+    permission: 'tasks.read',
+    params,
+    query: { version: queryInteger(1, 2_147_483_647).optional() },
+    returns: { 200: HarnessManifest },
+    errors: ['not_found'],
+    handle: (input, context) => getManifest(context, input.params.id, input.query.version),
+  }),
+  endpoint({
+    id: 'listHarnessManifests',
+    method: 'GET',
+    path: '/runs/{id}/harness-manifests',
+    summary: 'List the versions of the manifest of a run, oldest first.',
+    description:
+      'Without `limit` and `cursor` the list comes whole, up to 4 MiB; what is beyond has a cursor.',
+    permission: 'tasks.read',
+    params,
+    query: journalQuery,
+    returns: { 200: pageOf(HarnessManifest) },
+    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
+    handle: (input, context) => listManifests(context, input.params.id, input.query),
+  }),
+  endpoint({
+    id: 'compileHarnessManifest',
+    method: 'POST',
+    path: '/runs/{id}/harness-manifest:compile',
+    summary: 'Compile the manifest of a run again, with what the harness declares.',
+    description:
+      'Only under the live claim of the run. A section that is left out stays as it was. 201 for a new version, 200 when nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
+    permission: 'tasks.claim',
+    params,
+    body: ManifestCompilation,
+    returns: { 200: HarnessManifest, 201: HarnessManifest },
+    errors: [
+      'server_authoritative_section',
+      ...documentErrors,
+      'non_canonical_value',
+      ...ownerErrors,
+      'stale_claim',
+      'claim_holder_mismatch',
+      'invalid_fallback_attempt',
+    ],
+    emits: claimGateEvents,
+    example: {
+      claimId: '0190b2c4-0000-7000-8000-000000000001',
+      fencingToken: 1,
+      model: { provider: 'example', name: 'large', attempt: 1 },
+    },
+    handle: (input, context) => compileManifest(context, input.params.id, input.body),
+  }),
+  endpoint({
+    id: 'addManifestRemark',
+    method: 'POST',
+    path: '/runs/{id}/harness-manifest/ephemeral',
+    summary: 'Add a remark to the manifest of a run.',
+    description: 'Only under the live claim of the run. The remarks of one version come to 256 KiB at most.',
+    permission: 'tasks.claim',
+    params,
+    body: ManifestRemarkRequest,
+    returns: { 201: ManifestRemark },
+    errors: [...documentErrors, ...ownerErrors, 'stale_claim'],
+    emits: claimGateEvents,
+    example: { kind: 'budget_warning', summary: 'Four fifths of the tokens are used.' },
+    handle: (input, context) => addManifestRemark(context, input.params.id, input.body),
+  }),
+];

@@ -1,0 +1,66 @@
+import type { ItemPage } from '@baton/kernel/list';
+import { checkDocument } from '../../service/documents.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
+import { requireLiveRun } from '../runs/live-run.ts';
+import {
+  type HarnessManifest,
+  type ManifestRemark,
+  type ManifestRemarkRequest,
+  type ManifestRow,
+  manifestOf,
+} from './manifest.ts';
+import { appendRemark, countManifests, findManifest, findManifests } from './manifests.sql.ts';
+
+/** All remarks of one version, as JSON. */
+const remarksBytesMax = 262_144;
+
+/** A version of a run's manifest, the newest unless said otherwise (core, section 13). @throws Refusal `not_found` */
+export async function getManifest(
+  context: Context,
+  runId: string,
+  version: number | undefined,
+): Promise<HarnessManifest> {
+  return manifestOf(await requireManifest(context, runId, version ?? null));
+}
+
+/** @throws Refusal `not_found` for an unknown run or version, and for a run from before manifests were kept */
+export async function requireManifest(
+  { db, tenantId }: Context,
+  runId: string,
+  version: number | null,
+): Promise<ManifestRow> {
+  return (await db.row(findManifest(tenantId, runId, version))) ?? fail('not_found');
+}
+
+/** The versions of a run's manifest, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
+export async function listManifests(
+  { db, tenantId }: Context,
+  runId: string,
+  query: JournalQuery,
+): Promise<ItemPage<HarnessManifest>> {
+  const { count } = (await db.row(countManifests(tenantId, runId))) ?? fail('not_found');
+  const slice = journalSlice(query, 'manifests', runId);
+  const rows = await db.rows(findManifests(tenantId, runId, slice));
+  return journalPage(slice, rows, count, manifestOf);
+}
+
+/**
+ * Adds a remark to the newest version of a run's manifest. Only under the run's live claim.
+ * @throws Refusal those of a document, those of `requireLiveRun`, `payload_too_large` once the remarks of the version
+ * would exceed 256 KiB
+ */
+export async function addManifestRemark(
+  context: Context,
+  runId: string,
+  { kind, summary, data }: ManifestRemarkRequest,
+): Promise<ManifestRemark> {
+  checkDocument(data, { field: 'data' });
+  await requireLiveRun(context, runId);
+  const active = await requireManifest(context, runId, null);
+  const remark = { kind, summary, data, createdBy: context.caller.principalId };
+  const added = await context.db.row(appendRemark(active, remark, remarksBytesMax));
+  if (added === undefined) fail('payload_too_large', { field: 'ephemeral', maxBytes: remarksBytesMax });
+  return added.remark;
+}
