@@ -116,9 +116,31 @@ const acts = {
   cancelRun: onRun(({ model, by, actor }, run) =>
     answered(model.cancelRun(run, by), actor.post(`/runs/${run.id}:cancel`)),
   ),
+  suspend: onRun(({ model, by, actor }, run) =>
+    answered(model.suspend(run, by), actor.post(`/runs/${run.id}:suspend`)),
+  ),
   checkpoint: onRun(({ model, by, actor }, run) =>
     answered(model.checkpoint(run, by), actor.post(`/runs/${run.id}/checkpoints`, { kind: 'note' })),
   ),
+  launch: onRun(async ({ model, by, actor }, run) => {
+    const body = { correlationId: randomUUID(), title: 'child' };
+    const verdict = model.launch(run, by);
+    const answer = await actor.post(`/runs/${run.id}/child-handles`, body, newKey());
+    if (answer.status < 300 && verdict.made !== undefined) {
+      verdict.made.id = answer.body.childHandle.id;
+      model.addTask(answer.body.childTask.id, verdict.made);
+    }
+    return { answer, verdict };
+  }),
+  forceCancel: onRun(async ({ model, baton: { admin } }, run) => {
+    const { version: expectedRunVersion } = await done(admin.get(`/runs/${run.id}`));
+    const body = { operation: 'force_cancel', causalPosition: 'here', reason: 'test', expectedRunVersion };
+    return answered(model.forceCancel(run), admin.post(`/runs/${run.id}/control-messages`, body, newKey()));
+  }),
+  async revoke({ model, by, actor, handle }) {
+    if (handle === undefined) return undefined;
+    return answered(model.revoke(handle, by), actor.post(`/child-handles/${handle.id}:revoke`));
+  },
   approve: onApproval(({ model, person }, approval) =>
     answered(model.decide(approval, 'approved'), person.post(`/approvals/${approval.id}:approve`)),
   ),
@@ -142,7 +164,10 @@ export interface Step {
 
 export const step: fc.Arbitrary<Step> = fc.record({
   // Without claims and runs there is nothing for the others to do.
-  verb: fc.constantFrom(...(Object.keys(acts) as Verb[]), ...(['claim', 'claim', 'start', 'start'] as const)),
+  verb: fc.constantFrom(
+    ...(Object.keys(acts) as Verb[]),
+    ...(['claim', 'claim', 'start', 'start', 'launch'] as const),
+  ),
   worker: fc.nat(workersCount - 1),
   back: fc.nat(3),
   flag: fc.boolean(),
@@ -219,6 +244,8 @@ function presentedIn({ flag, task, claim }: Turn): [ClaimModel | undefined, obje
 async function ifMatchOf(actor: Actor, { id }: TaskModel): Promise<Record<string, string>> {
   return { 'if-match': `task-${(await done(actor.get(`/tasks/${id}`))).version}` };
 }
+
+const newKey = () => ({ 'idempotency-key': randomUUID() });
 
 async function compareStates({ baton: { admin } }: Cast, model: Model): Promise<void> {
   for (const { id, status, epoch, active } of model.tasks) {

@@ -265,23 +265,31 @@ export class Model {
     return ok;
   }
 
-  /** Cancels a run and every running one below it, whatever their cancellation policy. */
+  /** Cancels a run and every running one below it, and revokes the launches there that nobody has taken up. */
   forceCancel(run: RunModel): Verdict {
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#forceCancel(run);
-    const below = [run.claim.task];
+    const below = this.#tasksBelow(run.claim.task);
     for (const task of below) {
-      for (const child of this.tasks.filter(({ handle }) => handle?.parent.claim.task === task)) {
-        below.push(child);
-        const running = this.#runningOf(child);
-        if (running !== undefined) this.#forceCancel(running);
-      }
+      const running = this.#runningOf(task);
+      if (running !== undefined) this.#forceCancel(running);
+    }
+    for (const task of below) {
+      const { handle } = task;
+      if (handle === undefined || handle.run !== undefined || handle.isRevoked || isTerminal(task)) continue;
+      handle.isRevoked = true;
+      handle.parent.events.push('run.child.revoked');
     }
     return ok;
   }
 
+  #tasksBelow(task: TaskModel): TaskModel[] {
+    const children = this.tasks.filter(({ handle }) => handle?.parent.claim.task === task);
+    return [...children, ...children.flatMap((child) => this.#tasksBelow(child))];
+  }
+
   #forceCancel(run: RunModel): void {
-    run.events.push('run.control_message.accepted', 'run.control_message.applied');
+    run.events.push('run.control_message.applied');
     this.#endRun(run, 'cancelled', 'run.cancelled');
     if (run.claim.status === 'active') this.#release(run.claim, { moves: true });
   }
