@@ -23,6 +23,7 @@ const documentErrors = [
   'payload_too_large',
   'payload_too_deep',
   'invalid_json_schema',
+  'secret_material_rejected',
   'invalid_workspace_type',
 ] as const;
 

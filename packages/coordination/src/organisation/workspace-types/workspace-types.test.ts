@@ -84,12 +84,21 @@ test('the form of key and name is 400, the child types are 422 invalid_workspace
   assert.equal((await make({ allowedChildTypes: [] })).allowedChildTypes.length, 0);
 });
 
-test('a field schema that is no object is 422 invalid_document', async () => {
+test('a field schema is a JSON Schema of bounded size: 422 invalid_document, payload_too_large, invalid_json_schema', async () => {
   assert.deepEqual(await refused(create({ fieldSchema: [] }), 422, 'invalid_document'), {
     field: 'fieldSchema',
   });
   const large = { description: 'x'.repeat(65_536) };
   await refused(create({ fieldSchema: large }), 422, 'payload_too_large');
+  const { path } = await refused(create({ fieldSchema: { type: 'zebra' } }), 422, 'invalid_json_schema');
+  assert.equal(path, '/type');
+  const remote = { fieldSchema: { $ref: 'https://example.com/x' }, allowedChildTypes: [''] };
+  await refused(create(remote), 422, 'invalid_json_schema');
+  const { id } = await make({ fieldSchema: { type: 'object' } });
+  await refused(change(id, 1, { fieldSchema: { type: 'zebra' } }), 422, 'invalid_json_schema');
+  await done(change(id, 1, { fieldSchema: { maxProperties: 1 } }));
+  const events = await eventsOf(baton, id);
+  assert.deepEqual(events.at(-1)?.payload, { changes: { fieldSchema: true }, version: 2 });
 });
 
 test('PATCH changes what it names, once: the event tells the values', async () => {

@@ -5,7 +5,8 @@ import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
-import { checkDocument, eventText } from '../../service/documents.ts';
+import { eventText } from '../../service/documents.ts';
+import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { lockWorkspaceTree } from '../tree-lock.ts';
@@ -40,7 +41,7 @@ import {
 /**
  * Creates a workspace type (organisation, section 2.2).
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema`,
- * `invalid_workspace_type`, `workspace_type_exists`
+ * `secret_material_rejected`, `invalid_workspace_type`, `workspace_type_exists`
  */
 export async function createWorkspaceType(
   context: Context,
@@ -192,10 +193,8 @@ async function moveTo(
   return workspaceTypeOf(row);
 }
 
-/** A schema of custom fields; only the empty one is taken as long as nothing here judges by a schema. */
 function parseFieldSchema(schema: unknown): JsonObject {
-  checkDocument(schema, { field: 'fieldSchema' });
-  if (Object.keys(schema).length > 0) fail('invalid_json_schema', { field: 'fieldSchema' });
+  checkStoredSchema(schema, { field: 'fieldSchema' });
   return schema;
 }
 

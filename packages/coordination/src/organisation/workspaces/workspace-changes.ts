@@ -29,7 +29,7 @@ import {
  * Changes a workspace (organisation, section 3.2), also an archived one; values that are stored already change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `workspace_slug_conflict`, `invalid_workspace_type`,
  * `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
- * `secret_material_rejected`, `unknown_task_type`, `empty_update`
+ * `custom_fields_invalid`, `secret_material_rejected`, `unknown_task_type`, `empty_update`
  */
 export async function updateWorkspace(
   context: Context,
@@ -50,8 +50,7 @@ export async function updateWorkspace(
     description: change.description ?? before.description,
     slug,
     type_id: type?.id ?? before.type_id,
-    custom_fields:
-      change.customFields === undefined ? before.custom_fields : parseCustomFields(change.customFields),
+    custom_fields: await customFieldsAfter(context, before, change, type),
     task_types: change.taskTypes === undefined ? before.task_types : change.taskTypes,
   };
   if (change.taskTypes != null) await requireTaskTypes(context, change.taskTypes);
@@ -76,6 +75,19 @@ async function requireFittingType(
   const below = await context.db.rows(findActiveChildTypes(context.tenantId, workspace.id));
   const foreign = below.find((child) => !allowsChild(type, child));
   if (foreign !== undefined) refuseForeignChild(type, foreign);
+}
+
+/** Fields that stay are judged again where the type changes. */
+async function customFieldsAfter(
+  context: Context,
+  before: WorkspaceRow,
+  { customFields }: WorkspaceChange,
+  type: WorkspaceTypeRow | undefined,
+) {
+  const isTyped = type !== undefined && type.id !== before.type_id;
+  if (customFields === undefined && !isTyped) return before.custom_fields;
+  const judge = type ?? (await getWorkspaceTypeRow(context, before.type_id));
+  return parseCustomFields(customFields ?? before.custom_fields, judge);
 }
 
 /** @throws Refusal `unknown_task_type` */

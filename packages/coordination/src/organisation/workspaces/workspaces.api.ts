@@ -28,6 +28,7 @@ const documentErrors = [
   'invalid_document',
   'payload_too_large',
   'payload_too_deep',
+  'custom_fields_invalid',
   'secret_material_rejected',
 ] as const;
 

@@ -102,6 +102,24 @@ test('the checks of POST come in the order of the contract', async () => {
   assert.equal(taken.slug, 'taken');
 });
 
+test('custom fields fit the schema of the type: of POST, of PATCH, and where only the type changes', async () => {
+  const fieldSchema = { properties: { seats: { type: 'integer' } }, required: ['seats'] };
+  const type = await makeType({ fieldSchema });
+  const typeId = type.id;
+  const { errors } = await refused(create({ typeId, customFields: {} }), 422, 'custom_fields_invalid');
+  assert.equal(errors.length, 1);
+  await refused(create({ typeId, customFields: { seats: 'x', apiKey: 1 } }), 422, 'custom_fields_invalid');
+  await refused(create({ typeId, customFields: { seats: 1, apiKey: 1 } }), 422, 'secret_material_rejected');
+  const { id } = await make({ typeId, customFields: { seats: 1 } });
+  await refused(change(id, 1, { customFields: { seats: 'many' } }), 422, 'custom_fields_invalid');
+  const free = await make();
+  await refused(change(free.id, 1, { typeId }), 422, 'custom_fields_invalid');
+  assert.equal((await done(change(free.id, 1, { typeId, customFields: { seats: 2 } }))).typeId, typeId);
+  const narrower = { fieldSchema: { maxProperties: 0 } };
+  await done(baton.admin.patch(`/workspace-types/${typeId}`, narrower, { 'if-match': 'workspace_type-1' }));
+  assert.equal((await done(change(id, 1, { name: 'kept' }))).name, 'kept', 'what stands is not judged again');
+});
+
 test('a tree has 64 levels at most: 422 workspace_too_deep', async () => {
   let parentId: string | null = null;
   for (let level = 0; level < 64; level += 1)

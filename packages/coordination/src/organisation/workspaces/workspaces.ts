@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
+import { prepareSchema } from '../../service/json-schema/schema.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { holdWorkspaceTree, lockWorkspaceTree } from '../tree-lock.ts';
@@ -61,7 +62,7 @@ async function getDetailRow({ db, tenantId }: Context, id: string): Promise<Work
  * Creates a workspace (organisation, section 3.2).
  * @throws Refusal `not_found`, `workspace_archived`, `workspace_too_deep`, `workspace_slug_conflict`,
  * `invalid_workspace_type`, `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`,
- * `payload_too_deep`, `secret_material_rejected`
+ * `payload_too_deep`, `custom_fields_invalid`, `secret_material_rejected`
  */
 export async function createWorkspace(context: Context, request: WorkspaceRequest): Promise<WorkspaceDetail> {
   const { db, tenantId } = context;
@@ -73,7 +74,7 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
   const type = await resolveWorkspaceType(context, request);
   if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
   if (parent !== undefined) await requireAllowedChild(context, parent, type);
-  const customFields = parseCustomFields(request.customFields);
+  const customFields = parseCustomFields(request.customFields, type);
   const id = newId();
   const place = { id, tenantId, parentId: parent?.id ?? null, path: [...pathAbove, id] };
   await db.run(insertWorkspace({ ...place, typeId: type.id, slug, name, description, customFields }));
@@ -131,10 +132,16 @@ export function refuseForeignChild(
   });
 }
 
-/** Custom fields, in the order of the contract: their shape, then keys that are named like secrets. */
-export function parseCustomFields(customFields: unknown): JsonObject {
+/**
+ * Custom fields, in the order of the contract: their shape, the schema of the type, then keys that are named like secrets.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
+ * `secret_material_rejected`
+ */
+export function parseCustomFields(customFields: unknown, type: WorkspaceTypeRow): JsonObject {
   const field = 'customFields';
   checkDocument(customFields, { field });
+  const errors = prepareSchema(type.field_schema).faultsOf(customFields);
+  if (errors.length > 0) fail('custom_fields_invalid', { errors });
   refuseSecretKeys(customFields, field);
   return customFields;
 }
