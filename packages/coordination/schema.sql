@@ -1304,6 +1304,15 @@ begin
   );
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.sees_task(viewer uuid, task uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return viewer is null or sees_workspace(viewer, (select workspace_id from tasks where id = task));
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.sees_workspace(viewer uuid, workspace uuid)
  RETURNS boolean
  LANGUAGE plpgsql

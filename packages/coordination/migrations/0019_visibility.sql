@@ -10,3 +10,9 @@ begin
     select from workspaces w join workspace_members m on m.workspace_id = any (w.path)
     where w.id = workspace and m.principal_id = viewer);
 end $$;
+
+-- The same for what hangs on a task.
+create function sees_task(viewer uuid, task uuid) returns boolean language plpgsql stable as $$
+begin
+  return viewer is null or sees_workspace(viewer, (select workspace_id from tasks where id = task));
+end $$;

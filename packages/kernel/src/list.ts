@@ -3,6 +3,8 @@ import { type Db, queryBuilder } from './db.ts';
 import { type CursorForm, cutPage, decodeCursor, type Page, type Position } from './paging.ts';
 import type { Statement } from './sql.ts';
 
+export type { SelectQueryBuilder } from 'kysely';
+
 /** A condition of a list's query, as text with parameters, where the query builder has no words for it. */
 export const condition = sql<SqlBool>;
 /** A part of a condition. */

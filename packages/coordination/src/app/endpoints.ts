@@ -39,6 +39,7 @@ import { authzApi } from './authz/authz.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
+import { withinSight } from './within-sight.ts';
 
 /**
  * The table of contents of the API: every operation of coordination, in the order in which a newcomer needs them. What
@@ -152,4 +153,6 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
 ];
 
-export const endpoints: readonly Endpoint<Context>[] = sections.flatMap((section) => section.endpoints);
+export const endpoints: readonly Endpoint<Context>[] = sections
+  .flatMap((section) => section.endpoints)
+  .map(withinSight);

@@ -4,6 +4,9 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
+/** `members`: the person sees only workspaces of own membership and those below (organisation, section 1.5). */
+const visibility = z.enum(['tenant', 'members']);
+
 /** An identity of the identity service that acts as a principal, with these permissions (core, section 4.1). */
 export const IamBinding = z
   .strictObject({
@@ -14,6 +17,7 @@ export const IamBinding = z
     iamTenantId: Uuid,
     iamPrincipalId: Uuid,
     permissions: z.array(z.string()),
+    visibility,
     status: z.enum(['active', 'disabled', 'revoked']),
     revokedAt: Timestamp.nullable(),
     lastUsedAt: Timestamp.nullable(),
@@ -29,6 +33,7 @@ export const IamBindingRequest = z
     iamTenantId: Uuid,
     iamPrincipalId: Uuid,
     permissions: PermissionList.min(1),
+    visibility: visibility.default('tenant'),
   })
   .meta({ id: 'IamBindingRequest' });
 export type IamBindingRequest = z.output<typeof IamBindingRequest>;

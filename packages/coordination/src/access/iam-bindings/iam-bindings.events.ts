@@ -8,12 +8,14 @@ const boundIdentity = {
   iamTenantId: Uuid,
   iamPrincipalId: Uuid,
   permissions: z.array(z.string()),
+  visibility: z.enum(['tenant', 'members']),
 };
 
 export const iamBindingCreated = defineEvent(
   'iam_binding.created',
   'iam_binding',
   z.strictObject(boundIdentity),
+  2,
 );
 
 /** `previousPrincipalId` where the identity moved from another principal. */
@@ -21,6 +23,7 @@ export const iamBindingUpdated = defineEvent(
   'iam_binding.updated',
   'iam_binding',
   z.strictObject({ ...boundIdentity, previousPrincipalId: Uuid.optional() }),
+  2,
 );
 
 export const iamBindingRevoked = defineEvent(

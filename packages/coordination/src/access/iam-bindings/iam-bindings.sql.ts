@@ -6,14 +6,16 @@ export interface Binding extends Identity {
   tenantId: string;
   principalId: string;
   permissions: readonly string[];
+  visibility: IamBindingRow['visibility'];
 }
 
 /** No row when the identity is bound already, here or in another tenant; waits for a transaction that binds it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
-    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions,
+      visibility)
     values (${binding.id}, ${binding.tenantId}, ${binding.principalId}, ${binding.issuer}, ${binding.iamTenantId},
-      ${binding.iamPrincipalId}, ${binding.permissions})
+      ${binding.iamPrincipalId}, ${binding.permissions}, ${binding.visibility})
     on conflict (issuer, iam_principal_id) do nothing
     returning *`;
 }
@@ -31,7 +33,7 @@ export function updateBinding(binding: Binding) {
   return sql<IamBindingRow>`
     update iam_bindings
     set principal_id = ${binding.principalId}, iam_tenant_id = ${binding.iamTenantId},
-      permissions = ${binding.permissions}, status = 'active', revoked_at = null, updated_at = now()
+      permissions = ${binding.permissions}, visibility = ${binding.visibility}, status = 'active', revoked_at = null, updated_at = now()
     where id = ${binding.id} and tenant_id = ${binding.tenantId}
     returning *`;
 }

@@ -76,6 +76,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
         iamPrincipalId,
         iamTenantId: who.iamTenantId,
         permissions: ['principals.read', 'tasks.read'],
+        visibility: 'tenant',
       },
     },
     {
@@ -86,6 +87,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
         iamPrincipalId,
         iamTenantId: moved.iamTenantId,
         permissions: ['tasks.read'],
+        visibility: 'tenant',
       },
     },
   ]);
@@ -185,4 +187,56 @@ test('GET lists the bindings of a principal newest first, revoked ones too, whol
   );
   refused(await humanAdmin.get(`/principals/${newId()}/iam-bindings`), 404, 'not_found');
   refused(await baton.otherAdmin.get(`/principals/${id}/iam-bindings`), 404, 'not_found');
+});
+
+test('visibility is kept, replaced by binding again, tenant where it is left out, and told by the events', async () => {
+  const id = await principal('human');
+  const body = { ...identity(), permissions: ['tasks.read'] };
+  const first = await bind(id, { ...body, visibility: 'members' });
+  assert.deepEqual([first.status, first.body.visibility], [201, 'members']);
+  const { items } = (await humanAdmin.get(`/principals/${id}/iam-bindings`)).body;
+  assert.equal(items[0].visibility, 'members');
+  assert.equal((await bind(id, body)).body.visibility, 'tenant');
+  refused(await bind(id, { ...body, visibility: 'all' }), 400, 'invalid_request');
+  const events = await baton.pool.rows(sql`
+    select type, schema_version, payload ->> 'visibility' as visibility from events where entity_id = ${first.body.id}
+    order by position, sequence`);
+  assert.deepEqual(events, [
+    { type: 'iam_binding.created', schema_version: 2, visibility: 'members' },
+    { type: 'iam_binding.updated', schema_version: 2, visibility: 'tenant' },
+  ]);
+});
+
+test('members is for humans: 422 visibility_requires_human', async () => {
+  for (const kind of ['agent', 'service'])
+    refused(
+      await bind(await principal(kind), {
+        ...identity(),
+        permissions: ['tasks.read'],
+        visibility: 'members',
+      }),
+      422,
+      'visibility_requires_human',
+      { kind },
+    );
+});
+
+test('who sees own workspaces only leaves no binding with tenant: 403 visibility_escalation', async () => {
+  const narrow = await baton.actor({ kind: 'human' });
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${narrow.principalId}`,
+  );
+  const human = await principal('human');
+  const body = { ...identity(), permissions: ['tasks.read'] };
+  for (const given of [{}, { visibility: 'tenant' }])
+    refused(await bind(human, { ...body, ...given }, narrow), 403, 'visibility_escalation');
+  assert.equal((await bind(human, { ...body, visibility: 'members' }, narrow)).status, 201);
+  refused(await bind(human, body, narrow), 403, 'visibility_escalation');
+  refused(await bind(narrow.principalId, body, narrow), 403, 'visibility_escalation');
+  const more = { ...body, permissions: ['admin'] };
+  const limited = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${limited.principalId}`,
+  );
+  refused(await bind(human, more, limited), 403, 'permission_escalation');
 });

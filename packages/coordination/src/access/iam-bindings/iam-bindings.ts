@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -30,18 +31,20 @@ export interface BoundIdentity {
   readonly isNew: boolean;
 }
 
-type Grant = Identity & { principalId: string; permissions: readonly Permission[] };
+type Grant = Identity &
+  Pick<IamBinding, 'visibility'> & { principalId: string; permissions: readonly Permission[] };
 
 /**
  * Binds an identity to a principal, or re-points the tenant's binding of it: permissions replaced, admitted again
  * (core, section 4.2).
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
- * `permission_escalation`, `permissions_not_allowed_for_kind`, `iam_identity_bound_elsewhere`
+ * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `visibility_requires_human`,
+ * `iam_identity_bound_elsewhere`
  */
 export async function createIamBinding(
   context: Context,
   principalId: string,
-  { permissions: names, ...identity }: IamBindingRequest,
+  { permissions: names, visibility, ...identity }: IamBindingRequest,
 ): Promise<BoundIdentity> {
   const trusted = context.settings.CP_IAM_ISSUER;
   if (trusted !== '' && identity.issuer !== trusted) fail('iam_issuer_untrusted');
@@ -49,9 +52,12 @@ export async function createIamBinding(
   if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
   const permissions = parsePermissions(names);
   refuseEscalation(context.caller.permissions, permissions);
+  if (visibility === 'tenant' && (await viewerOf(context)) !== null) fail('visibility_escalation');
   refuseForKind(principal.kind, permissions);
+  if (visibility === 'members' && principal.kind !== 'human')
+    fail('visibility_requires_human', { kind: principal.kind });
 
-  const grant: Grant = { ...identity, principalId, permissions };
+  const grant: Grant = { ...identity, principalId, permissions, visibility };
   const known = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
@@ -146,5 +152,6 @@ export function boundIdentityOf(row: IamBindingRow) {
     iamTenantId: row.iam_tenant_id,
     iamPrincipalId: row.iam_principal_id,
     permissions: row.permissions,
+    visibility: row.visibility,
   };
 }

@@ -102,7 +102,7 @@ test('tenant.bootstrapped and iam_binding.created are written in this order, wit
     rows.map(({ type, schema_version: version }) => [type, version]),
     [
       ['tenant.bootstrapped', 1],
-      ['iam_binding.created', 1],
+      ['iam_binding.created', 2],
     ],
   );
   assert.ok(rows.every((row) => row.actor_id === null && row.iam_actor_id === null));

@@ -46,7 +46,8 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
     },
   );
   // Every permission by name, so that a token with the scopes for reading and writing, which never has `admin`, works too.
-  const grant = { id: bindingId, principalId: adminPrincipalId, permissions: permissionNames.toSorted() };
+  const permissions = permissionNames.toSorted();
+  const grant = { id: bindingId, principalId: adminPrincipalId, permissions, visibility: 'tenant' as const };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
   if (!identity) log.warn('bootstrapped without iamBinding: no access token is admitted yet');
   await flushEvents(inTenant);

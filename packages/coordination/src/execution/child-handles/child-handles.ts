@@ -1,6 +1,7 @@
 import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
 import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import { holds } from '../../service/permissions.ts';
+import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { noteChildrenAsked } from '../control-messages/cascades.ts';
 import { addMessages } from '../control-messages/sending.ts';
@@ -24,6 +25,7 @@ export async function getChildHandle(context: Context, ref: string): Promise<Chi
   const { id, secret } = parseHandleRef(ref);
   const row = (await context.db.row(findHandle(context.tenantId, id))) ?? fail('not_found');
   if (secret !== undefined && !isSecretOf(secret, row.secret_hash)) fail('not_found');
+  await requireSightOfTask(context, row.parent_task_id);
   return childHandleOf(row);
 }
 

@@ -3,6 +3,7 @@ import { type ListOrder, matching, mergedPageQuery, pageQuery } from '@baton/ker
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { inSightOfTask } from '../../service/sight/sight.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { claimStatuses } from './claim.ts';
 
@@ -130,9 +131,9 @@ const newestFirst: ListOrder<ClaimRow> = {
 
 export type ClaimFilter = { readonly [Column in 'task_id' | 'session_id' | 'status']: string | undefined };
 
-export function findClaims(tenantId: string, filter: ClaimFilter, page: Page) {
+export function findClaims(tenantId: string, filter: ClaimFilter, viewerId: string | null, page: Page) {
   const query = build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId);
-  const found = matching(query, filter);
+  const found = inSightOfTask(matching(query, filter), viewerId, 'claims.task_id');
   if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
   // The indexes of all claims, and of those of a session, begin with the status.
   const parts = claimStatuses.map((status) => found.where('status', '=', status));

@@ -8,6 +8,7 @@ import { claimExpired } from '../../leases/leases.events.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
+import { requireSightOfTask, viewerOf } from '../../service/sight/sight.ts';
 import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { Context } from '../context.ts';
@@ -64,23 +65,22 @@ export async function reclaimTask(context: Context, claimId: string, request: Cl
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listClaims(
-  { db, tenantId }: Context,
+  context: Context,
   { taskId, sessionId, status }: Partial<Pick<Claim, 'taskId' | 'sessionId'>> & { status?: string },
   page: Page,
 ): Promise<ItemPage<Claim>> {
   if (status !== undefined && !claimStatuses.some((known) => known === status))
     fail('invalid_status', { known: claimStatuses });
-  return listPage(
-    db,
-    findClaims(tenantId, { task_id: taskId, session_id: sessionId, status }, page),
-    claimOf,
-  );
+  const { db, tenantId } = context;
+  const filter = { task_id: taskId, session_id: sessionId, status };
+  return listPage(db, findClaims(tenantId, filter, await viewerOf(context), page), claimOf);
 }
 
 /** @throws Refusal `not_found` */
 export async function getClaim(context: Context, claimId: string): Promise<Claim> {
-  const row = await context.db.row(findClaim(context.tenantId, claimId));
-  return row === undefined ? fail('not_found') : claimOf(row);
+  const row = (await context.db.row(findClaim(context.tenantId, claimId))) ?? fail('not_found');
+  await requireSightOfTask(context, row.task_id);
+  return claimOf(row);
 }
 
 /**

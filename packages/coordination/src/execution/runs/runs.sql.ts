@@ -10,6 +10,7 @@ import {
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { RunRow } from '../../leases/lease-rows.ts';
+import { inSightOfTask } from '../../service/sight/sight.ts';
 
 /** A run, and whether it runs on without a live claim. */
 export type FoundRunRow = RunRow & { orphaned: boolean };
@@ -39,9 +40,14 @@ const newestFirst: ListOrder<FoundRunRow> = {
 type FilterColumn = 'task_id' | 'claim_id' | 'principal_id' | 'status';
 export type RunFilter = { readonly [Column in FilterColumn]: string | undefined };
 
-export function findRuns(tenantId: string, filter: RunFilter, page: Page, stalled: boolean) {
+export function findRuns(
+  tenantId: string,
+  filter: RunFilter,
+  { viewerId, stalled }: { viewerId: string | null; stalled: boolean },
+  page: Page,
+) {
   const query = build.selectFrom('runs').selectAll().select(orphaned).where('tenant_id', '=', tenantId);
-  const found = matching(query, filter);
+  const found = inSightOfTask(matching(query, filter), viewerId, 'runs.task_id');
   if (!stalled) return pageQuery(found, newestFirst, page);
   const running = found.where('status', '=', 'running');
   const parts = [

@@ -1,5 +1,6 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireSightOfTask, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Run, runOf, runStatuses } from './run.ts';
@@ -21,19 +22,21 @@ export interface RunQuery {
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listRuns(
-  { db, tenantId }: Context,
+  context: Context,
   { taskId, claimId, principalId, agentKey, status, stalled }: RunQuery,
   page: Page,
 ): Promise<ItemPage<Run>> {
   if (status !== undefined && !runStatuses.some((known) => known === status))
     fail('invalid_status', { known: runStatuses });
   const filter = { task_id: taskId, claim_id: claimId, principal_id: principalId, status };
-  const query = findRuns(tenantId, filter, page, stalled === true);
-  return agentKey === undefined ? listPage(db, query, runOf) : { items: [], nextCursor: null };
+  const viewerId = await viewerOf(context);
+  const query = findRuns(context.tenantId, filter, { viewerId, stalled: stalled === true }, page);
+  return agentKey === undefined ? listPage(context.db, query, runOf) : { items: [], nextCursor: null };
 }
 
 /** @throws Refusal `not_found` */
 export async function getRun(context: Context, runId: string): Promise<Run> {
-  const row = await context.db.row(findRun(context.tenantId, runId));
-  return row === undefined ? fail('not_found') : runOf(row);
+  const row = (await context.db.row(findRun(context.tenantId, runId))) ?? fail('not_found');
+  await requireSightOfTask(context, row.task_id);
+  return runOf(row);
 }

@@ -2,6 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { condition, type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import { inSight } from '../../service/sight/sight.ts';
 import type { RoleHolderRow, RoleRow } from './role.ts';
 
 export interface NewRole {
@@ -49,9 +50,14 @@ const newestFirst: ListOrder<RoleRow> = {
   direction: 'desc',
 };
 
-export function findRoles(tenantId: string, filter: { workspace_id: string | undefined }, page: Page) {
+export function findRoles(
+  tenantId: string,
+  filter: { workspace_id: string | undefined },
+  viewerId: string | null,
+  page: Page,
+) {
   const query = build.selectFrom('roles').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+  return pageQuery(inSight(matching(query, filter), viewerId, 'roles.workspace_id'), newestFirst, page);
 }
 
 const holders = queryBuilder<{ principals: RoleHolderRow & { tenant_id: string } }>();

@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { eventText } from '../../service/documents.ts';
+import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { unlessTaken } from '../taken.ts';
@@ -45,11 +46,12 @@ export async function createRole(context: Context, request: RoleRequest): Promis
 
 /** @throws Refusal `invalid_cursor` */
 export async function listRoles(
-  { db, tenantId }: Context,
+  context: Context,
   query: { workspaceId?: string | undefined; package?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Role>> {
-  const found = findRoles(tenantId, { workspace_id: query.workspaceId }, page);
+  const { db, tenantId } = context;
+  const found = findRoles(tenantId, { workspace_id: query.workspaceId }, await viewerOf(context), page);
   // No package has installed anything yet.
   if (query.package !== undefined) return { items: [], nextCursor: null };
   return listPage(db, found, roleOf);
@@ -61,8 +63,11 @@ export async function getRole(context: Context, id: string): Promise<Role> {
 }
 
 /** @throws Refusal `not_found` */
-export async function getRoleRow({ db, tenantId }: Context, id: string): Promise<RoleRow> {
-  return (await db.row(findRole(tenantId, id))) ?? fail('not_found', { roleId: id });
+export async function getRoleRow(context: Context, id: string): Promise<RoleRow> {
+  const details = { roleId: id };
+  const row = (await context.db.row(findRole(context.tenantId, id))) ?? fail('not_found', details);
+  await requireSight(context, row.workspace_id, details);
+  return row;
 }
 
 /**

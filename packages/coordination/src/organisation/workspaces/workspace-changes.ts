@@ -17,12 +17,13 @@ import {
   type WorkspaceValues,
 } from './workspaces.sql.ts';
 import {
-  getWorkspace,
+  getAnyWorkspaceRow,
   getWorkspaceRow,
   parseCustomFields,
   refuseForeignChild,
   refuseTakenSlug,
   requireAllowedChild,
+  showWorkspace,
 } from './workspaces.ts';
 
 /**
@@ -56,11 +57,11 @@ export async function updateWorkspace(
   if (change.taskTypes != null) await requireTaskTypes(context, change.taskTypes);
   if (Object.keys(change).length === 0) fail('empty_update');
   const changes = differences(before, after);
-  if (Object.keys(changes).length === 0) return getWorkspace(context, id);
+  if (Object.keys(changes).length === 0) return showWorkspace(context, id);
   const row = await context.db.row(updateWorkspaceValues(context.tenantId, id, after));
   if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
   emit(context, workspaceUpdated, { entityId: id, workspaceId: id }, { changes, version: row.version });
-  return getWorkspace(context, id);
+  return showWorkspace(context, id);
 }
 
 /** A type is fitting when the type above takes it, and it takes those of the active workspaces directly below. */
@@ -71,7 +72,7 @@ async function requireFittingType(
 ): Promise<void> {
   if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
   if (workspace.parent_id !== null)
-    await requireAllowedChild(context, await getWorkspaceRow(context, workspace.parent_id), type);
+    await requireAllowedChild(context, await getAnyWorkspaceRow(context, workspace.parent_id), type);
   const below = await context.db.rows(findActiveChildTypes(context.tenantId, workspace.id));
   const foreign = below.find((child) => !allowsChild(type, child));
   if (foreign !== undefined) refuseForeignChild(type, foreign);
@@ -117,7 +118,7 @@ function differences(before: WorkspaceRow, after: WorkspaceValues): Record<strin
 export async function archiveWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   await lockWorkspaceTree(context);
   const workspace = await getWorkspaceRow(context, id);
-  if (workspace.status === 'archived') return getWorkspace(context, id);
+  if (workspace.status === 'archived') return showWorkspace(context, id);
   const below = await context.db.rows(findActiveChildTypes(context.tenantId, id));
   const activeChildren = below.reduce((sum, { children }) => sum + children, 0);
   if (activeChildren > 0) fail('workspace_has_active_children', { workspaceId: id, activeChildren });
@@ -131,9 +132,9 @@ export async function archiveWorkspace(context: Context, id: string): Promise<Wo
 export async function restoreWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   await lockWorkspaceTree(context);
   const workspace = await getWorkspaceRow(context, id);
-  if (workspace.status === 'active') return getWorkspace(context, id);
+  if (workspace.status === 'active') return showWorkspace(context, id);
   const { parent_id: parentId, type_id: typeId } = workspace;
-  if (parentId !== null && (await getWorkspaceRow(context, parentId)).status === 'archived')
+  if (parentId !== null && (await getAnyWorkspaceRow(context, parentId)).status === 'archived')
     fail('workspace_archived', { workspaceId: parentId });
   if ((await getWorkspaceTypeRow(context, typeId)).status === 'archived')
     fail('workspace_type_archived', { workspaceTypeId: typeId });
@@ -149,5 +150,5 @@ async function moveTo(
   if (row === undefined) throw new Error('a workspace is gone under the lock of the tree');
   const event = status === 'archived' ? workspaceArchived : workspaceRestored;
   emit(context, event, { entityId: id, workspaceId: id }, { slug: row.slug });
-  return getWorkspace(context, id);
+  return showWorkspace(context, id);
 }

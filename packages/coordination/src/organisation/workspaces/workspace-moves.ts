@@ -9,11 +9,11 @@ import type { MoveViolations, WorkspaceDetail, WorkspaceRow } from './workspace.
 import { workspaceMoved } from './workspaces.events.ts';
 import { findLevelsBelow, updateParent } from './workspaces.sql.ts';
 import {
-  getWorkspace,
   getWorkspaceRow,
   refuseTakenSlug,
   requireAllowedChild,
   requirePlace,
+  showWorkspace,
 } from './workspaces.ts';
 
 export interface MoveRequest {
@@ -33,14 +33,14 @@ export async function moveWorkspace(
   request: MoveRequest,
 ): Promise<WorkspaceDetail> {
   const { workspace, parent, rules } = await plan(context, id, request);
-  if (isThere(workspace, request)) return getWorkspace(context, id);
+  if (isThere(workspace, request)) return showWorkspace(context, id);
   for (const rule of rules) await rule();
   const from = workspace.parent_id;
   const to = request.newParentId;
   const place = { parentId: to, pathAbove: parent?.path ?? [], depth: workspace.path.length - 1 };
   await context.db.run(updateParent(context.tenantId, id, place));
   emit(context, workspaceMoved, { entityId: id, workspaceId: id }, { fromParentId: from, toParentId: to });
-  return getWorkspace(context, id);
+  return showWorkspace(context, id);
 }
 
 /** Every reason that would refuse the move now; writes nothing. @throws Refusal `not_found`, `version_conflict` */

@@ -9,6 +9,8 @@ export interface TreeQuery {
   readonly rootsMax: number;
   readonly nodesMax: number;
   /** Slug and id behind which the roots begin; both empty from the first. */
+  /** Who sees only a part of the tree: the tops of it are roots. */
+  readonly viewerId: string | null;
   readonly after: readonly [slug: string, id: string];
 }
 
@@ -20,9 +22,14 @@ export function findTree(tenantId: string, query: TreeQuery) {
   const [slug, id] = query.after;
   return sql<TreeRow>`
     with recursive roots as materialized (
-      select id, parent_id, slug, name, status, version, type_id from workspaces
+      select id, case when sees_workspace(${query.viewerId}, parent_id) then parent_id end as parent_id, slug, name, status,
+        version, type_id
+      from workspaces
       where tenant_id = ${tenantId} and (${query.includeArchived} or status = 'active')
-        and case when ${query.rootId}::uuid is null then parent_id is null else id = ${query.rootId}::uuid end
+        and case when ${query.rootId}::uuid is not null then id = ${query.rootId}::uuid
+          when ${query.viewerId}::uuid is null then parent_id is null
+          else sees_workspace(${query.viewerId}, id)
+            and (parent_id is null or not sees_workspace(${query.viewerId}, parent_id)) end
         and (slug, id) > (${slug}, ${id})
       order by slug, id limit ${query.rootsMax + 1}
     ), tree as (

@@ -1,4 +1,5 @@
 import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/paging';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { TreeRow, WorkspaceTree, WorkspaceTreeNode } from './tree-node.ts';
 import { workspaceLevelsMax } from './workspace.ts';
@@ -36,6 +37,7 @@ export async function getWorkspaceTree(context: Context, request: TreeRequest): 
       includeArchived: request.includeArchived === true,
       rootsMax,
       nodesMax: treeNodesMax,
+      viewerId: await viewerOf(context),
       after,
     }),
   );

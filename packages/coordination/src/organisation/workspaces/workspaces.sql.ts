@@ -1,8 +1,17 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  matching,
+  type PageQuery,
+  pageQuery,
+  reference,
+} from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
+import { inSight } from '../../service/sight/sight.ts';
 import type { WorkspaceDetailRow, WorkspaceRow } from './workspace.ts';
 
 export function findWorkspace(tenantId: string, id: string) {
@@ -10,9 +19,9 @@ export function findWorkspace(tenantId: string, id: string) {
 }
 
 /** The list of the nearest workspace upward that has one, itself first; null where none has. */
-export function findWorkspaceDetail(tenantId: string, id: string) {
+export function findWorkspaceDetail(tenantId: string, viewerId: string | null, id: string) {
   return sql<WorkspaceDetailRow>`
-    select w.*, (
+    select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as parent_id, (
       select a.task_types from workspaces a
       where a.id = any (w.path) and a.tenant_id = w.tenant_id and a.task_types is not null
       order by cardinality(a.path) desc limit 1) as effective_task_types
@@ -120,14 +129,23 @@ export interface WorkspaceFilter {
   readonly status: string | undefined;
   /** null: the roots. */
   readonly parentId: string | null | undefined;
+  /** Who sees only a part of the tree: the tops of it are roots. */
+  readonly viewerId: string | null;
 }
 
-export function findWorkspaces(tenantId: string, { status, parentId }: WorkspaceFilter, page: Page) {
-  let query = matching(build.selectFrom('workspaces').selectAll().where('tenant_id', '=', tenantId), {
-    status,
-  });
-  if (parentId !== undefined)
-    query =
-      parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', parentId);
-  return pageQuery(query, newestFirst, page);
+export function findWorkspaces(
+  tenantId: string,
+  { status, parentId, viewerId }: WorkspaceFilter,
+  page: Page,
+): PageQuery<WorkspaceRow> {
+  const all = build.selectFrom('workspaces').selectAll().where('tenant_id', '=', tenantId);
+  let query = matching(inSight(all, viewerId, 'workspaces.id'), { status });
+  if (parentId != null)
+    query = inSight(query.where('parent_id', '=', parentId), viewerId, 'workspaces.parent_id');
+  if (viewerId === null)
+    return pageQuery(parentId === null ? query.where('parent_id', 'is', null) : query, newestFirst, page);
+  const seen = condition`sees_workspace(${viewerId}::uuid, ${reference('workspaces.parent_id')})`;
+  if (parentId === null) query = query.where(condition`(parent_id is null or not ${seen})`);
+  const masked = query.select(fragment<string | null>`case when ${seen} then parent_id end`.as('parent_id'));
+  return pageQuery<{ workspaces: WorkspaceRow }, 'workspaces', WorkspaceRow>(masked, newestFirst, page);
 }

@@ -5,6 +5,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
 import { prepareSchema } from '../../service/json-schema/schema.ts';
+import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { holdWorkspaceTree, lockWorkspaceTree } from '../tree-lock.ts';
@@ -33,8 +34,14 @@ import {
   insertWorkspace,
 } from './workspaces.sql.ts';
 
-/** @throws Refusal `not_found` */
-export async function getWorkspaceRow({ db, tenantId }: Context, id: string): Promise<WorkspaceRow> {
+/** One that the caller sees. @throws Refusal `not_found` */
+export async function getWorkspaceRow(context: Context, id: string): Promise<WorkspaceRow> {
+  await requireSight(context, id, { workspaceId: id });
+  return getAnyWorkspaceRow(context, id);
+}
+
+/** Also one that the caller doesn't see, for rules of the tree. @throws Refusal `not_found` */
+export async function getAnyWorkspaceRow({ db, tenantId }: Context, id: string): Promise<WorkspaceRow> {
   return (await db.row(findWorkspace(tenantId, id))) ?? fail('not_found', { workspaceId: id });
 }
 
@@ -44,6 +51,7 @@ export async function getWorkspaceRow({ db, tenantId }: Context, id: string): Pr
  */
 export async function enterWorkspace(context: Context, id: string): Promise<WorkspaceDetailRow> {
   await holdWorkspaceTree(context);
+  await requireSight(context, id, { workspaceId: id });
   const workspace = await getDetailRow(context, id);
   if (workspace.status === 'archived') fail('workspace_archived', { workspaceId: id });
   return workspace;
@@ -51,11 +59,20 @@ export async function enterWorkspace(context: Context, id: string): Promise<Work
 
 /** @throws Refusal `not_found` */
 export async function getWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
+  await requireSight(context, id, { workspaceId: id });
+  return showWorkspace(context, id);
+}
+
+/** The answer of a command, which may have taken the workspace out of the caller's own sight. */
+export async function showWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   return workspaceDetailOf(await getDetailRow(context, id));
 }
 
-async function getDetailRow({ db, tenantId }: Context, id: string): Promise<WorkspaceDetailRow> {
-  return (await db.row(findWorkspaceDetail(tenantId, id))) ?? fail('not_found', { workspaceId: id });
+/** Its parent is null where the caller doesn't see it. */
+async function getDetailRow(context: Context, id: string): Promise<WorkspaceDetailRow> {
+  const { db, tenantId } = context;
+  const found = await db.row(findWorkspaceDetail(tenantId, await viewerOf(context), id));
+  return found ?? fail('not_found', { workspaceId: id });
 }
 
 /**
@@ -84,7 +101,7 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
     { entityId: id, workspaceId: id },
     { slug, name: eventText(name), parentId: place.parentId, typeKey: type.key },
   );
-  return getWorkspace(context, id);
+  return showWorkspace(context, id);
 }
 
 /**
@@ -148,11 +165,13 @@ export function parseCustomFields(customFields: unknown, type: WorkspaceTypeRow)
 
 /** A page of workspaces; `parentId` wins over `rootsOnly`. @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listWorkspaces(
-  { db, tenantId }: Context,
+  context: Context,
   query: { parentId?: string | undefined; rootsOnly?: boolean | undefined; status?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Workspace>> {
   const status = parseArchivableStatus(query.status);
   const parentId = query.parentId ?? (query.rootsOnly === true ? null : undefined);
-  return listPage(db, findWorkspaces(tenantId, { status, parentId }, page), workspaceOf);
+  const viewerId = await viewerOf(context);
+  const found = findWorkspaces(context.tenantId, { status, parentId, viewerId }, page);
+  return listPage(context.db, found, workspaceOf);
 }

@@ -2,6 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import { inSightOfPlace } from '../../service/sight/sight.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 
 export function findApproval(tenantId: string, approvalId: string) {
@@ -60,7 +61,7 @@ const newestFirst: ListOrder<ApprovalRow> = {
 
 export type ApprovalFilter = { readonly [Column in 'status' | 'task_id']: string | undefined };
 
-export function findApprovals(tenantId: string, filter: ApprovalFilter, page: Page) {
+export function findApprovals(tenantId: string, filter: ApprovalFilter, viewerId: string | null, page: Page) {
   const query = build.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+  return pageQuery(inSightOfPlace(matching(query, filter), viewerId, 'approvals'), newestFirst, page);
 }

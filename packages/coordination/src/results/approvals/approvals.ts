@@ -1,6 +1,7 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
+import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
 import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
@@ -65,13 +66,15 @@ async function taskOfRequest(
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listApprovals(
-  { db, tenantId }: Context,
+  context: Context,
   { status, taskId }: { status?: string; taskId?: string },
   page: Page,
 ): Promise<ItemPage<Approval>> {
   if (status !== undefined && !approvalStatuses.some((known) => known === status))
     fail('invalid_status', { known: approvalStatuses });
-  return listPage(db, findApprovals(tenantId, { status, task_id: taskId }, page), approvalOf);
+  const { db, tenantId } = context;
+  const filter = { status, task_id: taskId };
+  return listPage(db, findApprovals(tenantId, filter, await viewerOf(context), page), approvalOf);
 }
 
 /** @throws Refusal `not_found` */
@@ -80,6 +83,8 @@ export async function getApproval(context: Context, approvalId: string): Promise
 }
 
 /** @throws Refusal `not_found` */
-export async function getApprovalRow({ db, tenantId }: Context, approvalId: string): Promise<ApprovalRow> {
-  return (await db.row(findApproval(tenantId, approvalId))) ?? fail('not_found');
+export async function getApprovalRow(context: Context, approvalId: string): Promise<ApprovalRow> {
+  const row = (await context.db.row(findApproval(context.tenantId, approvalId))) ?? fail('not_found');
+  await requireSightOfPlace(context, row);
+  return row;
 }

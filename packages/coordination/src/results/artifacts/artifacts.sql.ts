@@ -2,6 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, type PageQuery, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import { inSightOfPlace } from '../../service/sight/sight.ts';
 import type { ArtifactRow } from './artifact.ts';
 
 export function findArtifact(tenantId: string, id: string) {
@@ -35,7 +36,12 @@ export type ArtifactFilter = {
   readonly [Column in 'task_id' | 'run_id' | 'workspace_id' | 'type']: string | undefined;
 };
 
-export function findArtifacts(tenantId: string, filter: ArtifactFilter, page: Page): PageQuery<ArtifactRow> {
+export function findArtifacts(
+  tenantId: string,
+  filter: ArtifactFilter,
+  viewerId: string | null,
+  page: Page,
+): PageQuery<ArtifactRow> {
   const query = build.selectFrom('artifacts').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(matching(query, filter), newestFirst, page);
+  return pageQuery(inSightOfPlace(matching(query, filter), viewerId, 'artifacts'), newestFirst, page);
 }

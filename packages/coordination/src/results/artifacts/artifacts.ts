@@ -6,6 +6,7 @@ import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
@@ -149,9 +150,11 @@ function emitCreated(context: Context, artifact: Artifact, verificationId?: stri
 }
 
 /** @throws Refusal `not_found` */
-export async function getArtifact({ db, tenantId }: Context, id: string): Promise<Artifact> {
-  const row = await db.row(findArtifact(tenantId, id));
-  return row === undefined ? fail('not_found', { artifactId: id }) : artifactOf(row);
+export async function getArtifact(context: Context, id: string): Promise<Artifact> {
+  const details = { artifactId: id };
+  const row = (await context.db.row(findArtifact(context.tenantId, id))) ?? fail('not_found', details);
+  await requireSightOfPlace(context, row, details);
+  return artifactOf(row);
 }
 
 /** The query of `GET /artifacts`. */
@@ -163,11 +166,12 @@ export interface ArtifactQuery {
 }
 
 /** @throws Refusal `invalid_cursor` */
-export function listArtifacts(
-  { db, tenantId }: Context,
+export async function listArtifacts(
+  context: Context,
   { taskId, runId, workspaceId, type }: ArtifactQuery,
   page: Page,
 ): Promise<ItemPage<Artifact>> {
   const filter = { task_id: taskId, run_id: runId, workspace_id: workspaceId, type };
-  return listPage(db, findArtifacts(tenantId, filter, page), artifactOf);
+  const { db, tenantId } = context;
+  return listPage(db, findArtifacts(tenantId, filter, await viewerOf(context), page), artifactOf);
 }

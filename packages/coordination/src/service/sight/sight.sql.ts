@@ -12,3 +12,7 @@ export function findNarrowSight(tenantId: string, principalId: string) {
 export function seesWorkspace(viewerId: string, workspaceId: string) {
   return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
 }
+
+export function seesTask(viewerId: string, taskId: string) {
+  return sql<{ sees: boolean }>`select sees_task(${viewerId}, ${taskId}) as sees`;
+}

@@ -1,7 +1,8 @@
 import type { Db } from '@baton/kernel/db';
+import { condition, reference, type SelectQueryBuilder } from '@baton/kernel/list';
 import type { Caller } from '../caller.ts';
 import { fail } from '../errors.ts';
-import { findNarrowSight, seesWorkspace } from './sight.sql.ts';
+import { findNarrowSight, seesTask, seesWorkspace } from './sight.sql.ts';
 
 /**
  * What the caller sees of the tree of workspaces (organisation, section 1.5). A statement narrows its rows by
@@ -33,6 +34,13 @@ export async function readViewer({ db, tenantId, caller }: Asking): Promise<stri
   return (await db.row(findNarrowSight(tenantId, principalId)))?.is_narrow === true ? principalId : null;
 }
 
+/** Whether the caller sees what is filed in a workspace; null is the tenant itself. */
+export async function isInSight(context: Asking, workspaceId: string | null): Promise<boolean> {
+  if (workspaceId === null) return true;
+  const viewer = await viewerOf(context);
+  return viewer === null || (await context.db.row(seesWorkspace(viewer, workspaceId)))?.sees === true;
+}
+
 /**
  * @param details those of the object's own absence: what is out of sight answers like what is not there
  * @throws Refusal `not_found`
@@ -42,8 +50,59 @@ export async function requireSight(
   workspaceId: string | null,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  if (workspaceId === null) return;
+  if (!(await isInSight(context, workspaceId))) fail('not_found', details);
+}
+
+/** The same for what hangs on a task. @throws Refusal `not_found` */
+export async function requireSightOfTask(
+  context: Asking,
+  taskId: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
   const viewer = await viewerOf(context);
   if (viewer === null) return;
-  if ((await context.db.row(seesWorkspace(viewer, workspaceId)))?.sees !== true) fail('not_found', details);
+  if ((await context.db.row(seesTask(viewer, taskId)))?.sees !== true) fail('not_found', details);
+}
+
+/** Narrows a list to what the viewer sees of the workspaces that its rows are filed in. */
+export function inSight<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  viewerId: string | null,
+  workspaceColumn: string,
+): SelectQueryBuilder<DB, TB, Row> {
+  if (viewerId === null) return query;
+  return query.where(condition`sees_workspace(${viewerId}::uuid, ${reference(workspaceColumn)})`);
+}
+
+/** The same by the tasks that the rows hang on. */
+export function inSightOfTask<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  viewerId: string | null,
+  taskColumn: string,
+): SelectQueryBuilder<DB, TB, Row> {
+  if (viewerId === null) return query;
+  return query.where(condition`sees_task(${viewerId}::uuid, ${reference(taskColumn)})`);
+}
+
+/** What may hang on a task, or be filed in a workspace itself: the task decides where there is one. */
+export function inSightOfPlace<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  viewerId: string | null,
+  table: string,
+): SelectQueryBuilder<DB, TB, Row> {
+  if (viewerId === null) return query;
+  const [task, workspace] = [reference(`${table}.task_id`), reference(`${table}.workspace_id`)];
+  return query.where(
+    condition`case when ${task} is null then sees_workspace(${viewerId}::uuid, ${workspace}) else sees_task(${viewerId}::uuid, ${task}) end`,
+  );
+}
+
+/** The same of one row. @throws Refusal `not_found` */
+export async function requireSightOfPlace(
+  context: Asking,
+  row: { readonly task_id: string | null; readonly workspace_id: string | null },
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  if (row.task_id === null) await requireSight(context, row.workspace_id, details);
+  else await requireSightOfTask(context, row.task_id, details);
 }

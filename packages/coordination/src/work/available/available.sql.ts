@@ -9,6 +9,12 @@ const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
+/** Who looks for work; `viewerId` where it sees only a part of the tree of workspaces. */
+export interface WorkSeeker {
+  readonly principalId: string;
+  readonly viewerId: string | null;
+}
+
 /** Before the first task of all. */
 const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
@@ -17,13 +23,18 @@ const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as c
  * leaves out what is closed or blocked, so a page reads its own rows and those of the live claims between them. Whether
  * a claim is live is asked in a scalar sub-select, which the planner can't turn into a scan of all claims.
  */
-export function findAvailableWork(tenantId: string, principalId: string, page: Page): PageQuery<TaskRow> {
+export function findAvailableWork(
+  tenantId: string,
+  { principalId, viewerId }: WorkSeeker,
+  page: Page,
+): PageQuery<TaskRow> {
   const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
   const statement = sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
     from tasks t join task_types tt on tt.id = t.type_id
     where t.tenant_id = ${tenantId} and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
       and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
+      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
       and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()
@@ -36,7 +47,7 @@ export function findAvailableWork(tenantId: string, principalId: string, page: P
 /** The same for one assignee, by `tasks_available_to`. */
 export function findAssignedWork(
   tenantId: string,
-  principalId: string,
+  { principalId, viewerId }: WorkSeeker,
   assigneeId: string,
   page: Page,
 ): PageQuery<TaskRow> {
@@ -47,6 +58,7 @@ export function findAssignedWork(
     where t.tenant_id = ${tenantId} and t.assignee_id = ${assigneeId}
       and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
       and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
+      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
       and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
       and (t.active_claim_id is null or t.lease_expires_at <= now() or (
         select s.status <> 'active' or s.expires_at <= now()
@@ -62,7 +74,7 @@ export function findAssignedWork(
  */
 export function findWorkIn(
   tenantId: string,
-  principalId: string,
+  { principalId, viewerId }: WorkSeeker,
   scope: { id: string; includeDescendants: boolean; assigneeId: string | undefined },
   page: Page,
 ): PageQuery<TaskRow> {
@@ -75,6 +87,7 @@ export function findWorkIn(
         and (${scope.assigneeId ?? null}::uuid is null or t.assignee_id = ${scope.assigneeId ?? null}::uuid)
         and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
         and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
+      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
         and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
         and (t.active_claim_id is null or t.lease_expires_at <= now() or (
           select s.status <> 'active' or s.expires_at <= now()

@@ -1,9 +1,10 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
-import { findAssignedWork, findAvailableWork, findWorkIn } from './available.sql.ts';
+import { findAssignedWork, findAvailableWork, findWorkIn, type WorkSeeker } from './available.sql.ts';
 
 export interface WorkQuery {
   workspaceId?: string | undefined;
@@ -27,18 +28,19 @@ export async function listAvailableWork(
   const scope = await workspaceScopeOf(context, query);
   requireNoProject(query.projectId);
   const assigneeId = query.assignedToMe === true ? caller.principalId : query.assigneeId;
-  return listPage(db, workOf(tenantId, caller.principalId, scope, assigneeId, page), taskOf);
+  const seeker = { principalId: caller.principalId, viewerId: await viewerOf(context) };
+  return listPage(db, workOf(tenantId, seeker, scope, assigneeId, page), taskOf);
 }
 
 function workOf(
   tenantId: string,
-  principalId: string,
+  seeker: WorkSeeker,
   scope: { id: string; includeDescendants: boolean } | undefined,
   assigneeId: string | undefined,
   page: Page,
 ) {
-  if (scope !== undefined) return findWorkIn(tenantId, principalId, { ...scope, assigneeId }, page);
+  if (scope !== undefined) return findWorkIn(tenantId, seeker, { ...scope, assigneeId }, page);
   return assigneeId === undefined
-    ? findAvailableWork(tenantId, principalId, page)
-    : findAssignedWork(tenantId, principalId, assigneeId, page);
+    ? findAvailableWork(tenantId, seeker, page)
+    : findAssignedWork(tenantId, seeker, assigneeId, page);
 }

@@ -12,6 +12,7 @@ import {
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
+import { inSight } from '../../service/sight/sight.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 type Columns = Omit<TaskRow, 'type_key' | 'type_version'>;
@@ -36,6 +37,8 @@ export interface TaskFilter {
   /** Each one occurs in the title, the description or the public id, in any case. */
   terms: readonly string[];
   workspace?: WorkspaceScope | undefined;
+  /** Who sees only a part of the tree. */
+  viewerId: string | null;
 }
 
 /** A workspace, or it with all that stand below it. */
@@ -87,12 +90,12 @@ export function findTasks(
 }
 
 function filtered(tenantId: string, filter: TaskFilter) {
-  let query = build
+  const all = build
     .selectFrom('tasks as t')
     .innerJoin('task_types as tt', 'tt.id', 't.type_id')
     .selectAll('t')
     .select(['tt.key as type_key', 'tt.version as type_version']);
-  query = matching(query, {
+  let query = matching(inSight(all, filter.viewerId, 't.workspace_id'), {
     't.status': filter.status,
     't.priority': filter.priority,
     't.owner_id': filter.ownerId,

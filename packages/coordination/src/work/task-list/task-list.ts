@@ -1,6 +1,7 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
@@ -47,6 +48,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const priority = query.priority === undefined ? undefined : priorityIndex(query.priority);
   const terms = termsOf(query.q ?? '');
   const order = orderOf(query.sort);
+  const viewerId = await viewerOf(context);
   const workspace = await workspaceScopeOf(context, query);
   requireNoProject(query.projectId);
   requireNoGoal(query.goalId);
@@ -54,7 +56,18 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const dates = { startFrom, startTo, dueFrom, dueTo };
   const categories = category === undefined ? await categoriesOf(context, status) : [category];
   const typeIds = await typeIdsOf(context, typeKey);
-  const filter = { status, categories, typeIds, priority, ownerId, assigneeId, ...dates, terms, workspace };
+  const filter = {
+    status,
+    categories,
+    typeIds,
+    priority,
+    ownerId,
+    assigneeId,
+    ...dates,
+    terms,
+    workspace,
+    viewerId,
+  };
   const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
   // Made before: a cursor of another list is refused even where nothing can be found.
   if (categories?.length === 0 || typeIds?.length === 0) return { items: [], nextCursor: null };

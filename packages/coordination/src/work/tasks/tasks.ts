@@ -10,6 +10,7 @@ import type { LifecycleStatus } from '../../definitions/task-types/lifecycle.ts'
 import { resolveTaskType, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
+import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { parseCustomFields } from './custom-fields.ts';
@@ -30,8 +31,9 @@ import { findTask, insertTask, lockTask } from './tasks.sql.ts';
 
 /** @throws Refusal `not_found` */
 export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
-  const row = await context.db.row(findTask(context.tenantId, ref));
-  return row === undefined ? fail('not_found') : taskOf(row);
+  const row = (await context.db.row(findTask(context.tenantId, ref))) ?? fail('not_found');
+  await requireSight(context, row.workspace_id);
+  return taskOf(row);
 }
 
 /**
@@ -40,7 +42,9 @@ export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
  * @throws Refusal `not_found`
  */
 export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: string | null): Promise<TaskRow> {
-  return (await context.db.row(lockTask(context.tenantId, ref, claimId ?? null))) ?? fail('not_found');
+  const row = (await context.db.row(lockTask(context.tenantId, ref, claimId ?? null))) ?? fail('not_found');
+  await requireSight(context, row.workspace_id);
+  return row;
 }
 
 /** Creates a task (core, section 8.2). */

@@ -1,0 +1,36 @@
+import { type Statement, sql } from '@baton/kernel/sql';
+
+type Sight = Statement<{ sees: boolean }>;
+/** Whether the viewer sees an object; no row where the tenant has none of this id. */
+export type FindSight = (tenantId: string, viewerId: string, id: string) => Sight;
+
+/** By the path at which the objects stand. */
+export const sightOf: Readonly<Record<string, FindSight>> = {
+  '/tasks/{ref}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from tasks where id = ${id} and tenant_id = ${tenantId}`,
+  '/claims/{id}': (tenantId, viewerId, id) => sql`
+    select sees_task(${viewerId}, task_id) as sees from claims where id = ${id} and tenant_id = ${tenantId}`,
+  '/runs/{id}': (tenantId, viewerId, id) => sql`
+    select sees_task(${viewerId}, task_id) as sees from runs where id = ${id} and tenant_id = ${tenantId}`,
+  '/approvals/{id}': (tenantId, viewerId, id) => sql`
+    select case when task_id is null then sees_workspace(${viewerId}, workspace_id)
+      else sees_task(${viewerId}, task_id) end as sees
+    from approvals where id = ${id} and tenant_id = ${tenantId}`,
+  '/artifacts/{id}': (tenantId, viewerId, id) => sql`
+    select case when task_id is null then sees_workspace(${viewerId}, workspace_id)
+      else sees_task(${viewerId}, task_id) end as sees
+    from artifacts where id = ${id} and tenant_id = ${tenantId}`,
+  '/child-handles/{id}': (tenantId, viewerId, id) => sql`
+    select sees_task(${viewerId}, parent_task_id) as sees from child_handles where id = ${id} and tenant_id = ${tenantId}`,
+  '/roles/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from roles where id = ${id} and tenant_id = ${tenantId}`,
+  '/workspaces/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, id) as sees from workspaces where id = ${id} and tenant_id = ${tenantId}`,
+};
+
+/** The task with a public number. */
+export function findTaskSight(tenantId: string, viewerId: string, publicNumber: number | string): Sight {
+  return sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from tasks
+    where public_number = ${publicNumber}::bigint and tenant_id = ${tenantId}`;
+}

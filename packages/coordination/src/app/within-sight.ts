@@ -1,0 +1,75 @@
+import { newId } from '@baton/kernel/ids';
+import { Refusal } from '@baton/kernel/refusal';
+import type { Endpoint, Input } from '@baton/kernel/service';
+import { viewerOf } from '../service/sight/sight.ts';
+import type { TaskRef } from '../work/tasks/task-ref.ts';
+import type { Context } from './context.ts';
+import { findTaskSight, sightOf } from './within-sight.sql.ts';
+
+/**
+ * Lets an endpoint find the object of its path only where the caller sees it (organisation, section 1.5). Out of sight,
+ * the endpoint is asked for an object that there is not: it refuses as it does for one that is missing, in its own order.
+ */
+export function withinSight(endpoint: Endpoint<Context>): Endpoint<Context> {
+  const place = Object.keys(sightOf).find((path) => standsAt(endpoint.path, path));
+  if (place === undefined) return endpoint;
+  const name = place.slice(place.indexOf('{') + 1, -1);
+  const handle: Endpoint<Context>['handle'] = (input, context) =>
+    context.caller.kind === 'human'
+      ? handleWithinSight(endpoint, { place, name }, input, context)
+      : endpoint.handle(input, context);
+  return { ...endpoint, handle };
+}
+
+/** Whether an endpoint's path begins with that of a kind of objects. */
+export function standsAt(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`) || path.startsWith(`${place}:`);
+}
+
+async function handleWithinSight(
+  endpoint: Endpoint<Context>,
+  { place, name }: { place: string; name: string },
+  input: Input<never, never, never>,
+  context: Context,
+): Promise<unknown> {
+  const viewerId = await viewerOf(context);
+  if (viewerId === null) return endpoint.handle(input, context);
+  const params = input.params as unknown as Record<string, string | TaskRef>;
+  const asked = params[name] as string | TaskRef;
+  if (await sees(context, viewerId, place, asked)) return endpoint.handle(input, context);
+  const nothing = newId();
+  const absent = typeof asked === 'string' ? nothing : { id: nothing, number: null };
+  try {
+    return await endpoint.handle({ ...input, params: { ...params, [name]: absent } as never }, context);
+  } catch (error) {
+    throw error instanceof Refusal && typeof asked === 'string' ? naming(error, nothing, asked) : error;
+  }
+}
+
+/** Also true for what is not there: the endpoint itself says so. */
+async function sees(
+  { db, tenantId }: Context,
+  viewerId: string,
+  place: string,
+  asked: string | TaskRef,
+): Promise<boolean> {
+  const [id, number] = typeof asked === 'string' ? [asked, null] : [asked.id, asked.number];
+  if (id === null && number === null) return true;
+  const statement =
+    id === null
+      ? findTaskSight(tenantId, viewerId, number as number)
+      : sightOf[place]?.(tenantId, viewerId, id);
+  return statement === undefined || (await db.row(statement))?.sees !== false;
+}
+
+/** The refusal with the id that was asked for in its details. */
+function naming(refusal: Refusal, id: string, asked: string): Refusal {
+  const details = JSON.parse(JSON.stringify(refusal.details).replaceAll(id, asked));
+  const { headers, reason, commits, status } = refusal;
+  return new Refusal(refusal.code, details, {
+    headers,
+    commits,
+    ...(reason !== undefined && { reason }),
+    ...(status !== undefined && { status }),
+  });
+}

@@ -1,0 +1,402 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { endpoints } from '../../app/endpoints.ts';
+import { sightOf } from '../../app/within-sight.sql.ts';
+import { standsAt } from '../../app/within-sight.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
+import { claimTask, done, makeTask, makeWorker, openSession, refused } from '../../testing/leases.ts';
+import { openStream } from '../../testing/stream-client.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
+
+let baton: TestCoordination;
+let member: Actor;
+/** top > mine > below, and top > other; the member belongs to mine. */
+let top: any;
+let mine: any;
+let below: any;
+let other: any;
+/** A task in each, and what hangs on it. */
+let seen: Filed;
+let hidden: Filed;
+let unfiled: Filed;
+
+interface Filed {
+  taskId: string;
+  claimId: string;
+  runId: string;
+  approvalId: string;
+  artifactId: string;
+  handleId: string;
+  roleId: string;
+  /** Where it is; of what is in no workspace, one that is seen. */
+  workspaceId: string;
+}
+
+before(async () => {
+  baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '1' });
+  member = await baton.actor({ kind: 'human' });
+  top = await makeWorkspace(baton);
+  mine = await makeWorkspace(baton, { parentId: top.id });
+  below = await makeWorkspace(baton, { parentId: mine.id });
+  other = await makeWorkspace(baton, { parentId: top.id });
+  seen = await file(below.id);
+  hidden = await file(other.id);
+  unfiled = await file(null);
+  const { principalId } = member;
+  await done(baton.admin.post(`/workspaces/${mine.id}/members`, { principalId }), 201);
+  await setVisibility(member, 'members');
+});
+after(() => baton.close());
+
+/** Through the store: the binding is in every cache, and must be read for each request all the same. */
+async function setVisibility({ principalId }: Actor, visibility: string): Promise<void> {
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = ${visibility} where principal_id = ${principalId}`,
+  );
+}
+
+async function file(workspaceId: string | null): Promise<Filed> {
+  const { id: taskId } = await makeTask(baton, { workspaceId });
+  const worker = await makeWorker(baton);
+  const { claimId, fencingToken } = await claimTask(worker, taskId);
+  const run = await done(worker.actor.post(`/tasks/${taskId}:start-run`, { claimId, fencingToken }), 201);
+  const approval = await done(
+    baton.admin.post('/approvals', { task: taskId, assignedPrincipalId: member.principalId }),
+    201,
+  );
+  const artifact = await done(
+    worker.actor.post('/artifacts', { task: taskId, type: 'report', name: 'r', content: {} }),
+    201,
+  );
+  const key = { 'idempotency-key': newId() };
+  const child = { correlationId: 'a', title: 'part' };
+  const launched = await done(worker.actor.post(`/runs/${run.id}/child-handles`, child, key), 201);
+  const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
+  return {
+    handleId: launched.childHandle.id,
+    roleId: role.id,
+    taskId,
+    claimId,
+    runId: run.id,
+    approvalId: approval.id,
+    artifactId: artifact.id,
+    workspaceId: workspaceId ?? mine.id,
+  };
+}
+
+const idsOf = async (actor: Actor, path: string): Promise<string[]> =>
+  (await done(actor.get(`${path}${path.includes('?') ? '&' : '?'}limit=200`))).items.map(
+    (item: any) => item.id ?? item.claimId,
+  );
+
+describe('what is out of sight answers like what is not there, to the byte but for the ids', () => {
+  const places: Record<string, (of: Filed) => string> = {
+    '/tasks/{ref}': ({ taskId }) => taskId,
+    '/claims/{id}': ({ claimId }) => claimId,
+    '/runs/{id}': ({ runId }) => runId,
+    '/approvals/{id}': ({ approvalId }) => approvalId,
+    '/artifacts/{id}': ({ artifactId }) => artifactId,
+    '/child-handles/{id}': ({ handleId }) => handleId,
+    '/child-handles/{idOrToken}': ({ handleId }) => handleId,
+    '/roles/{id}': ({ roleId }) => roleId,
+    '/workspaces/{id}': ({ workspaceId }) => workspaceId,
+  };
+  const id = newId();
+  const absent: Filed = {
+    taskId: id,
+    claimId: id,
+    runId: id,
+    approvalId: id,
+    artifactId: id,
+    workspaceId: id,
+    handleId: id,
+    roleId: id,
+  };
+  const faceOf = (text: string) =>
+    text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|req_\w+/g, 'id');
+
+  test('every kind of object that stands at a path is looked at, or belongs to the whole tenant', () => {
+    const ofTenant = [
+      '/principals/',
+      '/api-keys/',
+      '/iam-bindings/',
+      '/delegations/',
+      '/sessions/',
+      '/task-types/',
+      '/artifact-types/',
+      '/workspace-types/',
+      '/capabilities/',
+      '/skills/',
+    ];
+    const others = endpoints.filter(
+      ({ path }) =>
+        path.includes('{') &&
+        !Object.keys(places).some((place) => standsAt(path, place)) &&
+        !ofTenant.some((start) => path.startsWith(start)),
+    );
+    assert.deepEqual(
+      others.map(({ path }) => path),
+      [],
+    );
+    const looked = [...Object.keys(sightOf), '/child-handles/{idOrToken}'];
+    assert.deepEqual(looked.toSorted(), Object.keys(places).toSorted());
+  });
+
+  for (const [place, idOf] of Object.entries(places))
+    for (const endpoint of endpoints.filter(({ path }) => standsAt(path, place)))
+      test(`${endpoint.method} ${endpoint.path}`, async () => {
+        const call = (of: Filed) => {
+          const path = endpoint.path.replace(place, place.replace(/\{\w+\}/, idOf(of)));
+          const headers: Record<string, string> = {
+            ...(endpoint.ifMatch !== undefined && { 'if-match': `${endpoint.ifMatch}-1` }),
+            ...(endpoint.idempotency === 'required' && { 'idempotency-key': newId() }),
+          };
+          const { example } = endpoint;
+          return baton.request(endpoint.method, `/api/v1${path.replaceAll(/\{\w+\}/g, newId())}`, {
+            token: member.token,
+            headers,
+            ...(example !== undefined && { body: example }),
+          });
+        };
+        const [out, gone] = [await call(hidden), await call(absent)];
+        assert.deepEqual(
+          [out.status, faceOf(JSON.stringify(out.body))],
+          [gone.status, faceOf(JSON.stringify(gone.body))],
+        );
+        assert.ok([404, 400, 422].includes(out.status), `${out.status}`);
+        if (endpoint.method !== 'GET' || endpoint.path !== place) return;
+        for (const filed of [seen, unfiled]) assert.equal((await call(filed)).status, 200);
+      });
+
+  test('a claim of a hidden task is refused in the order of one that is absent', async () => {
+    const sessionId = await openSession(member);
+    await refused(member.post(`/tasks/${hidden.taskId}:claim`, { sessionId: newId() }), 404, 'not_found');
+    await refused(member.post(`/tasks/${hidden.taskId}:claim`, { sessionId }), 404, 'not_found');
+    const { id } = await makeTask(baton, { workspaceId: mine.id });
+    await done(member.post(`/tasks/${id}:claim`, { sessionId }));
+  });
+
+  test('writes name nothing that is hidden: workspaces, parents, relations', async () => {
+    const workspaceId = other.id;
+    await refused(member.post('/tasks', { title: 'x', workspaceId }), 404, 'not_found');
+    await refused(member.post('/tasks', { title: 'x', parentTask: hidden.taskId }), 404, 'not_found');
+    const patch = (body: object) => member.patch(`/tasks/${seen.taskId}`, body, { 'if-match': 'task-1' });
+    assert.equal(
+      (await patch({ workspaceId })).status === 404 || (await patch({ workspaceId })).status === 409,
+      true,
+    );
+    const { id, version } = await makeTask(baton, { workspaceId: mine.id });
+    const headers = { 'if-match': `task-${version}` };
+    await refused(member.patch(`/tasks/${id}`, { workspaceId }, headers), 404, 'not_found');
+    const relation = { toTask: hidden.taskId, type: 'related_to' };
+    await refused(member.post(`/tasks/${id}/relations`, relation), 404, 'not_found');
+    await refused(
+      member.patch(`/tasks/${hidden.taskId}`, { title: 'x' }, { 'if-match': 'task-1' }),
+      404,
+      'not_found',
+    );
+  });
+
+  test('a task by its public id', async () => {
+    const publicIdOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id}`))).publicId;
+    await refused(member.get(`/tasks/${await publicIdOf(hidden.taskId)}`), 404, 'not_found');
+    await done(member.get(`/tasks/${await publicIdOf(seen.taskId)}`));
+    await refused(member.get('/tasks/TASK-999999'), 404, 'not_found');
+    await refused(member.get('/tasks/none'), 404, 'not_found');
+  });
+
+  test('a missing permission comes first', async () => {
+    const reader = await baton.actor({ kind: 'human', permissions: ['events.read'] });
+    await setVisibility(reader, 'members');
+    await refused(reader.get(`/tasks/${hidden.taskId}`), 403, 'permission_denied');
+    await refused(reader.get(`/workspaces/${other.id}`), 403, 'permission_denied');
+  });
+});
+
+describe('lists leave out what is hidden', () => {
+  for (const [path, id] of [
+    ['/tasks', 'taskId'],
+    ['/claims', 'claimId'],
+    ['/runs', 'runId'],
+    ['/approvals', 'approvalId'],
+    ['/artifacts', 'artifactId'],
+    ['/roles', 'roleId'],
+  ] as const)
+    test(`GET ${path}`, async () => {
+      const ids = await idsOf(member, path);
+      assert.ok(ids.includes(seen[id]) && ids.includes(unfiled[id]));
+      assert.ok(!ids.includes(hidden[id]));
+      assert.ok((await idsOf(baton.admin, path)).includes(hidden[id]));
+    });
+
+  test('GET /work/available', async () => {
+    const [shown, out] = [
+      await makeTask(baton, { workspaceId: below.id }),
+      await makeTask(baton, { workspaceId: other.id }),
+    ];
+    for (const query of [
+      '',
+      `?assigneeId=${member.principalId}`,
+      `?workspaceId=${mine.id}&includeDescendants=true`,
+    ]) {
+      if (query.includes('assignee'))
+        for (const { id } of [shown, out])
+          await done(
+            baton.admin.patch(`/tasks/${id}`, { assigneeId: member.principalId }, { 'if-match': 'task-1' }),
+          );
+      const ids = await idsOf(member, `/work/available${query}`);
+      assert.deepEqual([ids.includes(shown.id), ids.includes(out.id)], [true, false], query);
+    }
+  });
+
+  test('a narrowing to a hidden workspace is 404', async () => {
+    for (const path of ['tasks', 'work/available', 'events'])
+      for (const id of [other.id, top.id])
+        assert.deepEqual(await refused(member.get(`/${path}?workspaceId=${id}`), 404, 'not_found'), {
+          workspaceId: id,
+        });
+    await done(member.get(`/tasks?workspaceId=${mine.id}&includeDescendants=true`));
+  });
+
+  test('GET /events and the stream show what was filed in sight, or in no workspace', async () => {
+    await journalIsStable(baton.pool);
+    const entities = async (query: string) =>
+      (await done(member.get(`/events?limit=200&${query}`))).items.map((event: any) => event.entityId);
+    const all = await entities('');
+    assert.ok([below.id, mine.id, seen.taskId, unfiled.taskId].every((id) => all.includes(id)));
+    assert.ok([top.id, other.id, hidden.taskId, hidden.runId].every((id) => !all.includes(id)));
+    assert.deepEqual(await entities(`entityId=${hidden.taskId}`), []);
+    const stream = openStream(baton.url, { token: member.token });
+    const streamed = (await stream.received(all.length)).map((event: any) => event.entityId);
+    assert.deepEqual(streamed, all);
+    const out = await makeTask(baton, { workspaceId: other.id });
+    const shown = await makeTask(baton, { workspaceId: mine.id });
+    const later = await stream.received(all.length + 1);
+    assert.deepEqual(
+      later.slice(all.length).map((event: any) => event.entityId),
+      [shown.id],
+    );
+    assert.ok(out.id);
+    await stream.close();
+  });
+
+  test('a stream that is open narrows when its principal does', async () => {
+    const person = await baton.actor({ kind: 'human' });
+    await journalIsStable(baton.pool);
+    const { nextCursor } = await done(person.get('/events?tail=1'));
+    const stream = openStream(baton.url, { token: person.token, query: `?after=${nextCursor}` });
+    const first = await makeTask(baton, { workspaceId: other.id });
+    await stream.received(1);
+    await setVisibility(person, 'members');
+    // The rights of streams are looked at again each second.
+    await new Promise((wait) => setTimeout(wait, 2500));
+    await makeTask(baton, { workspaceId: other.id });
+    const shown = await makeTask(baton);
+    const events = await stream.received(2);
+    assert.deepEqual(
+      events.map((event: any) => event.entityId),
+      [first.id, shown.id],
+    );
+    await stream.close();
+  });
+});
+
+describe('of the tree a member sees own workspaces and those below', () => {
+  test('GET, list and tree: the top of what is seen is a root', async () => {
+    for (const { id } of [top, other])
+      assert.deepEqual(await refused(member.get(`/workspaces/${id}`), 404, 'not_found'), { workspaceId: id });
+    assert.equal((await done(member.get(`/workspaces/${mine.id}`))).parentId, null);
+    assert.equal((await done(member.get(`/workspaces/${below.id}`))).parentId, mine.id);
+    const { items } = await done(member.get('/workspaces'));
+    assert.deepEqual(
+      items.map(({ id, parentId }: any) => [id, parentId]),
+      [
+        [below.id, mine.id],
+        [mine.id, null],
+      ],
+    );
+    assert.deepEqual(await idsOf(member, '/workspaces?rootsOnly=true'), [mine.id]);
+    assert.deepEqual(await idsOf(member, `/workspaces?parentId=${top.id}`), []);
+    assert.deepEqual(await idsOf(member, `/workspaces?parentId=${mine.id}`), [below.id]);
+    const { roots } = await done(member.get('/workspaces/tree'));
+    assert.deepEqual(
+      roots.map(({ id, parentId, children }: any) => [id, parentId, children.length]),
+      [[mine.id, null, 1]],
+    );
+    await refused(member.get(`/workspaces/tree?rootId=${top.id}`), 404, 'not_found');
+    await refused(member.get(`/workspaces/${other.id}/members`), 404, 'not_found');
+    assert.deepEqual((await done(baton.admin.get('/workspaces'))).items.length, 4);
+  });
+
+  test('changes are made in sight only, and what they refuse names nothing hidden', async () => {
+    const headers = { 'if-match': 'workspace-1' };
+    await refused(member.patch(`/workspaces/${other.id}`, { name: 'x' }, headers), 404, 'not_found');
+    for (const action of ['archive', 'restore', 'move'])
+      await refused(
+        member.post(`/workspaces/${other.id}:${action}`, action === 'move' ? { newParentId: null } : {}),
+        404,
+        'not_found',
+      );
+    await refused(member.post(`/workspaces/${below.id}:move`, { newParentId: top.id }), 404, 'not_found');
+    await refused(
+      member.post('/workspaces', { slug: `s${newId()}`, name: 'x', parentId: top.id }),
+      404,
+      'not_found',
+    );
+    const principalId = baton.admin.principalId;
+    await refused(member.post(`/workspaces/${other.id}/members`, { principalId }), 404, 'not_found');
+    const changed = await done(member.patch(`/workspaces/${mine.id}`, { name: 'Ours' }, headers));
+    assert.deepEqual([changed.name, changed.parentId], ['Ours', null]);
+    const archived = await done(member.post(`/workspaces/${below.id}:archive`));
+    assert.equal(archived.status, 'archived');
+    await done(member.post(`/workspaces/${below.id}:restore`));
+  });
+
+  test('a root that a member makes is answered, and out of sight from then on', async () => {
+    const made = await done(member.post('/workspaces', { slug: `s${newId()}`, name: 'x' }), 201);
+    await refused(member.get(`/workspaces/${made.id}`), 404, 'not_found');
+  });
+});
+
+test('who has no membership sees no workspace, and what is filed in none', async () => {
+  const nobody = await baton.actor({ kind: 'human' });
+  await setVisibility(nobody, 'members');
+  assert.deepEqual((await done(nobody.get('/workspaces'))).items, []);
+  assert.deepEqual((await done(nobody.get('/workspaces/tree'))).roots, []);
+  const ids = await idsOf(nobody, '/tasks');
+  assert.ok(ids.includes(unfiled.taskId) && !ids.includes(seen.taskId));
+});
+
+test('one live binding with members is enough; a revoked one and those of agents do not count', async () => {
+  const person = await baton.actor({ kind: 'human' });
+  const agent = await baton.actor({ kind: 'agent' });
+  await setVisibility(agent, 'members');
+  await done(agent.get(`/tasks/${hidden.taskId}`));
+  const second = {
+    issuer: baton.issuer.issuer,
+    iamTenantId: baton.tenantId,
+    iamPrincipalId: newId(),
+    permissions: ['tasks.read'],
+    visibility: 'members',
+  };
+  const binding = await done(baton.admin.post(`/principals/${person.principalId}/iam-bindings`, second), 201);
+  await refused(person.get(`/tasks/${hidden.taskId}`), 404, 'not_found');
+  await done(baton.admin.post(`/iam-bindings/${binding.id}:revoke`));
+  await done(person.get(`/tasks/${hidden.taskId}`));
+});
+
+test('membership and moves count from the next request on', async () => {
+  const person = await baton.actor({ kind: 'human' });
+  const { principalId } = person;
+  await setVisibility(person, 'members');
+  const place = await makeWorkspace(baton);
+  const task = await makeTask(baton, { workspaceId: place.id });
+  await refused(person.get(`/tasks/${task.id}`), 404, 'not_found');
+  await done(baton.admin.post(`/workspaces/${place.id}/members`, { principalId }), 201);
+  await done(person.get(`/tasks/${task.id}`));
+  await baton.admin.post(`/workspaces/${place.id}/members/${principalId}:remove`);
+  await refused(person.get(`/tasks/${task.id}`), 404, 'not_found');
+});
