@@ -23,7 +23,7 @@ function held({ endpoints, permissions }: Service): string {
     code(name),
     meaning,
     endpoints
-      .filter(({ permission }) => permission.includes(name))
+      .filter(({ permission, alsoOneOf }) => permission.includes(name) || alsoOneOf.includes(name))
       .map(({ id }) => code(id))
       .join(', '),
   ]);

@@ -110,6 +110,7 @@ function operationOf(
     ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body, forms) }),
     responses: { ...refusals.answersOf(endpoint), ...returnsOf(endpoint, forms) },
     'x-permission': endpoint.permission,
+    ...(endpoint.alsoOneOf.length > 0 && { 'x-permission-also': endpoint.alsoOneOf }),
     'x-errors': codesOf(api, endpoint),
     'x-events': endpoint.emits.map(({ type, version }) => ({ type, version })),
   };

@@ -86,6 +86,8 @@ export interface EndpointSpec<
   description?: string;
   /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
+  /** One of these is needed besides. */
+  alsoOneOf?: readonly V['permission'][];
   /** Which credential the endpoint takes. Absent: the service's usual one. */
   auth?: V['auth'];
   params?: P;
@@ -145,6 +147,7 @@ export interface Endpoint<Context = object> {
   readonly summary: string;
   readonly description: string | undefined;
   readonly permission: readonly string[];
+  readonly alsoOneOf: readonly string[];
   readonly auth: string | undefined;
   readonly params: Shape;
   readonly query: Shape;
@@ -201,6 +204,7 @@ export function endpointsOf<V extends Vocabulary>(
       summary: spec.summary,
       description: spec.description,
       permission: typeof permission === 'string' ? [permission] : permission,
+      alsoOneOf: spec.alsoOneOf ?? [],
       auth: spec.auth,
       params: spec.params ?? {},
       query: spec.query ?? {},

@@ -147,9 +147,10 @@ export function coordinationRuntime(
   };
 }
 
-function refuseMissingPermission({ permissions }: Caller, { permission }: Operation): void {
-  if (permission.length === 0 || permission.some((name) => holds(permissions, name as Permission))) return;
-  fail('permission_denied', { required: permission });
+function refuseMissingPermission({ permissions }: Caller, { permission, alsoOneOf }: Operation): void {
+  for (const required of [permission, alsoOneOf])
+    if (required.length > 0 && !required.some((name) => holds(permissions, name as Permission)))
+      fail('permission_denied', { required });
 }
 
 /** The error envelope (section 1.4). Nothing of an unhandled failure is shown. */

@@ -29,17 +29,32 @@ for (const { scopes, leaves } of columns)
       const { status, body } = await call(actor, endpoint);
       const denied = status === 403 && body.error.code === 'permission_denied';
       const message = `${endpointName(endpoint)}: ${status} ${JSON.stringify(body)}`;
-      assert.equal(denied, !endpoint.permission.some(leaves), message);
-      if (denied) assert.deepEqual(body.error.details, { required: endpoint.permission }, message);
+      const isCovered = endpoint.permission.some(leaves);
+      const isCoveredToo = endpoint.alsoOneOf.length === 0 || endpoint.alsoOneOf.some(leaves);
+      assert.equal(denied, !(isCovered && isCoveredToo), message);
+      const required = isCovered ? endpoint.alsoOneOf : endpoint.permission;
+      if (denied) assert.deepEqual(body.error.details, { required }, message);
     }
   });
 
 test('a permission held by nobody else than the caller counts: one is enough, another is not', async () => {
   for (const endpoint of endpoints.filter(({ permission }) => permission.length > 0)) {
+    const [too] = endpoint.alsoOneOf;
     for (const permission of endpoint.permission) {
-      const { status, body } = await call(await actorWith(permission), endpoint);
+      const held = too === undefined ? [permission] : [permission, too];
+      const { status, body } = await call(await actorWith(...held), endpoint);
       const denied = status === 403 && body.error.code === 'permission_denied';
       assert.ok(!denied, `${endpointName(endpoint)} with ${permission}`);
+    }
+    for (const permission of endpoint.alsoOneOf) {
+      const held = [...endpoint.permission.filter((name) => !endpoint.alsoOneOf.includes(name)), permission];
+      const { status, body } = await call(await actorWith(...held), endpoint);
+      assert.ok(!(status === 403 && body.error.code === 'permission_denied'), endpointName(endpoint));
+    }
+    if (too !== undefined) {
+      const { status, body } = await call(await actorWith(...endpoint.permission), endpoint);
+      assert.equal(status, 403, endpointName(endpoint));
+      assert.deepEqual(body.error.details, { required: endpoint.alsoOneOf }, endpointName(endpoint));
     }
     const other = endpoint.permission.includes('goals.read') ? 'rules.read' : 'goals.read';
     const { status, body } = await call(await actorWith(other), endpoint);
@@ -49,11 +64,12 @@ test('a permission held by nobody else than the caller counts: one is enough, an
 
 const actors = new Map<string, Promise<Actor>>();
 
-function actorWith(permission: string): Promise<Actor> {
-  const known = actors.get(permission);
+function actorWith(...permissions: string[]): Promise<Actor> {
+  const key = permissions.join();
+  const known = actors.get(key);
   if (known !== undefined) return known;
-  const made = baton.actor({ kind: 'human', permissions: [permission as 'admin'] });
-  actors.set(permission, made);
+  const made = baton.actor({ kind: 'human', permissions: permissions as 'admin'[] });
+  actors.set(key, made);
   return made;
 }
 

@@ -42,13 +42,13 @@ export const childHandlesApi = [
       'For the principal of the run, under its live claim. A correlation id that the run used before is answered with ' +
       'its child. Rights that are left out of the grant are inherited; none can be added.',
     permission: 'tasks.claim',
+    alsoOneOf: ['tasks.write'],
     params,
     body: NewChild,
     returns: { 201: LaunchedChild, 200: LaunchedChild },
     idempotency: 'required',
     secrets: ['handleToken'],
     errors: [
-      'permission_denied',
       'invalid_correlation_id',
       'invalid_cancellation_policy',
       'invalid_child_expiry',
