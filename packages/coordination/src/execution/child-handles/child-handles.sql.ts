@@ -52,6 +52,21 @@ export function findOwnHandle(tenantId: string, { child_handle_id: handleId }: R
     from child_handles where id = ${handleId}::uuid and tenant_id = ${tenantId}`;
 }
 
+/** The names of the capabilities of a principal, and its skills that are not disabled, in alphabetical order. */
+export function findAssigned(tenantId: string, principalId: string, namesMax: number) {
+  return sql<{ capabilities: string[]; skills: string[] }>`
+    select array(
+        select c.name from capability_assignments a join capabilities c on c.id = a.capability_id
+        where a.principal_id = ${principalId} and a.tenant_id = ${tenantId}
+        order by c.name limit ${namesMax}
+      ) as capabilities,
+      array(
+        select s.name || '@' || s.version from skill_assignments a join skills s on s.id = a.skill_id
+        where a.principal_id = ${principalId} and a.tenant_id = ${tenantId} and s.status <> 'disabled'
+        order by s.name, s.version limit ${namesMax}
+      ) as skills`;
+}
+
 export interface NewHandle {
   id: string;
   tenantId: string;

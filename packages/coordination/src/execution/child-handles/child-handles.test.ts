@@ -207,6 +207,30 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual(all.childHandle.grant.permissions, few.toSorted());
   });
 
+  test('capabilities and skills are granted as they are assigned, without those that are disabled', async () => {
+    const parent = await makeWorker(baton);
+    const assign = (kind: string, body: object) =>
+      done(baton.admin.post(`/principals/${parent.actor.principalId}/${kind}`, body), 201);
+    const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
+    const { id: capabilityId } = await make('/capabilities', { name: 'welding' });
+    await assign('capabilities', { capabilityId });
+    const made = [];
+    for (const name of ['paint', 'sand'])
+      made.push(await make('/skills', { name, version: '1.0.0', protocol: 'local' }));
+    for (const { id: skillId } of made) await assign('skills', { skillId });
+    await baton.pool.run(sql`update skills set status = 'disabled' where id = ${made[1].id}`);
+    const { run } = await makeRun(baton, parent);
+    const grantOf = async (grant?: object) =>
+      (await done(launch(parent, run.id, { grant }), 201)).childHandle.grant;
+    const inherited = await grantOf();
+    assert.deepEqual([inherited.capabilities, inherited.skills], [['welding'], ['paint@1.0.0']]);
+    const narrowed = await grantOf({ capabilities: [], skills: ['paint@1.0.0'] });
+    assert.deepEqual([narrowed.capabilities, narrowed.skills], [[], ['paint@1.0.0']]);
+    const beyond = { grant: { skills: ['sand@1.0.0', 'paint'] } };
+    const details = await refused(launch(parent, run.id, beyond), 422, 'child_grant_exceeds_parent');
+    assert.deepEqual(details.excess.skills, ['sand@1.0.0', 'paint']);
+  });
+
   test('nests eight deep at most', async () => {
     let { run } = await makeRun(baton, worker);
     for (let depth = 1; depth <= 8; depth += 1) {
