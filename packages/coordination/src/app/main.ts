@@ -16,7 +16,7 @@ const usage = `Usage: baton coordination <command>
 At the host of the database, without any credential:
   break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
              a key with every right for a person, while identity is out of reach
-  break-glass revoke-all
+  break-glass revoke
              end every such key
   binding disable|enable ID
              close or open the login of an identity

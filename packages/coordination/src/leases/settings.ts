@@ -1,4 +1,4 @@
-import { integer, type SettingValues } from '@baton/kernel/config';
+import { flag, integer, type SettingValues } from '@baton/kernel/config';
 import { settings as lowerSettings } from '../ledger/settings.ts';
 
 const seconds = 'seconds';
@@ -40,6 +40,10 @@ export const settings = {
     min: 1,
     unit: seconds,
     doc: 'The longest lease of a claim.',
+  }),
+  CP_DELEGATION_NARROWS: flag({
+    default: false,
+    doc: 'Whether what an agent writes in a session for a person needs the right in their delegation too, where that names any.',
   }),
   ...lowerSettings,
 };

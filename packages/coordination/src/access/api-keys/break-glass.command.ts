@@ -3,7 +3,7 @@ import { CommandRefused, hostAccount, type OperatorTools } from '../operator-com
 import { issueEmergencyKey, revokeEmergencyKeys } from './break-glass.ts';
 
 const usage = `baton coordination break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
-       baton coordination break-glass revoke-all`;
+       baton coordination break-glass revoke`;
 
 const ttlSecondsDefault = '3600';
 
@@ -16,7 +16,8 @@ const ttlSecondsDefault = '3600';
 export async function breakGlassCommand(tools: OperatorTools, args: readonly string[]): Promise<string> {
   const [verb, ...rest] = args;
   const options = readOptions(rest);
-  if (verb === 'revoke-all' && rest.length === 0) {
+  // The second is the older name of the same command.
+  if (['revoke', 'revoke-all'].includes(verb ?? '') && rest.length === 0) {
     const revoked = await revokeEmergencyKeys(tools, hostAccount());
     return `Revoked ${revoked} emergency ${revoked === 1 ? 'key' : 'keys'}.\n`;
   }

@@ -78,7 +78,7 @@ test('refusals come in the order of the contract', async () => {
     assert.equal(await enter(keyIn(await issue(human, ['--ttl-seconds', ttl]))), 200);
 });
 
-test('revoke-all ends every live emergency key, of every tenant, and no other key', async () => {
+test('revoke ends every live emergency key, of every tenant, and no other key', async () => {
   const usual = await baton.admin.post(`/principals/${await principal('human')}/api-keys`, {
     permissions: ['tasks.read'],
   });
@@ -91,7 +91,7 @@ test('revoke-all ends every live emergency key, of every tenant, and no other ke
     keyIn(await issue(baton.admin.principalId)),
     keyIn(await issue(baton.otherAdmin.principalId)),
   ];
-  assert.match(await run('revoke-all'), /Revoked 2 emergency keys/);
+  assert.match(await run('revoke'), /Revoked 2 emergency keys/);
   for (const key of keys) assert.equal(await enter(key), 401);
   for (const key of keys) {
     const event = await baton.pool.row<{ payload: object; request_id: string; entity_id: string }>(sql`
@@ -108,6 +108,6 @@ test('revoke-all ends every live emergency key, of every tenant, and no other ke
 });
 
 test('other arguments print the usage', async () => {
-  for (const args of [[], ['issue'], ['issue', '--zebra'], ['revoke-all', '--reason', 'x'], ['zebra']])
+  for (const args of [[], ['issue'], ['issue', '--zebra'], ['revoke', '--reason', 'x'], ['zebra']])
     await assert.rejects(run(...args), refusesWith('usage'));
 });

@@ -1,7 +1,9 @@
+import { delegatedRights } from '../../leases/delegated/delegated-rights.ts';
 import { holds, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { NewChild } from './child-handle.ts';
+import { findAssigned } from './child-handles.sql.ts';
 
 /** What a run may do, by the three kinds of rights. */
 export interface Grant {
@@ -27,9 +29,30 @@ export function checkGrant(asked: NewChild['grant']): void {
   if (unknown.length > 0) fail('invalid_child_grant', { field: 'permissions', unknown });
 }
 
-/** The ceiling of a run that nobody launched: what its principal may do with the credential of this request. */
-export async function ceilingOf({ caller }: Context): Promise<Grant> {
-  return { permissions: [...caller.permissions].sort(), capabilities: [], skills: [] };
+/** Capabilities, and skills, that are inherited without being named; of more than that the first by name. */
+const inheritedMax = 1000;
+
+/**
+ * The ceiling of a run that nobody launched: what its principal may do with the credential of this request, the
+ * capabilities it has, and its skills as `name@version` but for those that are disabled. A delegation that narrows its
+ * session narrows the permissions too.
+ */
+export async function ceilingOf(context: Context, runId: string): Promise<Grant> {
+  const { db, tenantId, caller } = context;
+  const { capabilities = [], skills = [] } =
+    (await db.row(findAssigned(tenantId, caller.principalId, inheritedMax))) ?? {};
+  const delegated = await delegatedRights(context, { runId });
+  const held = [...caller.permissions];
+  const permissions = delegated === undefined ? held : intersection(held, delegated.permissions);
+  return { permissions: permissions.sort(), capabilities, skills };
+}
+
+/** What both lists cover; `admin` covers all. */
+function intersection(left: readonly string[], right: readonly string[]): string[] {
+  const [held, allowed] = [new Set(left), new Set(right)];
+  return [...new Set([...left, ...right])].filter(
+    (name) => holds(held, name as Permission) && holds(allowed, name as Permission),
+  );
 }
 
 /**

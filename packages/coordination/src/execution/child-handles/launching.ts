@@ -1,7 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { type Reply, reply } from '@baton/kernel/service';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { holds } from '../../service/permissions.ts';
 import { createTaskRelation } from '../../work/relations/task-relations.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { createTask, getTask } from '../../work/tasks/tasks.ts';
@@ -22,7 +22,7 @@ const depthMax = 8;
 /**
  * Launches a child of a run: a task, and the handle by which the run follows it, in one transaction (core, section 12).
  * A correlation id that the run used before is answered with the child that it made, whatever became of the run.
- * @throws Refusal `permission_denied`, `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
+ * @throws Refusal `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
  * `invalid_child_grant`, those of `requireLiveRun`, `child_handle_revoked`, `child_handle_expired`,
  * `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task
  */
@@ -31,8 +31,6 @@ export async function launchChild(
   runId: string,
   request: NewChild,
 ): Promise<Reply<LaunchedChild>> {
-  if (!holds(context.caller.permissions, 'tasks.write'))
-    fail('permission_denied', { required: ['tasks.write'] });
   const policy = checkRequest(request);
   await getRun(context, runId);
   const known = await launchedBefore(context, runId, request.correlationId);
@@ -41,6 +39,7 @@ export async function launchChild(
   // Another launch of the run may have come first while this one waited for the task.
   const first = await launchedBefore(context, runId, request.correlationId);
   if (first !== undefined) return first;
+  await requireDelegated(context, { runId }, 'tasks.write');
   const { grant, depth } = await grantOf(context, run, request);
   const task = await makeTask(context, run, request);
   const id = newId();
@@ -109,7 +108,7 @@ async function grantOf(context: Context, run: LiveRunRow, request: NewChild) {
   const own = await context.db.row(findOwnHandle(context.tenantId, run));
   if (own?.is_revoked) fail('child_handle_revoked', { childHandleId: own.id });
   if (own?.is_over) fail('child_handle_expired', { childHandleId: own.id });
-  const grant = narrowedGrant(own ?? (await ceilingOf(context)), request.grant);
+  const grant = narrowedGrant(own ?? (await ceilingOf(context, run.id)), request.grant);
   const depth = (own?.depth ?? 0) + 1;
   if (depth > depthMax) fail('child_depth_exceeded', { maxDepth: depthMax });
   return { grant, depth };

@@ -3,6 +3,7 @@ import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { releaseClaims } from '../../leases/release.ts';
@@ -28,6 +29,7 @@ const attemptsMax = 3;
  * order. Only when they find none, because it went away meanwhile, is it tried again in a transaction that locks first.
  */
 export async function claimTask(context: Context, ref: TaskRef, request: ClaimRequest): Promise<Claim> {
+  await requireDelegated(context, request, 'tasks.claim');
   const ttlSeconds = claimTtl(context, request.ttlSeconds);
   if (!context.transactional) {
     const lease = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);

@@ -1,5 +1,6 @@
 import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
@@ -34,6 +35,7 @@ export async function completeTask(
   await requireCompletable(context, task);
   const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: false });
   if (liveClaim !== undefined) {
+    await requireDelegated(context, { sessionId: liveClaim.session_id }, 'tasks.write');
     const run = await context.db.row(findRunningRun(context.tenantId, liveClaim.id));
     if (run !== undefined) fail('run_in_progress', { taskId: task.id, runId: run.id });
   }

@@ -7,6 +7,7 @@ import {
 } from '../../definitions/acceptance/evidence.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
@@ -63,6 +64,8 @@ export async function updateTask(
     { claimId: change.claimId ?? undefined, fencingToken: change.fencingToken ?? undefined },
     { claimRequired: false },
   );
+  if (liveClaim !== undefined)
+    await requireDelegated(context, { sessionId: liveClaim.session_id }, 'tasks.write');
   const after = await valuesAfter(context, before, change);
   const { claimId: _, fencingToken: __, ...fields } = change;
   if (Object.keys(fields).length === 0) fail('empty_update');

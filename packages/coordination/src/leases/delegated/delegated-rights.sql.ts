@@ -1,0 +1,16 @@
+import { sql } from '@baton/kernel/sql';
+
+export type DelegatedRow = { delegation_id: string; permissions: string[] };
+
+/** What the person allows that a principal's session acts for; no row when it acts for nobody. It is never changed. */
+export function findDelegatedRights(
+  tenantId: string,
+  principalId: string,
+  { sessionId = null, runId = null }: { sessionId?: string | null; runId?: string | null },
+) {
+  return sql<DelegatedRow>`
+    select d.id as delegation_id, d.permissions
+    from sessions s join delegations d on d.id = s.delegation_id
+    where s.tenant_id = ${tenantId} and s.principal_id = ${principalId}
+      and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { launch } from '../../testing/children.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  claimTask,
+  done,
+  endClaimLease,
+  makeRun,
+  makeTask,
+  makeWorker,
+  openSession,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
+
+let baton: TestCoordination;
+let wide: TestCoordination;
+let human: Actor;
+let agent: Actor;
+
+before(async () => {
+  baton = await startCoordination({ CP_DELEGATION_NARROWS: 'true' });
+  [human, agent] = [await baton.actor({ kind: 'human' }), await baton.actor()];
+});
+after(async () => {
+  await baton.close();
+  await wide?.close();
+});
+
+/** The agent in a session for a person, whose delegation names these rights. */
+async function delegated(
+  permissions: string[],
+  of = { baton, human, agent },
+): Promise<Worker & { id: string }> {
+  await of.baton.pool.run(sql`update delegations set revoked_at = now()`);
+  const { id } = await done(
+    of.baton.admin.post('/delegations', {
+      humanPrincipalId: of.human.principalId,
+      agentPrincipalId: of.agent.principalId,
+      permissions,
+    }),
+    201,
+  );
+  const sessionId = await openSession(of.agent, { onBehalfOf: of.human.principalId });
+  return { actor: of.agent, sessionId, id };
+}
+
+const keysOf = ({ id, fencingToken }: { id: string; fencingToken: number }) => ({
+  claimId: id,
+  fencingToken,
+});
+const patch = (by: Worker, task: any, claim: any) =>
+  by.actor.patch(
+    `/tasks/${task.id}`,
+    { title: newId(), ...keysOf(claim) },
+    { 'if-match': `"task-${task.version + 1}"` },
+  );
+const complete = (by: Worker, task: any, claim: any) =>
+  by.actor.post(`/tasks/${task.id}:complete`, keysOf(claim), { 'if-match': `"task-${task.version + 1}"` });
+
+test('a delegation without tasks.claim lets its session claim nothing, by no way', async () => {
+  const by = await delegated(['tasks.read']);
+  const task = await makeTask(baton);
+  const claim = () => by.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
+  const denied = { required: ['tasks.claim'], delegationId: by.id };
+  assert.deepEqual(await refused(claim(), 403, 'permission_denied'), denied);
+  const holder = await makeWorker(baton);
+  const dead = await claimTask(holder, task.id);
+  await endClaimLease(baton, task.id);
+  const reclaim = by.actor.post(`/claims/${dead.id}:reclaim`, { sessionId: by.sessionId });
+  assert.deepEqual(await refused(reclaim, 403, 'permission_denied'), denied);
+  // Somebody else's session is refused as such.
+  const stolen = holder.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
+  await refused(stolen, 403, 'session_owner_mismatch');
+  // In a session of its own the agent has its own rights.
+  await claimTask({ actor: agent, sessionId: await openSession(agent) }, task.id);
+});
+
+test('under a claim it changes and completes its task only with tasks.write', async () => {
+  const by = await delegated(['tasks.claim', 'tasks.read']);
+  const task = await makeTask(baton);
+  const claim = await claimTask(by, task.id);
+  const denied = { required: ['tasks.write'], delegationId: by.id };
+  assert.deepEqual(await refused(patch(by, task, claim), 403, 'permission_denied'), denied);
+  assert.deepEqual(await refused(complete(by, task, claim), 403, 'permission_denied'), denied);
+  const free = await makeTask(baton);
+  // A write that shows no claim is not made in the session.
+  await done(by.actor.patch(`/tasks/${free.id}`, { title: 'x' }, { 'if-match': '"task-1"' }));
+  const writer = await delegated(['tasks.claim', 'tasks.write']);
+  const other = await makeTask(baton);
+  const held = await claimTask(writer, other.id);
+  await done(patch(writer, other, held));
+  await done(complete(writer, { ...other, version: other.version + 1 }, held));
+});
+
+test('in the name of a run it writes artifacts and comments, and launches, only as the delegation allows', async () => {
+  const by = await delegated(['tasks.claim', 'tasks.read']);
+  const { run, task } = await makeRun(baton, by);
+  const artifact = { type: 'report', name: 'Findings', uri: 'https://x.example/', runId: run.id };
+  const denied = (right: string) => ({ required: [right], delegationId: by.id });
+  const made = await refused(by.actor.post('/artifacts', artifact), 403, 'permission_denied');
+  assert.deepEqual(made, denied('artifacts.write'));
+  const comment = by.actor.post(`/tasks/${task.id}/comments`, { body: 'Done', runId: run.id });
+  assert.deepEqual(await refused(comment, 403, 'permission_denied'), denied('tasks.write'));
+  assert.deepEqual(await refused(launch(by, run.id), 403, 'permission_denied'), denied('tasks.write'));
+});
+
+test('what it launches inherits what the agent and the delegation both allow', async () => {
+  const by = await delegated(['tasks.claim', 'tasks.write', 'admin']);
+  const all = await makeRun(baton, by);
+  const { childHandle: wider } = await done(launch(by, all.run.id), 201);
+  assert.ok(
+    wider.grant.permissions.includes('artifacts.write') && !wider.grant.permissions.includes('admin'),
+  );
+  const few = await delegated(['tasks.claim', 'tasks.write', 'approvals.decide']);
+  const made = await makeRun(baton, few);
+  const { childHandle } = await done(launch(few, made.run.id), 201);
+  assert.deepEqual(childHandle.grant.permissions, ['tasks.claim', 'tasks.write']);
+});
+
+test('a delegation that names no rights narrows nothing, and without the setting none does', async () => {
+  const by = await delegated([]);
+  const task = await makeTask(baton);
+  const claim = await claimTask(by, task.id);
+  await done(patch(by, task, claim));
+  wide = await startCoordination();
+  const [person, other] = [await wide.actor({ kind: 'human' }), await wide.actor()];
+  const session = await delegated(['tasks.read'], { baton: wide, human: person, agent: other });
+  const { run } = await makeRun(wide, session);
+  await done(launch(session, run.id), 201);
+});
