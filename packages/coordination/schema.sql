@@ -501,6 +501,39 @@ CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kin
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table requirement_items (
+  set_id uuid not null,
+  tenant_id uuid not null,
+  position smallint not null,
+  kind text not null,
+  subject_id uuid not null,
+  any_version_of text,
+  token text generated always as (
+CASE
+    WHEN (any_version_of IS NULL) THEN ((kind || '/'::text) || (subject_id)::text)
+    ELSE ('skills/'::text || any_version_of)
+END) stored not null,
+  constraint requirement_items_pkey PRIMARY KEY (set_id, "position"),
+  constraint requirement_items_kind_check CHECK ((kind = ANY (ARRAY['role'::text, 'capability'::text, 'skill'::text]))),
+  constraint requirement_items_set_id_fkey FOREIGN KEY (set_id) REFERENCES requirement_sets(id),
+  constraint requirement_items_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX requirement_items_by_token ON public.requirement_items USING btree (tenant_id, token, set_id);
+
+create table requirement_sets (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  digest text not null,
+  items integer not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint requirement_sets_pkey PRIMARY KEY (id),
+  constraint requirement_sets_tenant_id_digest_key UNIQUE (tenant_id, digest),
+  constraint requirement_sets_items_check CHECK (((items >= 1) AND (items <= 150))),
+  constraint requirement_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint requirement_sets_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
 create table role_assignments (
   id uuid not null,
   tenant_id uuid not null,
@@ -855,12 +888,14 @@ create table tasks (
   is_restricted boolean default false not null,
   verification jsonb,
   child_handle_id uuid,
+  requirement_set_id uuid,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
   constraint tasks_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES principals(id),
   constraint tasks_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
   constraint tasks_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES principals(id),
+  constraint tasks_requirement_set_id_fkey FOREIGN KEY (requirement_set_id) REFERENCES requirement_sets(id),
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 ) with (fillfactor=85);
@@ -1155,6 +1190,31 @@ begin
       select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(jsonb_path_exists(artifact_schema, '$.inputs[*] ? (@.required == true)'), false)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.held_tokens(tenant uuid, principal uuid)
+ RETURNS TABLE(token text, workspace_id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'role/' || a.role_id::text, a.workspace_id from role_assignments a
+  where a.principal_id = principal and a.tenant_id = tenant
+  union all
+  select 'capability/' || a.capability_id::text, null from capability_assignments a
+  where a.principal_id = principal and a.tenant_id = tenant
+  union all
+  select held.token, null
+  from skill_assignments a join skills s on s.id = a.skill_id and s.status <> 'disabled'
+  cross join lateral (values ('skill/' || s.id::text), ('skills/' || s.name)) held (token)
+  where a.principal_id = principal and a.tenant_id = tenant
+$function$;
+
 CREATE OR REPLACE FUNCTION public.index_task_words()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1235,8 +1295,23 @@ CREATE OR REPLACE FUNCTION public.may_claim(task uuid, principal uuid)
  STABLE
 AS $function$
 begin
-  return false;
+  return exists (
+    select from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = task and t.requirement_set_id is not null and not has_required_inputs(tt.artifact_schema)
+      and not exists (select from missing_items(t.tenant_id, t.requirement_set_id, principal)));
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.missing_items(tenant uuid, requirements uuid, principal uuid)
+ RETURNS SETOF smallint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select i.position
+  from requirement_items i join requirement_sets s on s.id = i.set_id left join workspaces w on w.id = s.workspace_id
+  where i.set_id = requirements and not exists (
+    select from held_tokens(tenant, principal) h
+    where h.token = i.token and (h.workspace_id is null or h.workspace_id = any (w.path)))
+$function$;
 
 CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint

@@ -27,6 +27,8 @@ export interface Tables {
   journal_floors: JournalFloorsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
+  requirement_items: RequirementItemsTable;
+  requirement_sets: RequirementSetsTable;
   role_assignments: RoleAssignmentsTable;
   roles: RolesTable;
   run_actions: RunActionsTable;
@@ -377,6 +379,25 @@ interface PrincipalsTable {
   updated_at: Generated<string>;
 }
 
+interface RequirementItemsTable {
+  set_id: string;
+  tenant_id: string;
+  position: number;
+  kind: 'role' | 'capability' | 'skill';
+  subject_id: string;
+  any_version_of: string | null;
+  token: GeneratedAlways<string>;
+}
+
+interface RequirementSetsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  digest: string;
+  items: number;
+  created_at: Generated<string>;
+}
+
 interface RoleAssignmentsTable {
   id: string;
   tenant_id: string;
@@ -625,6 +646,7 @@ interface TasksTable {
   is_restricted: Generated<boolean>;
   verification: unknown;
   child_handle_id: string | null;
+  requirement_set_id: string | null;
 }
 
 interface TenantsTable {

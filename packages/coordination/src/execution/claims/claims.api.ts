@@ -15,6 +15,7 @@ const exampleId = '0190b2c4-0000-7000-8000-000000000001';
 const sessionErrors = ['session_owner_mismatch', 'session_not_active', 'session_expired'] as const;
 const taskErrors = [
   'task_not_claimable',
+  'not_eligible',
   'task_not_ready',
   'approval_required',
   'verification_pending',

@@ -6,7 +6,14 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 /** A task with its live claim; without one, every column of the claim is null. */
 export type ClaimabilityRow = Pick<
   TaskRow,
-  'id' | 'public_id' | 'status' | 'category' | 'pending_gates' | 'open_verification_id' | 'verification'
+  | 'id'
+  | 'public_id'
+  | 'status'
+  | 'category'
+  | 'pending_gates'
+  | 'open_verification_id'
+  | 'verification'
+  | 'requirement_set_id'
 > & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
 } & {
@@ -21,7 +28,8 @@ export type ClaimabilityRow = Pick<
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
-    select t.id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification, c.id as claim_id, c.holder_id, c.expires_at,
+    select t.id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
+      t.requirement_set_id, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,
           'systemStatusCategory', p.category) order by p.public_number)

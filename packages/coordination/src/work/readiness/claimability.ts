@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
+import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/requirements.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
@@ -11,6 +12,7 @@ export interface ClaimObstacle {
   code: Extract<
     ErrorCode,
     | 'task_not_claimable'
+    | 'not_eligible'
     | 'task_not_ready'
     | 'approval_required'
     | 'verification_pending'
@@ -22,13 +24,18 @@ export interface ClaimObstacle {
 export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
 
 /** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
-export function obstaclesOf(row: ClaimabilityRow): ClaimObstacle[] {
+export function obstaclesOf(row: ClaimabilityRow, missing: readonly RequirementItemRow[]): ClaimObstacle[] {
   const obstacles: ClaimObstacle[] = [];
   if (terminalCategories.includes(row.category))
     obstacles.push({
       code: 'task_not_claimable',
       details: { status: row.status, systemStatusCategory: row.category },
     });
+  if (missing.length > 0) {
+    const { roles, capabilities, skills } = namesOf(missing);
+    const details = { missingRoles: roles, missingCapabilities: capabilities, missingSkills: skills };
+    obstacles.push({ code: 'not_eligible', details });
+  }
   if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
   if (row.pending_gates > 0)
     obstacles.push({ code: 'approval_required', details: { pendingApprovals: row.pending_approvals } });
@@ -56,15 +63,23 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
 /** The same without the lock, to find the reason why a claim was refused. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
   const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
-  const [first] = obstaclesOf(row);
+  const [first] = obstaclesOf(row, await missingOf(context, row));
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
   fail(first.code, { taskId: row.id, ...details });
 }
 
+/** What the task requires and the caller lacks. */
+function missingOf(context: Context, row: ClaimabilityRow): Promise<RequirementItemRow[]> {
+  return itemsOfRequirements(context, row.requirement_set_id, context.caller.principalId);
+}
+
 /** Every obstacle to a claim, not only the first (core, section 8.10). @throws Refusal `not_found` */
 export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
   const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
-  const reasons = obstaclesOf(row).map(({ code, details }) => ({ code, ...details }));
+  const reasons = obstaclesOf(row, await missingOf(context, row)).map(({ code, details }) => ({
+    code,
+    ...details,
+  }));
   return { taskId: row.id, publicId: row.public_id, claimable: reasons.length === 0, reasons };
 }

@@ -1,8 +1,9 @@
 import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';
+import { itemsOfRequirements } from '../tasks/requirements.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
-import { getTask } from '../tasks/tasks.ts';
+import { getTask, getTaskRow } from '../tasks/tasks.ts';
 import type { TaskRequirements, TaskTransitions } from './task-readiness.ts';
 
 /**
@@ -26,8 +27,19 @@ export async function listTaskTransitions(context: Context, ref: TaskRef): Promi
   return { taskId, publicId, typeId, typeKey, typeVersion, status, systemStatusCategory, targets };
 }
 
-/** What an executor of the task must have; nothing can be required yet. @throws Refusal `not_found` */
+/** What an executor of the task must have (core, section 8.11). @throws Refusal `not_found` */
 export async function getTaskRequirements(context: Context, ref: TaskRef): Promise<TaskRequirements> {
-  await getTask(context, ref);
-  return { roles: [], capabilities: [], skills: [] };
+  const task = await getTaskRow(context, ref);
+  const items = await itemsOfRequirements(context, task.requirement_set_id);
+  const of = (wanted: string) => items.filter(({ kind }) => kind === wanted);
+  return {
+    roles: of('role').map(({ subject_id: id, name: slug }) => ({ id, slug })),
+    capabilities: of('capability').map(({ subject_id: id, name }) => ({ id, name })),
+    skills: of('skill').map(({ subject_id: id, name, version, any_version: anyVersion }) => ({
+      id,
+      name,
+      version: version as string,
+      anyVersion,
+    })),
+  };
 }

@@ -42,7 +42,14 @@ export const TaskRequirements = z
   .strictObject({
     roles: z.array(z.strictObject({ id: Uuid, slug: z.string() })),
     capabilities: z.array(z.strictObject({ id: Uuid, name: z.string() })),
-    skills: z.array(z.strictObject({ id: Uuid, name: z.string(), version: z.string() })),
+    skills: z.array(
+      z.strictObject({
+        id: Uuid,
+        name: z.string(),
+        version: z.string(),
+        anyVersion: z.boolean().describe('Whether every version that is not disabled will do.'),
+      }),
+    ),
   })
   .meta({ id: 'TaskRequirements' });
 export type TaskRequirements = z.infer<typeof TaskRequirements>;

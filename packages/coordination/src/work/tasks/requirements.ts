@@ -1,12 +1,25 @@
 import { z } from 'zod';
+import { newId } from '@baton/kernel/ids';
+import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import {
+  findRequirementItems,
+  findSubjects,
+  type RequirementItem,
+  type RequirementItemRow,
+  upsertRequirementSet,
+} from './requirements.sql.ts';
+
+export type { RequirementItemRow };
 
 const namesMax = 50;
 /** Longer than any form below allows, each of which has its own code. */
 const nameCharactersMax = 1000;
-const roleForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-const capabilityForm = /^\S(.{0,198}\S)?$/;
-const skillForm = /^[^\s@]([^@]{0,198}[^\s@])?(@[^\s@]{1,50})?$/;
+const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
+const capabilityForm = /^.{1,200}$/su;
+const skillForm = /^[^@]{1,200}(@[^@]{1,50})?$/u;
+/** How often a set is looked up that another command stores at the same time. */
+const attemptsMax = 3;
 
 /** Roles, capabilities and skills that an executor must have, all of them (organisation, section 9.3). */
 export const RequirementsInput = z.strictObject({
@@ -14,24 +27,114 @@ export const RequirementsInput = z.strictObject({
   capabilities: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
   skills: z.array(z.string().max(nameCharactersMax)).max(namesMax).default([]),
 });
+export type RequirementNames = z.output<typeof RequirementsInput>;
 
 /**
- * Looks up what a task requires. Roles, capabilities and skills come with their registries; until then none is known,
- * and only an empty requirement can be met.
+ * The set of requirements with these names, for a task in a workspace; null for no requirement. The slug of a role is looked
+ * up from the workspace upward, among the tenant's roles last; a skill without a version is any assigned one.
  * @throws Refusal `invalid_requirement` for a malformed name, `unknown_requirement` for one that names nothing
  */
-export function resolveRequirements({
-  roles,
-  capabilities,
-  skills,
-}: z.infer<typeof RequirementsInput>): void {
+export async function resolveRequirements(
+  context: Context,
+  names: RequirementNames,
+  workspaceId: string | null,
+): Promise<string | null> {
+  const asked = askedOf(names);
+  if (asked.length === 0) return null;
+  const subjects = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
+  const items: RequirementItem[] = asked.map(({ kind, name, version }, index) => {
+    const subjectId = subjects[index]?.subject_id;
+    if (subjectId == null)
+      return fail('unknown_requirement', { [kind]: version === null ? name : `${name}@${version}` });
+    return { kind, subjectId, anyVersionOf: kind === 'skill' && version === null ? name : null };
+  });
+  return storeSet(context, items, workspaceId);
+}
+
+/** The names in the order of their fields, each once. */
+function askedOf({ roles, capabilities, skills }: RequirementNames) {
   const named = [
-    ...roles.map((name) => ({ kind: 'role', name, form: roleForm })),
-    ...capabilities.map((name) => ({ kind: 'capability', name, form: capabilityForm })),
-    ...skills.map((name) => ({ kind: 'skill', name, form: skillForm })),
+    ...[...new Set(roles)].map((name) => ({ kind: 'role' as const, name, form: roleForm })),
+    ...[...new Set(capabilities)].map((name) => ({
+      kind: 'capability' as const,
+      name,
+      form: capabilityForm,
+    })),
+    ...[...new Set(skills)].map((name) => ({ kind: 'skill' as const, name, form: skillForm })),
   ];
   for (const { kind, name, form } of named)
     if (!form.test(name)) fail('invalid_requirement', { field: kind });
-  const [unknown] = named;
-  if (unknown !== undefined) fail('unknown_requirement', { [unknown.kind]: unknown.name });
+  return named.map(({ kind, name }) => {
+    const at = kind === 'skill' ? name.indexOf('@') : -1;
+    return at < 0
+      ? { kind, name, version: null }
+      : { kind, name: name.slice(0, at), version: name.slice(at + 1) };
+  });
+}
+
+async function storeSet(
+  { db, tenantId }: Context,
+  items: readonly RequirementItem[],
+  workspaceId: string | null,
+): Promise<string> {
+  // Only roles are held in workspaces: without one, tasks of all workspaces share the set.
+  const place = items.some(({ kind }) => kind === 'role') ? workspaceId : null;
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const row = await db.row(upsertRequirementSet({ id: newId(), tenantId, workspaceId: place, items }));
+    if (row !== undefined) return row.id;
+  }
+  throw new Error('a set of requirements was neither stored nor found');
+}
+
+/** What a task requires, by the names that a body has; null is nothing. */
+export async function namesOfRequirements(context: Context, setId: string | null): Promise<RequirementNames> {
+  return namesOf(await itemsOfRequirements(context, setId));
+}
+
+/** @param lackedBy only what this principal lacks; null for all */
+export async function itemsOfRequirements(
+  { db, tenantId }: Context,
+  setId: string | null,
+  lackedBy: string | null = null,
+): Promise<RequirementItemRow[]> {
+  return setId === null ? [] : db.rows(findRequirementItems(tenantId, setId, lackedBy));
+}
+
+export function namesOf(items: readonly RequirementItemRow[]): RequirementNames {
+  const named = (wanted: RequirementItem['kind']) => items.filter(({ kind }) => kind === wanted).map(nameOf);
+  return { roles: named('role'), capabilities: named('capability'), skills: named('skill') };
+}
+
+/** `name@version` of a skill that is asked for in one version. */
+function nameOf({ kind, name, version, any_version }: RequirementItemRow): string {
+  return kind === 'skill' && !any_version ? `${name}@${version}` : name;
+}
+
+/**
+ * The set after a change of the requirements or of the workspace: a task that moves takes the role of the same slug there
+ * (core, section 23, W29).
+ * @param change the new requirements, undefined to keep them
+ * @throws Refusal `invalid_requirement`, `unknown_requirement`
+ */
+export async function requirementsAfter(
+  context: Context,
+  before: { requirement_set_id: string | null; workspace_id: string | null },
+  change: RequirementNames | undefined,
+  workspaceId: string | null,
+): Promise<string | null> {
+  if (change !== undefined) return resolveRequirements(context, change, workspaceId);
+  const { requirement_set_id: setId } = before;
+  if (setId === null || workspaceId === before.workspace_id) return setId;
+  const items = await itemsOfRequirements(context, setId);
+  const { roles } = namesOf(items);
+  if (roles.length === 0) return setId;
+  const asked = roles.map((name) => ({ kind: 'role' as const, name, version: null }));
+  const found = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
+  const moved = items.map(({ kind, subject_id, name, any_version }, index): RequirementItem => {
+    // Roles come first, in the order in which they were asked for.
+    const subjectId = kind === 'role' ? found[index]?.subject_id : subject_id;
+    if (subjectId == null) return fail('unknown_requirement', { role: name });
+    return { kind, subjectId, anyVersionOf: any_version ? name : null };
+  });
+  return storeSet(context, moved, workspaceId);
 }

@@ -17,7 +17,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
-import { resolveRequirements } from './requirements.ts';
+import { namesOfRequirements, type RequirementNames, requirementsAfter } from './requirements.ts';
 import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
@@ -34,7 +34,7 @@ import { type TaskValues, updateTaskValues } from './tasks.sql.ts';
 import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
-type Changes = Record<string, string | number | true | null>;
+type Changes = Record<string, string | number | true | null | RequirementNames>;
 /** The fields that null empties. */
 export const nullableFields: readonly string[] = [
   'ownerId',
@@ -69,7 +69,9 @@ export async function updateTask(
   const after = await valuesAfter(context, before, change);
   const { claimId: _, fencingToken: __, ...fields } = change;
   if (Object.keys(fields).length === 0) fail('empty_update');
-  const changes = differences(before, after);
+  const changes: Changes = differences(before, after);
+  if (after.requirement_set_id !== before.requirement_set_id)
+    changes['requirements'] = await namesOfRequirements(context, after.requirement_set_id);
   if (Object.keys(changes).length === 0) return taskOf(before);
 
   if (after.category === 'terminal_cancelled' && before.category !== 'terminal_cancelled') {
@@ -120,7 +122,12 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
   requireNoGoal(change.goalId);
   const proof = await proofAfter(context, rules, before, change);
-  if (change.requirements != null) resolveRequirements(change.requirements);
+  const requirementSetId = await requirementsAfter(
+    context,
+    before,
+    change.requirements ?? undefined,
+    workspaceId,
+  );
   return {
     title: change.title ?? before.title,
     description: change.description ?? before.description,
@@ -134,6 +141,7 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
     start_date: startDate,
     due_date: dueDate,
     ...proof,
+    requirement_set_id: requirementSetId,
     completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
   };
 }

@@ -31,13 +31,29 @@ export const taskRelationAdded = defineEvent(
   z.strictObject({ relationId: Uuid, toTaskId: Uuid, type: z.string() }),
 );
 
-/** `changes` has the new values by their names on the wire; of custom fields a flag, of acceptance and evidence counts. */
+/**
+ * `changes` has the new values by their names on the wire; of custom fields a flag, of acceptance and evidence counts; of
+ * requirements their names.
+ */
 export const taskUpdated = defineEvent(
   'task.updated',
   'task',
   z.strictObject({
     publicId: z.string(),
-    changes: z.record(z.string(), z.union([z.string(), z.int(), z.literal(true), z.null()])),
+    changes: z.record(
+      z.string(),
+      z.union([
+        z.string(),
+        z.int(),
+        z.literal(true),
+        z.null(),
+        z.strictObject({
+          roles: z.array(z.string()),
+          capabilities: z.array(z.string()),
+          skills: z.array(z.string()),
+        }),
+      ]),
+    ),
     version: z.int(),
     fromStatus: z.string().optional(),
     status: z.string().optional(),

@@ -52,6 +52,7 @@ export interface NewTaskValues {
   origin: object;
   acceptance: readonly object[];
   evidence: readonly object[];
+  requirementSetId: string | null;
   createdBy: string;
   /** The relation to its parent, which needs no check for cycles: nothing leads to a new task yet. */
   relationId: string;
@@ -63,11 +64,15 @@ export function insertTask(task: NewTaskValues) {
   return sql<TaskRow>`
     with made as (
       insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, description, status, category, priority,
-        owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, created_by)
+        owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, requirement_set_id,
+        is_restricted, created_by)
       values (${task.id}, ${task.tenantId}, next_task_number(${task.tenantId}), ${task.workspaceId}, ${task.typeId}, ${task.title}, ${task.description},
         ${task.status}, ${task.category}, ${task.priority}, ${task.ownerId}, ${task.assigneeId},
         ${JSON.stringify(task.customFields)}, ${task.startDate}, ${task.dueDate}, ${JSON.stringify(task.origin)},
-        ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.createdBy})
+        ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.requirementSetId},
+        ${task.requirementSetId !== null}
+          or (select has_required_inputs(artifact_schema) from task_types where id = ${task.typeId}),
+        ${task.createdBy})
       returning *
     ), related as (
       insert into task_relations (id, tenant_id, from_task_id, to_task_id, type, created_by)
@@ -94,6 +99,7 @@ export type TaskValues = Pick<
   | 'due_date'
   | 'acceptance'
   | 'evidence'
+  | 'requirement_set_id'
   | 'completed_at'
 >;
 
@@ -106,6 +112,8 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
       assignee_id = ${values.assignee_id}, workspace_id = ${values.workspace_id}, custom_fields = ${JSON.stringify(values.custom_fields)},
       start_date = ${values.start_date}, due_date = ${values.due_date},
       acceptance = ${JSON.stringify(values.acceptance)}, evidence = ${JSON.stringify(values.evidence)},
+      requirement_set_id = ${values.requirement_set_id},
+      is_restricted = ${values.requirement_set_id !== null} or has_required_inputs(tt.artifact_schema),
       completed_at = ${values.completed_at}, version = t.version + 1, updated_at = now()
     from task_types tt
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id

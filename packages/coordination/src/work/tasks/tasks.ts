@@ -31,9 +31,14 @@ import { findTask, insertTask, lockTask } from './tasks.sql.ts';
 
 /** @throws Refusal `not_found` */
 export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
+  return taskOf(await getTaskRow(context, ref));
+}
+
+/** @throws Refusal `not_found` */
+export async function getTaskRow(context: Context, ref: TaskRef): Promise<TaskRow> {
   const row = (await context.db.row(findTask(context.tenantId, ref))) ?? fail('not_found');
   await requireSight(context, row.workspace_id);
-  return taskOf(row);
+  return row;
 }
 
 /**
@@ -95,14 +100,17 @@ async function valuesOf(context: Context, request: NewTask) {
   const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);
   await requireEvidenceTargets(context, [...evidence, ...(givenOrigin?.evidence ?? [])]);
   requireNoGoal(request.goalId);
-  if (request.requirements != null) resolveRequirements(request.requirements);
+  const requirementSetId =
+    request.requirements == null
+      ? null
+      : await resolveRequirements(context, request.requirements, workspaceId);
   const parent = request.parentTask == null ? undefined : await getTask(context, request.parentTask);
   const origin = givenOrigin ?? defaultOrigin(parent?.id, context.caller.kind === 'human');
   const { title, description } = request;
   const { key, category } = status;
   const texts = { title, description };
   const state = { typeId: rules.id, status: key, category, priority, ownerId, assigneeId, workspaceId };
-  const documents = { customFields, origin, acceptance, evidence };
+  const documents = { customFields, origin, acceptance, evidence, requirementSetId };
   return {
     values: { ...texts, ...state, startDate, dueDate, ...documents },
     parentTaskId: parent?.id ?? null,
