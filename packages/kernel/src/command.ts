@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Incoming } from './byte-stream.ts';
+import type { Turns } from './concurrency-limit.ts';
 import type { Db } from './db.ts';
 import { isUnreachable, sqlState } from './db.ts';
 import { entityTag } from './etag.ts';
@@ -16,14 +18,15 @@ import { observer } from './observer.ts';
 import { checkLimit } from './paging.ts';
 import { Refusal } from './refusal.ts';
 import type { Call, ServiceRuntime } from './runtime.ts';
-import { type Endpoint, type Input, type Operation, Reply } from './service.ts';
+import {
+  type Answer,
+  type Endpoint,
+  type Input,
+  type Operation,
+  Reply,
+  type Surroundings,
+} from './service.ts';
 import { sql } from './sql.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /**
  * Thrown by a handler of `transaction: 'statement'` whose one statement changed nothing: it is run again inside a
@@ -45,11 +48,7 @@ export async function execute<Caller, Context extends object>(
   call: Call<Caller>,
   input: ParsedInput,
 ): Promise<Answer> {
-  endpoint.precheck?.({ ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<
-    never,
-    never,
-    never
-  >);
+  endpoint.precheck?.(unpaged(input));
   const keyed = keyOf(runtime, endpoint, call, input);
   const turns = runtime.turnsOf?.(call.caller, endpoint, input.params);
   if (turns === undefined) return run(runtime, endpoint, call, input, keyed);
@@ -60,6 +59,52 @@ export async function execute<Caller, Context extends object>(
   } finally {
     turns.leave();
   }
+}
+
+/**
+ * The same for an endpoint with `around`: what the request says by itself, a malformed key and a missing permission are
+ * refused before it begins.
+ */
+export async function executeAround<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context> & { around: NonNullable<Endpoint<Context>['around']> },
+  call: Call<Caller>,
+  input: ParsedInput,
+  incoming: Incoming,
+): Promise<Answer> {
+  endpoint.precheck?.(unpaged(input));
+  keyOf(runtime, endpoint, call, input);
+  runtime.authorize(call.caller, endpoint);
+  const db = inTurns(runtime.pool, () => runtime.turnsOf?.(call.caller, endpoint, input.params));
+  const surroundings: Surroundings<unknown, Context> = {
+    incoming,
+    context: runtime.context(call, db, false),
+    command: (prepared, sent) =>
+      execute(runtime, endpoint, call, { ...input, sent: sent ?? input.sent, prepared }),
+  };
+  return endpoint.around(unpaged(input), surroundings);
+}
+
+function unpaged(input: ParsedInput): Input<never, never, never> {
+  return { ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<never, never, never>;
+}
+
+/** Statements that each wait their turn, for what takes no turn as a whole. */
+function inTurns(db: Db, turnsOf: () => Turns | undefined): Db {
+  const inTurn = async <T>(statement: () => Promise<T>): Promise<T> => {
+    const turns = turnsOf();
+    await turns?.enter();
+    try {
+      return await statement();
+    } finally {
+      turns?.leave();
+    }
+  };
+  return {
+    rows: (statement) => inTurn(() => db.rows(statement)),
+    row: (statement) => inTurn(() => db.row(statement)),
+    run: (statement) => inTurn(() => db.run(statement)),
+  };
 }
 
 async function run<Caller, Context extends object>(

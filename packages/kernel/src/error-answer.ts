@@ -1,9 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTemporary } from './command.ts';
-import { ClientGone, declaredBytesOf, headOf, type RequestHead, send, write } from './http-message.ts';
+import { declaredBytesOf, headOf, type RequestHead, send, write } from './http-message.ts';
 import { observer } from './observer.ts';
-import { envelopeAt, InvalidRequest, Refusal, type RenderError, UnstorableText } from './refusal.ts';
+import {
+  ClientGone,
+  envelopeAt,
+  InvalidRequest,
+  Refusal,
+  type RenderError,
+  UnstorableText,
+} from './refusal.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { endpointName, type Operation } from './service.ts';
 
@@ -46,8 +53,8 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large is not read: the connection ends with the answer.
-  const isCutOff = status === 413 && !request.raw.complete;
+  // The rest of a body that is too large, or that is bytes, is not read: the connection ends with the answer.
+  const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
 }
 

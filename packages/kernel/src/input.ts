@@ -22,6 +22,8 @@ export interface ParsedInput {
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
+  /** What the endpoint's `around` gave the command. */
+  readonly prepared?: unknown;
 }
 
 /** `?limit=` and `?cursor=`: only the form is checked here. The command checks the range, as 422 comes after 403. */
@@ -46,6 +48,17 @@ const compressed: Problem = {
   path: ['content-encoding'],
   type: 'content_encoding',
   message: 'The body must not be compressed',
+};
+
+/** `type/subtype` with parameters, and nothing in them that could end a header. */
+const mediaTypeForm =
+  /^(?=.{3,255}$)[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[ \t]*[\x20-\x7e]*)?$/;
+
+const untyped: Problem = {
+  in: 'header',
+  path: ['content-type'],
+  type: 'content_type',
+  message: 'A media type of at most 255 characters is required',
 };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -78,8 +91,12 @@ export function inputReader(endpoint: Operation) {
       string,
       unknown
     >;
-    if (bytes.length > 0 && (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+    if (
+      (bytes.length > 0 || endpoint.bytes) &&
+      (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
+    )
       problems.push(compressed);
+    if (endpoint.bytes && !mediaTypeForm.test(headers['content-type'] ?? '')) problems.push(untyped);
     const { text, sent } = endpoint.form
       ? readForm(bytes, problems)
       : yield* readJson(bytes, bodySchema !== undefined, bodyOptional, problems);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientGone, readBody } from './http-message.ts';
+import { readBody } from './http-message.ts';
 import { createListener, openPort } from './listener.ts';
+import { ClientGone } from './refusal.ts';
 import { sql } from './sql.ts';
 import { type DoorService, doorCredential, startDoors } from './testing/door-service.ts';
 

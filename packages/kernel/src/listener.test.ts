@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lengthenBody } from './body-time.ts';
 import { createListener, listenerBounds, openPort } from './listener.ts';
 import { InvalidRequest } from './refusal.ts';
 import type { RunningService } from './running-service.ts';
@@ -13,6 +14,7 @@ const answerBytes = 20_000_000;
 const service: RunningService = {
   handler(req, res) {
     req.resume();
+    if (req.url === '/stream') lengthenBody(req);
     if (req.url === '/large') res.end(Buffer.alloc(answerBytes));
     else req.once('end', () => res.end('answer'));
   },
@@ -69,7 +71,7 @@ test('the bounds of a connection are those that the documentation states', async
     { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections },
     {
       headersTimeout: 10_000,
-      requestTimeout: 30_000,
+      requestTimeout: 600_000,
       keepAliveTimeout: 65_000,
       timeout: 120_000,
       maxConnections: 10_000,
@@ -90,6 +92,14 @@ test('headers and bodies that trickle in are answered 400 and cut when their tim
   }
   const tookMs = performance.now() - began;
   assert.ok(tookMs < 5000, `${tookMs} ms`);
+});
+
+test('a body whose caller is known has more time, and not for ever', async () => {
+  await open({ requestMsMax: 200, streamMsMax: 900 });
+  const began = performance.now();
+  const answer = await drip('PUT /stream HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n', 'a');
+  assert.match(answer, /^HTTP\/1\.1 400 /);
+  assert.ok(performance.now() - began > 800, `${performance.now() - began} ms`);
 });
 
 test('a connection that sends nothing, or nothing more, is closed', async () => {

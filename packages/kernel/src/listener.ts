@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { boundBody } from './body-time.ts';
 import type { RunningService } from './running-service.ts';
 
 /** What answers on a port. */
@@ -14,6 +15,8 @@ export const listenerBounds = {
   headersMsMax: 10_000,
   /** To the end of the body: 1 MiB at 35 KB a second. */
   requestMsMax: 30_000,
+  /** The same of a request whose body is a stream of bytes, once its caller is known: 100 MiB at 175 KB a second. */
+  streamMsMax: 600_000,
   /** Between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
   idleMsMax: 65_000,
   /** Without a byte in either direction; longer than any answer takes (30 s of waiting for events). */
@@ -30,11 +33,14 @@ const makeRoomEveryMs = 100;
 export function createListener(service: Listening, bounds = listenerBounds): Server {
   const options = {
     headersTimeout: bounds.headersMsMax,
-    requestTimeout: bounds.requestMsMax,
+    requestTimeout: bounds.streamMsMax,
     keepAliveTimeout: bounds.idleMsMax,
     connectionsCheckingInterval: bounds.checkEveryMs,
   };
-  const server = createServer(options, (req, res) => service.handler(req, res));
+  const server = createServer(options, (req, res) => {
+    boundBody(server, req, bounds.requestMsMax);
+    service.handler(req, res);
+  });
   server.timeout = bounds.silenceMsMax;
   server.maxConnections = bounds.connectionsMax;
   server.on('upgrade', (req, socket, head) => {

@@ -108,6 +108,7 @@ function operationOf(
     security: security === undefined ? [] : [{ [security]: [] }],
     parameters: parametersOf(endpoint, forms),
     ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body, forms) }),
+    ...(endpoint.bytes ? { requestBody: bytesBody } : {}),
     responses: { ...refusals.answersOf(endpoint), ...returnsOf(endpoint, forms) },
     'x-permission': endpoint.permission,
     ...(endpoint.alsoOneOf.length > 0 && { 'x-permission-also': endpoint.alsoOneOf }),
@@ -151,6 +152,9 @@ function requestBodyOf(endpoint: Operation, form: z.ZodType, forms: SchemaCompon
   const schema = forms.schemaOf(form, 'input');
   return { required: !endpoint.bodyOptional, content: { [media]: { schema, ...example } } };
 }
+
+/** Any bytes; the Content-Type of the request says what they are. */
+const bytesBody = { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
 
 function returnsOf(endpoint: Operation, forms: SchemaComponents): Record<string, Response> {
   const named = headersOf(

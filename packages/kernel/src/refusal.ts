@@ -71,6 +71,9 @@ export class InvalidRequest extends Error {
   }
 }
 
+/** The connection ended before the body did. */
+export class ClientGone extends Error {}
+
 /** A text with a NUL character or a lone surrogate: PostgreSQL can't store it. */
 export class UnstorableText extends Error {
   readonly path: string;

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { execute } from './command.ts';
+import { lengthenBody } from './body-time.ts';
+import { readByteStream } from './byte-stream.ts';
+import { execute, executeAround } from './command.ts';
 import { answerError, rendererAt } from './error-answer.ts';
 import { headOf, readBody, refuseDeclaredSize, send } from './http-message.ts';
 import { inputReader } from './input.ts';
@@ -20,6 +22,7 @@ export function requestHandler<Caller, Context extends object>(
   const readInput = inputReader(endpoint);
   const bytesMax = runtime.bodyBytesMax(endpoint);
   const sizeFirst = runtime.sizeBeforeCredential(endpoint);
+  const { around } = endpoint;
   const hasSecrets = endpoint.secrets.length > 0;
   const render = rendererAt(runtime, pathOf(runtime.basePath, endpoint));
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -29,7 +32,7 @@ export function requestHandler<Caller, Context extends object>(
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);
       const caller = await runtime.authenticate(head, endpoint);
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
-      const bytes = await readBody(request.raw, bytesMax);
+      const bytes = endpoint.bytes ? noBytes : await readBody(request.raw, bytesMax);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
       const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
       const input =
@@ -37,7 +40,17 @@ export function requestHandler<Caller, Context extends object>(
           ? finished(steps)
           : await largeBodies.read(runtime.tenantOf(caller) ?? head.address, steps);
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
-      const answer = await execute(runtime, endpoint, call, input);
+      const answer =
+        around === undefined
+          ? await execute(runtime, endpoint, call, input)
+          : await executeAround(runtime, { ...endpoint, around }, call, input, {
+              method: head.method,
+              mediaType: head.headers['content-type'] ?? '',
+              read() {
+                lengthenBody(request.raw);
+                return readByteStream(request.raw, bytesMax);
+              },
+            });
       runtime.metrics.count(request.method, answer.status, (performance.now() - startedAt) / 1000);
       const headers = hasSecrets ? { ...answer.headers, 'cache-control': 'no-store' } : answer.headers;
       send(reply, head, answer.status, answer.body, headers);
@@ -46,6 +59,8 @@ export function requestHandler<Caller, Context extends object>(
     }
   };
 }
+
+const noBytes = Buffer.alloc(0);
 
 /** Lets a handler that waits stop once nobody reads its answer any more. */
 function whenGoneOf(res: ServerResponse) {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Incoming } from './byte-stream.ts';
 import type { Page } from './paging.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -41,7 +42,7 @@ type BodiesOf<R extends Returns> = {
   [Status in keyof R]: R[Status] extends z.ZodType ? z.output<R[Status]> : undefined;
 }[keyof R];
 
-export interface Input<P, Q, B> {
+export interface Input<P, Q, B, X = never> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
@@ -49,6 +50,27 @@ export interface Input<P, Q, B> {
   readonly ifMatch: number;
   /** Present where the endpoint is `paging`. */
   readonly page: Page;
+  /** What `around` gave the command. */
+  readonly prepared: X;
+}
+
+/** What happens around a command, outside of its transaction; see `EndpointSpec.around`. */
+export interface Surroundings<X, C> {
+  readonly incoming: Incoming;
+  /** Its `db` is no transaction: each statement is its own, and waits its turn. */
+  readonly context: C;
+  /**
+   * Runs the command, as an endpoint without `around` would be run. Call it once.
+   * @param sent what stands for the bytes of the body in the fingerprint of an Idempotency-Key
+   */
+  command(prepared: X, sent?: object): Promise<Answer>;
+}
+
+/** What a request is answered. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** An answer with a status of its own or with headers; everything else is the first status of `returns`. */
@@ -74,6 +96,7 @@ export interface EndpointSpec<
   Q extends Shape | undefined,
   B extends z.ZodType | undefined,
   R extends Returns,
+  X = undefined,
 > {
   /** Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable. */
   id: string;
@@ -99,6 +122,8 @@ export interface EndpointSpec<
   bodyOptional?: boolean;
   /** The body is a form (application/x-www-form-urlencoded): an object of texts, no name twice. */
   form?: boolean;
+  /** The body is bytes of any type; nothing reads them but `around`. */
+  bytes?: boolean;
   /** The longest body in bytes, where it is not that of the service for this kind of credential. */
   bodyBytesMax?: number;
   returns: R;
@@ -132,8 +157,16 @@ export interface EndpointSpec<
   example?: unknown;
   /** Checks of the body alone that come before the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
-  handle(
+  /**
+   * For what must not happen in a transaction: reading the bytes of the body, and asking the network. Runs after the
+   * permission, holds no connection of the database and no turn, and calls `command` for the rest.
+   */
+  around?(
     input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,
+    surroundings: Surroundings<X, V['context']>,
+  ): Promise<Answer>;
+  handle(
+    input: Input<Fields<P>, Fields<Q>, BodyOf<B>, X>,
     context: V['context'],
   ): Promise<BodiesOf<R> | Reply<BodiesOf<R>>> | BodiesOf<R> | Reply<BodiesOf<R>>;
 }
@@ -155,6 +188,7 @@ export interface Endpoint<Context = object> {
   readonly body: z.ZodType | undefined;
   readonly bodyOptional: boolean;
   readonly form: boolean;
+  readonly bytes: boolean;
   readonly bodyBytesMax: number | undefined;
   readonly returns: Returns;
   readonly status: number;
@@ -172,11 +206,14 @@ export interface Endpoint<Context = object> {
   readonly secrets: readonly string[];
   readonly example: unknown;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
-  readonly handle: (input: Input<never, never, never>, context: Context) => unknown;
+  readonly around:
+    | ((input: Input<never, never, never>, surroundings: Surroundings<never, Context>) => Promise<Answer>)
+    | undefined;
+  readonly handle: (input: Input<never, never, never, never>, context: Context) => unknown;
 }
 
 /** An endpoint without what runs in it. */
-export type Operation = Omit<Endpoint, 'handle' | 'precheck'>;
+export type Operation = Omit<Endpoint, 'handle' | 'precheck' | 'around'>;
 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
@@ -191,8 +228,9 @@ export function endpointsOf<V extends Vocabulary>(
     const Q extends Shape | undefined = undefined,
     B extends z.ZodType | undefined = undefined,
     const R extends Returns = Returns,
+    X = undefined,
   >(
-    spec: EndpointSpec<V, P, Q, B, R>,
+    spec: EndpointSpec<V, P, Q, B, R, X>,
   ): Endpoint<V['context']> => {
     const reads = spec.method === 'GET';
     const permission = spec.permission ?? [];
@@ -212,6 +250,7 @@ export function endpointsOf<V extends Vocabulary>(
       body: spec.body,
       bodyOptional: spec.bodyOptional ?? false,
       form: spec.form ?? false,
+      bytes: spec.bytes ?? false,
       bodyBytesMax: spec.bodyBytesMax,
       returns: spec.returns,
       status: Math.min(...Object.keys(spec.returns).map(Number)),
@@ -229,6 +268,7 @@ export function endpointsOf<V extends Vocabulary>(
       secrets: spec.secrets ?? [],
       example: spec.example,
       precheck: spec.precheck,
+      around: spec.around,
       handle: spec.handle,
     };
   };

@@ -4,6 +4,7 @@ import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { type RunningService, runService } from '@baton/kernel/running-service';
 import { createAuthenticator } from '../access/authn/authenticate.ts';
+import { openContentStore } from '../results/contents/open-store.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
@@ -50,8 +51,10 @@ export async function createCoordination({ env, log: given }: CoordinationOption
       },
     },
   });
+  const contents = openContentStore(settings);
   const tools: Tools = {
     settings,
+    contents,
     log,
     counters,
     health,
@@ -72,7 +75,10 @@ export async function createCoordination({ env, log: given }: CoordinationOption
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
     drainMsMax,
     beforeDrained: () => stream.close(),
-    afterDrained: () => notifier.close(),
+    async afterDrained() {
+      contents?.close();
+      await notifier.close();
+    },
   });
 }
 

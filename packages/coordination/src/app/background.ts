@@ -2,6 +2,7 @@ import type { Pool } from '@baton/kernel/db';
 import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
 import { flushEvents } from '../ledger/journal/journal.ts';
+import { openContentStore } from '../results/contents/open-store.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
@@ -9,7 +10,7 @@ import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
 import { Notifier } from './stream/notifier.ts';
 
-export type WorkerTools = JobTools<Context>;
+export type WorkerTools = JobTools<Context> & Pick<Context, 'contents'>;
 
 /** What a process without requests works with. */
 export interface BackgroundParts extends Tools {
@@ -26,11 +27,13 @@ export async function openBackground(
 ): Promise<{ tools: WorkerTools; close(): Promise<void> }> {
   const { pool, counters, health } = await openStore(settings, log, applicationName);
   const notifier = new Notifier({ pool, log });
+  const contents = openContentStore(settings);
   const tools = workerTools({
     settings,
     log,
     counters,
     health,
+    contents,
     publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
     pool,
     wake: (tenantId) => notifier.announceJournal(tenantId),
@@ -38,6 +41,7 @@ export async function openBackground(
   return {
     tools,
     async close() {
+      contents?.close();
       await notifier.close();
       await pool.close();
     },
@@ -50,6 +54,7 @@ export function workerTools({ pool, wake, ...tools }: BackgroundParts): WorkerTo
     settings: tools.settings,
     log: tools.log,
     counters: tools.counters,
+    contents: tools.contents,
     pool,
     async command(job, tenantId, work) {
       const origin = {

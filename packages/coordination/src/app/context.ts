@@ -16,7 +16,10 @@ export interface Context extends LowerContext {
 }
 
 /** What the commands of one process share. */
-export type Tools = Pick<Context, 'settings' | 'log' | 'counters' | 'health' | 'publishBindingChange'>;
+export type Tools = Pick<
+  Context,
+  'settings' | 'log' | 'counters' | 'health' | 'contents' | 'publishBindingChange'
+>;
 
 /** Who started a command, and the ids that its events carry; the headers where it is a request. */
 type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'> &

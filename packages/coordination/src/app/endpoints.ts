@@ -27,6 +27,7 @@ import { workspaceTypesApi } from '../organisation/workspace-types/workspace-typ
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
+import { contentsApi } from '../results/contents/contents.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { commentsApi } from '../work/comments/comments.api.ts';
@@ -73,7 +74,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Artifacts',
     about: 'What runs leave behind: records of results, their bytes, and what each type of them must be.',
-    endpoints: [...artifactsApi, ...artifactTypesApi],
+    endpoints: [...artifactsApi, ...contentsApi, ...artifactTypesApi],
   },
   {
     tag: 'Approvals',

@@ -66,6 +66,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   );
   add(endpoint.paging, 'invalid_limit');
   add(endpoint.body !== undefined, 'request_too_large', 'validation_error');
+  add(endpoint.bytes, 'request_too_large');
   return [...known];
 }
 
@@ -123,7 +124,7 @@ export function coordinationRuntime(
       waitSeconds: settings.CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS,
     },
     pipelineCodes: new Set(pipelineCodes),
-    bodyBytesMax: () => settings.CP_MAX_BODY_BYTES,
+    bodyBytesMax: ({ bytes }) => (bytes ? settings.CP_ARTIFACT_MAX_BYTES : settings.CP_MAX_BODY_BYTES),
     sizeBeforeCredential: () => true,
     authenticate: (head, endpoint) => authenticator.authenticate(head, endpoint),
     tenantOf: (caller) => (caller === nobody ? undefined : caller.tenantId),

@@ -1,6 +1,7 @@
 import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { leaseBounds } from '../leases/lease-bounds.ts';
+import { checkContentSettings } from '../results/contents/open-store.ts';
 import { settings as lowerSettings } from '../results/settings.ts';
 
 const seconds = 'seconds';
@@ -104,5 +105,6 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
         `${kind}_TTL_SECONDS lies between ${kind}_TTL_MIN_SECONDS and ${kind}_TTL_MAX_SECONDS.`,
       );
   }
+  checkContentSettings(values);
   return values;
 }

@@ -9,6 +9,7 @@ import {
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
+import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
@@ -29,6 +30,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   continueCascades,
   judgeDueAttempts,
   deleteAnsweredKeys,
+  deleteUnneededContents,
   watchHorizon,
   watchEpoch,
 ];

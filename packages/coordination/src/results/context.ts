@@ -2,12 +2,15 @@ import { endpointsOf } from '@baton/kernel/service';
 import type { Context as LowerContext } from '../execution/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
+import type { ContentStore } from './content-store.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
+  /** Undefined where no store of contents is set up. */
+  readonly contents: ContentStore | undefined;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

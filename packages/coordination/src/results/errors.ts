@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
-import { conflict, forbidden, invalid } from '../service/error-rows.ts';
+import { conflict, forbidden, invalid, retryLater, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -9,6 +9,13 @@ export const errors = {
   invalid_artifact_content: invalid('contentRef stands alone, without uri and content.'),
   artifact_mismatch: invalid('Task, run, workspace and superseded artifact do not belong together.'),
   content_ref_not_found: invalid('There is no such upload of the caller, or it has expired.'),
+  content_not_found: row(404, 'Absent: the record is all there is.')('The artifact has no stored bytes.'),
+  content_purged: row(410, 'Do without them.')('The bytes of the artifact were deleted.'),
+  content_not_stored: conflict('The artifact has no stored bytes that could be purged.'),
+  content_store_unavailable: row(
+    503,
+    retryLater,
+  )('The store of contents is not set up, out of reach, or has lost the object.'),
   approval_already_decided: conflict('The approval was decided or cancelled.'),
   separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
   invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),

@@ -1,4 +1,6 @@
+import { rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, type Pool } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
@@ -84,6 +86,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     CP_IAM_JWKS_URL: issuer.jwksUrl,
     CP_BOOTSTRAP_TOKEN: bootstrapToken,
     CP_LOG_LEVEL: 'error',
+    CP_ARTIFACT_FOLDER: join(tmpdir(), `baton-contents-${newId()}`),
     ...settings,
   };
   const pool = createPool({
@@ -126,6 +129,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
       await pool.close();
       await issuer.close();
       await database.drop();
+      await rm(env.CP_ARTIFACT_FOLDER, { recursive: true, force: true });
       if (undeclared.length > 0)
         throw new Error(`Written and declared events differ:\n${undeclared.join('\n')}`);
     },

@@ -35,13 +35,13 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
       : undefined;
   },
   keyRequired: ({ idempotency }) => idempotency === 'required',
-  bodyBytesMax: () => 1_048_576,
+  bodyBytesMax: ({ bytes }) => (bytes ? 104_857_600 : 1_048_576),
   sizeBeforeCredential: () => true,
   ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest',
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
   // The credential check writes last_used_at whenever its cache has run out.
-  ignoredChanges: ['idempotency_keys', 'iam_bindings.last_used_at'],
+  ignoredChanges: ['idempotency_keys', 'iam_bindings.last_used_at', 'artifact_contents'],
   start,
 };
 

@@ -36,6 +36,7 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     log,
     counters,
     pool,
+    contents: undefined,
     health: createHealth({ db: pool, registry, counters, headRevision: 0, log }),
     wake: () => undefined,
     publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),

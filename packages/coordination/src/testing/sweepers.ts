@@ -4,6 +4,7 @@ import { createLog } from '@baton/kernel/log';
 import { type WorkerTools, workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
+import { openContentStore } from '../results/contents/open-store.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
 
@@ -37,6 +38,7 @@ export function makeWorkerTools(
     log,
     counters,
     pool,
+    contents: openContentStore(settings),
     health: createHealth({ db: pool, registry, counters, headRevision: 1, log }),
     wake: () => undefined,
     publishBindingChange: () => undefined,

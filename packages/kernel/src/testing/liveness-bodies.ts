@@ -30,6 +30,8 @@ const freeDepth = 18;
 const queryCharactersMax = 6000;
 const shares = [0, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1];
 const depthMax = 8;
+/** Of bytes that nobody parses: each of the connections sends that many. */
+const bytesSentMax = 4_194_304;
 
 /**
  * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents, and
@@ -42,6 +44,7 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
+  if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
   const raw: Hostile[] = [
     { name: 'numbers', text: filled('{"x":[', '1e22,', '1]}', bytesMax) },
     { name: 'long numbers', text: filled('{"x":[', '9007199254740993,', '1]}', bytesMax) },

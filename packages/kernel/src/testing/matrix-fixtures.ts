@@ -177,7 +177,9 @@ export async function makeFixtureRequest<Tenant extends object>(
     params,
     ...(parts.query === undefined ? {} : { query: parts.query }),
     ...(parts.headers === undefined ? {} : { headers: parts.headers }),
-    ...(isBodiless ? {} : { body: { ...(endpoint.example as object), ...parts.body } }),
+    ...(isBodiless
+      ? {}
+      : { body: endpoint.bytes ? endpoint.example : { ...(endpoint.example as object), ...parts.body } }),
   };
 }
 

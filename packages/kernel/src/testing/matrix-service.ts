@@ -125,7 +125,7 @@ export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): Samp
       ...(endpoint.ifMatch === undefined ? {} : { 'if-match': `"${endpoint.ifMatch}-1"` }),
       ...(adapter.keyRequired(endpoint) ? { 'idempotency-key': 'matrix' } : {}),
     },
-    ...(endpoint.body === undefined ? {} : { body: endpoint.example }),
+    ...(endpoint.body === undefined && !endpoint.bytes ? {} : { body: endpoint.example }),
   };
 }
 

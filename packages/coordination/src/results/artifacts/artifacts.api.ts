@@ -1,8 +1,18 @@
+import { z } from 'zod';
+import { Bytes } from '@baton/kernel/byte-stream';
+import type { Surroundings } from '@baton/kernel/service';
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
-import { endpoint } from '../context.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
+import { type Context, endpoint } from '../context.ts';
 import { Artifact, NewArtifact } from './artifact.ts';
+import { artifactContentPurged, artifactContentRead } from './artifact-contents.events.ts';
 import { artifactCreated } from './artifacts.events.ts';
-import { createArtifact, getArtifact, listArtifacts } from './artifacts.ts';
+import { createArtifact, listArtifacts } from './artifacts.ts';
+import { type OpenContent, openContent, readContent } from './downloads.ts';
+import { type Doomed, purgeAround, purgeContent } from './purging.ts';
+import { getArtifact } from './reading.ts';
+
+const forTask = { forTask: TaskRef.optional() };
 
 export const artifactsApi = [
   endpoint({
@@ -57,10 +67,44 @@ export const artifactsApi = [
     method: 'GET',
     path: '/artifacts/{id}',
     summary: 'Read an artifact.',
-    permission: 'artifacts.read',
+    description: 'With `forTask`, tasks.read suffices for an input of that task.',
+    permission: ['artifacts.read', 'tasks.read'],
     params: { id: Uuid },
+    query: forTask,
     returns: { 200: Artifact },
     errors: ['not_found'],
-    handle: ({ params }, context) => getArtifact(context, params.id),
+    handle: ({ params, query }, context) => getArtifact(context, params.id, query.forTask),
+  }),
+  endpoint({
+    id: 'getArtifactContent',
+    method: 'GET',
+    path: '/artifacts/{id}/content',
+    summary: 'Read the bytes of an artifact; the read is recorded.',
+    description: 'With `forTask`, tasks.read suffices for an input of that task.',
+    permission: ['artifacts.read', 'tasks.read'],
+    params: { id: Uuid },
+    query: forTask,
+    returns: { 200: Bytes },
+    errors: ['not_found', 'content_not_found', 'content_purged', 'content_store_unavailable'],
+    emits: [artifactContentRead],
+    transaction: 'command',
+    around: ({ params, query }, surroundings: Surroundings<OpenContent, Context>) =>
+      openContent(params.id, query.forTask, surroundings),
+    handle: ({ prepared }, context) => readContent(context, prepared),
+  }),
+  endpoint({
+    id: 'purgeArtifactContent',
+    method: 'POST',
+    path: '/artifacts/{id}:purge-content',
+    summary: 'Delete the bytes of an artifact for good; its record stays.',
+    permission: 'admin',
+    params: { id: Uuid },
+    body: z.strictObject({ reason: z.string().min(1).max(2000) }).meta({ id: 'PurgeRequest' }),
+    returns: { 200: Artifact },
+    errors: ['not_found', 'content_not_stored', 'content_store_unavailable'],
+    emits: [artifactContentPurged],
+    example: { reason: 'It names a customer.' },
+    around: ({ params }, surroundings: Surroundings<Doomed, Context>) => purgeAround(params.id, surroundings),
+    handle: ({ params, body, prepared }, context) => purgeContent(context, params.id, body.reason, prepared),
   }),
 ];

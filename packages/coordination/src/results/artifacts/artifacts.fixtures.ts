@@ -1,10 +1,11 @@
+import { storeArtifact } from '../../testing/contents.ts';
+import type { FixtureTenant } from '../../testing/fixtures.ts';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { done } from '../../testing/leases.ts';
 
-/** A record without bytes. */
+/** A record with bytes. */
 export const artifact = defineObject({
   path: '/artifacts/{id}',
-  make: ({ actor }) => done(actor.post('/artifacts', { type: 'report', name: 'Findings' }), 201),
+  make: ({ baton, actor }: FixtureTenant) => storeArtifact(baton, Buffer.from('Findings'), { actor }),
 });
 
 export default defineFixtures({ objects: [artifact] });

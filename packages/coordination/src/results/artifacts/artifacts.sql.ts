@@ -9,6 +9,18 @@ export function findArtifact(tenantId: string, id: string) {
   return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId}`;
 }
 
+/** Locks the record against another purge. */
+export function lockArtifact(tenantId: string, id: string) {
+  return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId} for no key update`;
+}
+
+export function updateArtifactToPurged(tenantId: string, id: string) {
+  return sql<ArtifactRow>`
+    update artifacts set content_state = 'purged', content_id = null
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
 /** What a new record is made of; the rest has a default. */
 export type NewArtifactValues = Omit<ArtifactRow, 'created_at' | 'content_state'>;
 

@@ -5,11 +5,12 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
 import type { Task } from '../../work/tasks/task.ts';
-import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
+import { keepUpload } from '../contents/uploads.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
@@ -27,7 +28,7 @@ const nameCharactersMax = 500;
 export async function createArtifact(context: Context, request: NewArtifact): Promise<Artifact> {
   const document = documentsOf(request);
   const place = await placeOf(context, request);
-  if (request.contentRef != null) fail('content_ref_not_found');
+  const content = request.contentRef == null ? undefined : await keepUpload(context, request.contentRef);
   const row = (await context.db.row(
     insertArtifact({
       id: newId(),
@@ -36,10 +37,10 @@ export async function createArtifact(context: Context, request: NewArtifact): Pr
       ...place,
       ...document,
       type_version: null,
-      content_id: null,
-      size_bytes: null,
-      media_type: null,
-      sha256: null,
+      content_id: content?.content_id ?? null,
+      size_bytes: content?.size_bytes ?? null,
+      media_type: content?.media_type ?? null,
+      sha256: content?.sha256 ?? null,
     }),
   )) as ArtifactRow;
   const artifact = artifactOf(row);
@@ -102,7 +103,7 @@ async function placeOf(
   { task: taskRef, runId, workspaceId, supersedesArtifactId }: NewArtifact,
 ) {
   const superseded =
-    supersedesArtifactId == null ? undefined : await getArtifact(context, supersedesArtifactId);
+    supersedesArtifactId == null ? undefined : await getArtifactRow(context, supersedesArtifactId);
   const named = taskRef == null ? undefined : await getTask(context, taskRef);
   const run = runId == null ? undefined : await getRun(context, runId);
   if (run !== undefined && named !== undefined && run.taskId !== named.id)
@@ -111,17 +112,17 @@ async function placeOf(
     run === undefined || named !== undefined
       ? named
       : await getTask(context, { id: run.taskId, number: null });
-  if (superseded !== undefined && superseded.taskId !== (task?.id ?? null))
+  if (superseded !== undefined && superseded.task_id !== (task?.id ?? null))
     fail('artifact_mismatch', { field: 'supersedesArtifactId' });
   if (task !== undefined && workspaceId != null && workspaceId !== task.workspaceId)
     fail('artifact_mismatch', { field: 'workspaceId' });
-  if (task === undefined) requireNoWorkspace(workspaceId);
+  if (task === undefined && workspaceId != null) await getWorkspaceRow(context, workspaceId);
   if (run !== undefined) await requireRunGrant(context, run.id, 'artifacts.write');
   return {
     supersedes_artifact_id: superseded?.id ?? null,
     task_id: task?.id ?? null,
     run_id: run?.id ?? null,
-    workspace_id: task?.workspaceId ?? null,
+    workspace_id: task === undefined ? (workspaceId ?? null) : task.workspaceId,
   };
 }
 
@@ -150,11 +151,11 @@ function emitCreated(context: Context, artifact: Artifact, verificationId?: stri
 }
 
 /** @throws Refusal `not_found` */
-export async function getArtifact(context: Context, id: string): Promise<Artifact> {
+export async function getArtifactRow(context: Context, id: string): Promise<ArtifactRow> {
   const details = { artifactId: id };
   const row = (await context.db.row(findArtifact(context.tenantId, id))) ?? fail('not_found', details);
   await requireSightOfPlace(context, row, details);
-  return artifactOf(row);
+  return row;
 }
 
 /** The query of `GET /artifacts`. */

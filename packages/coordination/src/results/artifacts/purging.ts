@@ -1,0 +1,74 @@
+import type { Answer, Surroundings } from '@baton/kernel/service';
+import { emit } from '../../ledger/journal/journal.ts';
+import { eventText } from '../../service/documents.ts';
+import { requireSightOfPlace } from '../../service/sight/sight.ts';
+import type { ContentName } from '../content-store.ts';
+import { giveUpUnneeded, lockContent, removeNow } from '../contents/discarding.ts';
+import { orUnavailable, requireStore } from '../contents/transfers.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Artifact, type ArtifactRow, artifactOf } from './artifact.ts';
+import { artifactContentPurged } from './artifact-contents.events.ts';
+import { findArtifact, lockArtifact, updateArtifactToPurged } from './artifacts.sql.ts';
+
+/** Where the command leaves the objects whose bytes are to be deleted after its commit. */
+export type Doomed = ContentName[];
+
+/**
+ * Purges when the store can be reached, and deletes the bytes after the commit. Should that fail, they can't be read any
+ * more, and the sweep deletes them.
+ * @throws Refusal `content_store_unavailable`
+ */
+export async function purgeAround(
+  artifactId: string,
+  { context, command }: Surroundings<Doomed, Context>,
+): Promise<Answer> {
+  const doomed: Doomed = [];
+  const row = await context.db.row(findArtifact(context.tenantId, artifactId));
+  // What is not stored, the command refuses or leaves as it is; neither needs the store.
+  if (row?.content_state !== 'stored') return command(doomed);
+  const store = requireStore(context);
+  await orUnavailable(context, () => store.probe());
+  const answer = await command(doomed);
+  for (const name of doomed) await removeNow(context, store, name);
+  return answer;
+}
+
+/**
+ * Takes the bytes of an artifact away for good (core, section 15). They are deleted unless another artifact or an upload
+ * has them too.
+ * @throws Refusal `not_found`, `content_not_stored`
+ */
+export async function purgeContent(
+  context: Context,
+  artifactId: string,
+  reason: string,
+  doomed: Doomed,
+): Promise<Artifact> {
+  const { db, tenantId } = context;
+  // An attempt before may have been rolled back.
+  doomed.length = 0;
+  const details = { artifactId };
+  const row = (await db.row(lockArtifact(tenantId, artifactId))) ?? fail('not_found', details);
+  await requireSightOfPlace(context, row, details);
+  if (row.content_state === 'none') fail('content_not_stored', { artifactId });
+  if (row.content_state === 'purged') return artifactOf(row);
+  const contentId = row.content_id as string;
+  await lockContent(context, contentId);
+  const purged = (await db.row(updateArtifactToPurged(tenantId, artifactId))) as ArtifactRow;
+  doomed.push(...(await giveUpUnneeded(db, [contentId])));
+  emit(
+    context,
+    artifactContentPurged,
+    { entityId: artifactId, workspaceId: row.workspace_id },
+    {
+      artifactId,
+      taskId: row.task_id,
+      sha256: row.sha256 as string,
+      sizeBytes: row.size_bytes as number,
+      reason: eventText(reason),
+      objectDeleted: doomed.length > 0,
+    },
+  );
+  return artifactOf(purged);
+}

@@ -1,0 +1,42 @@
+import { holds } from '../../service/permissions.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Artifact, type ArtifactRow, artifactOf } from './artifact.ts';
+import { getArtifactRow } from './artifacts.ts';
+
+export interface ReadableArtifact {
+  readonly artifact: ArtifactRow;
+  /** The task that it is read for, where the caller named one. */
+  readonly forTaskId: string | null;
+}
+
+/**
+ * Finds an artifact for a caller who may read all of them, or the tasks' inputs only.
+ * @throws Refusal `not_found`, and `permission_denied` when it is no input of the named task
+ */
+export async function findReadableArtifact(
+  context: Context,
+  artifactId: string,
+  forTask: TaskRef | undefined,
+): Promise<ReadableArtifact> {
+  const { permissions } = context.caller;
+  const required = ['artifacts.read'];
+  if (!holds(permissions, 'artifacts.read') && forTask === undefined) fail('permission_denied', { required });
+  const artifact = await getArtifactRow(context, artifactId);
+  const task = forTask === undefined ? undefined : await getTask(context, forTask);
+  // No type declares inputs yet.
+  if (!holds(permissions, 'artifacts.read')) fail('permission_denied', { required });
+  return { artifact, forTaskId: task?.id ?? null };
+}
+
+/** @throws Refusal as `findReadableArtifact` */
+export async function getArtifact(
+  context: Context,
+  artifactId: string,
+  forTask: TaskRef | undefined,
+): Promise<Artifact> {
+  const { artifact } = await findReadableArtifact(context, artifactId, forTask);
+  return artifactOf(artifact);
+}

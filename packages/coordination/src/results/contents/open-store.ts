@@ -1,0 +1,28 @@
+import { resolve } from 'node:path';
+import type { ContentStore } from '../content-store.ts';
+import type { Settings } from '../settings.ts';
+import { createFolderStore } from './folder-store.ts';
+import { createS3Store } from './s3-store.ts';
+
+/**
+ * The store of contents that the settings name: S3 before the folder.
+ * @returns undefined when they name none: then no bytes are taken
+ */
+export function openContentStore(settings: Settings): ContentStore | undefined {
+  if (settings.CP_S3_ENDPOINT_URL !== '') return createS3Store(settings);
+  const { CP_ARTIFACT_FOLDER: folder } = settings;
+  return folder === '' ? undefined : createFolderStore(resolve(folder));
+}
+
+/** @throws Error with one sentence for settings of the store that could only fail later */
+export function checkContentSettings(settings: Settings): void {
+  const { CP_S3_ENDPOINT_URL: endpoint, CP_S3_BUCKET: bucket } = settings;
+  if (endpoint === '') return;
+  const { protocol, username, search } = URL.canParse(endpoint) ? new URL(endpoint) : new URL('none:');
+  if (!/^https?:$/.test(protocol) || username !== '' || search !== '')
+    throw new Error('CP_S3_ENDPOINT_URL is an http or https address without a user and without a query.');
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(bucket))
+    throw new Error('CP_S3_BUCKET has letters, digits, dots, hyphens and underscores.');
+  if (settings.CP_S3_ACCESS_KEY_ID === '' || settings.CP_S3_SECRET_ACCESS_KEY === '')
+    throw new Error('CP_S3_ENDPOINT_URL needs CP_S3_ACCESS_KEY_ID and CP_S3_SECRET_ACCESS_KEY.');
+}

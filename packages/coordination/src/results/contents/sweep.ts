@@ -1,0 +1,81 @@
+import { isUnreachable, type Pool } from '@baton/kernel/db';
+import type { Job, JobTools } from '../../service/job.ts';
+import { createPutOff, type PutOff } from '../../service/put-off.ts';
+import type { ContentStore } from '../content-store.ts';
+import type { Context } from '../context.ts';
+import {
+  deleteUploads,
+  findContentsToDelete,
+  findExpiredUploads,
+  lockUploads,
+  updateWritingToDoomed,
+} from './contents.sql.ts';
+import { giveUpUnneeded, removeDoomed } from './discarding.ts';
+
+const batchMax = 100;
+/** The bytes of an upload come within 600 s and are in the store within another 600 s; then it is done or lost. */
+const writingSecondsMax = 3600;
+/** A store that fails so often in a row is down, and each attempt may last until its time limit. */
+const failuresMax = 3;
+
+type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>;
+
+/**
+ * Forgets uploads past their time, and deletes the bytes that nothing needs (core, section 19). A reference that is used at
+ * the same moment keeps its bytes. What can't be handled is put off and keeps nothing else.
+ */
+export function deleteUnneededContents({ pool, log, contents }: Tools): Job {
+  const name = 'contents';
+  const putOff = createPutOff(name, log);
+  return {
+    name,
+    batchMax,
+    async run() {
+      const expired = await forgetExpiredUploads(pool, putOff);
+      if (contents === undefined) return expired;
+      return Math.max(expired, await deleteDoomed(pool, contents, putOff));
+    },
+  };
+}
+
+/** A batch in one transaction; where that fails, each upload in its own. */
+async function forgetExpiredUploads(pool: Pool, putOff: PutOff): Promise<number> {
+  const due = await pool.rows(findExpiredUploads(putOff.waiting(), batchMax));
+  if (due.length === 0) return 0;
+  const ids = due.map(({ id }) => id);
+  try {
+    return await forget(pool, ids);
+  } catch (error) {
+    if (isUnreachable(error)) throw error;
+    let handled = 0;
+    for (const id of ids) handled += await putOff.attempt(id, () => forget(pool, [id]));
+    return handled;
+  }
+}
+
+function forget(pool: Pool, ids: readonly string[]): Promise<number> {
+  return pool.transaction(async (tx) => {
+    const uploads = await tx.rows(lockUploads(ids));
+    await tx.run(deleteUploads(uploads.map(({ id }) => id)));
+    await giveUpUnneeded(tx, [...new Set(uploads.map(({ content_id: contentId }) => contentId))]);
+    return uploads.length;
+  });
+}
+
+async function deleteDoomed(pool: Pool, contents: ContentStore, putOff: PutOff): Promise<number> {
+  const due = await pool.rows(findContentsToDelete(writingSecondsMax, putOff.waiting(), batchMax));
+  let deleted = 0;
+  let failures = 0;
+  for (const { id, tenant_id: tenantId, state } of due) {
+    if (failures === failuresMax) break;
+    const name = { id, tenantId };
+    deleted += await putOff.attempt(id, async () => {
+      // Its upload may have come to its end after all.
+      if (state === 'writing' && (await pool.row(updateWritingToDoomed(name))) === undefined) return 0;
+      await removeDoomed({ db: pool }, contents, name);
+      return 1;
+    });
+    failures = putOff.isWaiting(id) ? failures + 1 : 0;
+  }
+  return deleted;
+}

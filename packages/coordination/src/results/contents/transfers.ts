@@ -1,0 +1,56 @@
+import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
+import { type ContentStore, ContentStoreFailed } from '../content-store.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+
+/** Uploads and downloads that run at once in a process; each holds a file or a connection to the store. */
+const transfersMax = { all: 256, tenant: 96 };
+
+const limitOf = (subject: string, runningMax: number) =>
+  // Nobody waits in line: a transfer may take minutes.
+  new ConcurrencyLimit(subject, { runningMax, queuedMax: 0, waitMsMax: 0 });
+
+const limits = {
+  all: limitOf('transfers of contents', transfersMax.all),
+  tenant: limitOf('transfers of contents of the tenant', transfersMax.tenant),
+};
+
+/** Counts what transfers bytes. @throws Refusal `unavailable` with Retry-After when too many run */
+export const transfers = {
+  begin({ tenantId }: Context): { end(): void } {
+    const turns = new Turns([limits.tenant, tenantId], [limits.all, '']);
+    // Never a promise: without a queue there is room or a refusal.
+    void turns.enter();
+    let ended = false;
+    return {
+      end() {
+        if (!ended) turns.leave();
+        ended = true;
+      },
+    };
+  },
+  async run<T>(context: Context, transfer: () => Promise<T>): Promise<T> {
+    const counted = this.begin(context);
+    try {
+      return await transfer();
+    } finally {
+      counted.end();
+    }
+  },
+};
+
+/** @throws Refusal `content_store_unavailable` where no store is set up */
+export function requireStore({ contents }: Context): ContentStore {
+  return contents ?? fail('content_store_unavailable', {}, { reason: 'no store is set up' });
+}
+
+/** Refuses with `content_store_unavailable` when the store fails; the log has why. */
+export async function orUnavailable<T>({ log, requestId }: Context, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ContentStoreFailed)) throw error;
+    log.error({ err: error, requestId }, 'the store of contents failed');
+    return fail('content_store_unavailable', {}, { cause: error });
+  }
+}

@@ -1,0 +1,95 @@
+import { newId } from '@baton/kernel/ids';
+import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/service';
+import type { ContentFacts, ContentName, ContentStore } from '../content-store.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type ArtifactUpload, contentRefOf, uploadIdOf, type WrittenContent } from './content.ts';
+import {
+  insertContent,
+  insertUpload,
+  keepStoredContent,
+  keepUploadedContent,
+  lockDigest,
+  type UploadedContentRow,
+  updateContentToStored,
+} from './contents.sql.ts';
+import { discardUnadopted } from './discarding.ts';
+import { orUnavailable, requireStore, transfers } from './transfers.ts';
+
+/**
+ * Takes the bytes of a request into the store, then runs the command that makes them an upload. While bytes come, nothing
+ * of the database is held; what no upload needs afterwards (the bytes were stored before, the request was a repetition, or
+ * it failed) is removed again.
+ * @throws Refusal `content_store_unavailable`, `request_too_large`, `unavailable` when too many transfers run
+ */
+export async function receiveContent({
+  incoming,
+  context,
+  command,
+}: Surroundings<WrittenContent, Context>): Promise<Answer> {
+  const store = requireStore(context);
+  return transfers.run(context, async () => {
+    const name = { tenantId: context.tenantId, id: newId() };
+    await context.db.run(insertContent(name));
+    try {
+      const facts = await write(context, store, name, incoming.read());
+      const { mediaType } = incoming;
+      return await command({ ...facts, mediaType, contentId: name.id }, { mediaType, sha256: facts.sha256 });
+    } finally {
+      await discardUnadopted(context, store, name);
+    }
+  });
+}
+
+function write(
+  context: Context,
+  store: ContentStore,
+  name: ContentName,
+  bytes: AsyncIterable<Buffer>,
+): Promise<ContentFacts> {
+  return orUnavailable(context, () => store.write(name, bytes));
+}
+
+/**
+ * Makes bytes in the store an upload of the caller (core, section 15). The same bytes are kept once in a tenant: where they
+ * are stored already, the new ones are left to be removed.
+ * @throws Refusal `content_store_unavailable` when the bytes were given up meanwhile
+ */
+export async function createUpload(
+  context: Context,
+  { contentId, mediaType, sha256, sizeBytes }: WrittenContent,
+): Promise<Reply<ArtifactUpload>> {
+  const { db, tenantId, caller, settings } = context;
+  await db.run(lockDigest(tenantId, sha256));
+  const kept =
+    (await db.row(keepStoredContent(tenantId, sha256))) ??
+    (await db.row(updateContentToStored({ tenantId, id: contentId }, sha256, sizeBytes))) ??
+    fail('content_store_unavailable');
+  const id = newId();
+  const row = await db.row(
+    insertUpload({
+      id,
+      tenantId,
+      contentId: kept.id,
+      createdBy: caller.principalId,
+      mediaType,
+      ttlSeconds: settings.CP_ARTIFACT_UPLOAD_TTL_SECONDS,
+    }),
+  );
+  const { expires_at: expiresAt } = row as NonNullable<typeof row>;
+  return reply(201, { contentRef: contentRefOf(id), sizeBytes, mediaType, sha256, expiresAt });
+}
+
+/**
+ * The bytes behind a reference, kept until the commit. Unknown, foreign and expired references are alike.
+ * @throws Refusal `content_ref_not_found`
+ */
+export async function keepUpload(
+  { db, tenantId, caller }: Context,
+  contentRef: string,
+): Promise<UploadedContentRow> {
+  const uploadId = uploadIdOf(contentRef);
+  if (uploadId === undefined) return fail('content_ref_not_found');
+  const row = await db.row(keepUploadedContent(tenantId, caller.principalId, uploadId));
+  return row ?? fail('content_ref_not_found');
+}

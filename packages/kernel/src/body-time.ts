@@ -1,0 +1,22 @@
+import type { IncomingMessage, Server } from 'node:http';
+
+const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Node bounds all bodies alike; this is the shorter bound of those that nothing has lengthened. */
+export function boundBody(server: Server, req: IncomingMessage, ms: number): void {
+  const { headers } = req;
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return;
+  const timer = setTimeout(() => {
+    if (req.complete) return;
+    const late = Object.assign(new Error('The body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.emit('clientError', late, req.socket);
+  }, ms);
+  timer.unref();
+  bodyTimers.set(req, timer);
+  req.once('close', () => clearTimeout(timer));
+}
+
+/** Gives the body of this request the time of a stream of bytes. */
+export function lengthenBody(req: IncomingMessage): void {
+  clearTimeout(bodyTimers.get(req));
+}
