@@ -36,6 +36,7 @@ import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
+import { typeMigrationApi } from '../work/type-migration/type-migration.api.ts';
 import { authzApi } from './authz/authz.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import type { Context } from './context.ts';
@@ -89,7 +90,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Task types',
     about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
-    endpoints: taskTypesApi,
+    endpoints: [...taskTypesApi, ...typeMigrationApi],
   },
   {
     tag: 'Task relations',

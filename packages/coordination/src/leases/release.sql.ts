@@ -66,7 +66,7 @@ export function updateClaimsToReleased(release: {
 }) {
   return sql<ReleasedClaimRow>`
     with locked as materialized (
-      select t.id from tasks t
+      select t.id, t.type_id from tasks t
       where t.tenant_id = ${release.tenantId} and t.id in (
         select c.task_id from claims c
         where c.id = any (${release.claimIds}::uuid[]) and c.tenant_id = ${release.tenantId} and c.status = 'active')
@@ -83,8 +83,8 @@ export function updateClaimsToReleased(release: {
         status = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
         category = case when ${release.taskMoves} and t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
         version = t.version + case when ${release.taskMoves} then 1 else 0 end, updated_at = now()
-      from released, task_types tt
-      where t.id = released.task_id and t.active_claim_id = released.id and tt.id = t.type_id
+      from released join locked on locked.id = released.task_id join task_types tt on tt.id = locked.type_id
+      where t.id = released.task_id and t.active_claim_id = released.id
       returning t.id, t.workspace_id, t.status, t.category
     )
     select released.*, t.workspace_id, coalesce(freed.status, t.status) as task_status,

@@ -32,6 +32,13 @@ export const errors = {
   invalid_comment_body: invalid('The comment is blank.'),
   comment_mismatch: invalid('The run or the artifact belongs to another task.'),
   task_cancelled: invalid('The task was cancelled.'),
+  task_terminal: conflict('The task is in a terminal status.'),
+  approval_pending: conflict('Approvals of the task are not decided.'),
+  incompatible_status: conflict('The status of the task is no open status of the other version; map it.'),
+  invalid_migration_target: invalid('There is no such active version of the type to migrate to.'),
+  invalid_status_map: invalid(
+    'A mapped status is not one of the old version, or leads to none that is open in the new one.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -23,12 +23,15 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
       select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until
       from runs r join sessions s on s.id = r.session_id
       where r.id = ${runId} and r.tenant_id = ${tenantId}
+    ), locked as materialized (
+      select t.*, r.status as run_status, r.principal_id as run_principal_id, r.claim_id as run_claim_id,
+        r.fencing_token as run_fencing_token, r.child_handle_id as run_child_handle_id
+      from runs r join tasks t on t.id = r.task_id
+      where r.id = ${runId} and r.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
+      for no key update of t
     )
-    select t.*, tt.key as type_key, tt.version as type_version, r.status as run_status, r.principal_id as run_principal_id,
-      r.claim_id as run_claim_id, r.fencing_token as run_fencing_token, r.child_handle_id as run_child_handle_id
-    from runs r join tasks t on t.id = r.task_id join task_types tt on tt.id = t.type_id
-    where r.id = ${runId} and r.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
-    for no key update of t`;
+    select locked.*, tt.key as type_key, tt.version as type_version
+    from locked join task_types tt on tt.id = locked.type_id`;
 }
 
 /** Ends a running run; no row when it isn't running. */

@@ -82,7 +82,7 @@ export type ExpiredClaimRow = Pick<ClaimRow, 'id' | 'task_id' | 'session_id'> &
 export function updateClaimsToStale(tenantId: string, claimIds: readonly string[]) {
   return sql<ExpiredClaimRow>`
     with due as materialized (
-      select t.id, c.id as claim_id
+      select t.id, t.type_id, c.id as claim_id
       from claims c join tasks t on t.id = c.task_id
       where c.id = any (${claimIds}::uuid[]) and c.tenant_id = ${tenantId}
         and t.active_claim_id = c.id and t.lease_expires_at <= clock_timestamp()
@@ -97,8 +97,8 @@ export function updateClaimsToStale(tenantId: string, claimIds: readonly string[
         status = case when t.status = tt.claim_status then coalesce(tt.release_status, t.status) else t.status end,
         category = case when t.status = tt.claim_status then coalesce(tt.release_category, t.category) else t.category end,
         version = t.version + 1, updated_at = now()
-      from expired, task_types tt
-      where t.id = expired.task_id and t.active_claim_id = expired.id and tt.id = t.type_id
+      from expired join due on due.id = expired.task_id join task_types tt on tt.id = due.type_id
+      where t.id = expired.task_id and t.active_claim_id = expired.id
       returning t.id, t.workspace_id, t.status, t.category
     )
     select expired.*, freed.workspace_id, freed.status as task_status, freed.category as task_category

@@ -21,12 +21,15 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
       select enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until
       from claims c join sessions s on s.id = c.session_id
       where c.id = ${claimId}::uuid and c.tenant_id = ${tenantId}
+    ), locked as materialized (
+      select * from tasks t
+      where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
+        and t.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
+      for no key update of t
     )
-    select t.*, tt.key as type_key, tt.version as type_version
-    from tasks t join task_types tt on tt.id = t.type_id
-    where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
-      and t.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
-    for no key update of t`;
+    -- Its type is looked up after the wait for the lock, in which the task may have got another version of it.
+    select locked.*, tt.key as type_key, tt.version as type_version
+    from locked join task_types tt on tt.id = locked.type_id`;
 }
 
 /** Those of the ids that are principals of the tenant. */

@@ -1,0 +1,69 @@
+import { Uuid } from '@baton/kernel/wire';
+import { endpoint } from '../context.ts';
+import { Task } from '../tasks/task.ts';
+import { TaskRef } from '../tasks/task-ref.ts';
+import { taskTypeMigrated } from './type-migration.events.ts';
+import {
+  migrateTasks,
+  migrateTaskType,
+  TypeMigration,
+  TypeMigrationBatch,
+  TypeMigrationReport,
+} from './type-migration.ts';
+
+/** Of a task in a collection these are told as the reason why it was skipped. */
+const targetErrors = ['not_found', 'invalid_migration_target', 'invalid_status_map'] as const;
+
+export const typeMigrationApi = [
+  endpoint({
+    id: 'migrateTaskType',
+    method: 'POST',
+    path: '/tasks/{ref}:migrate-type',
+    summary: 'Give a task another version of its type.',
+    description:
+      'Needs `task_types.manage` and `tasks.write`. Without a version the newest active one is meant. Nobody may be at ' +
+      'work on the task, not even the caller. The version that it has already changes nothing.',
+    permission: 'task_types.manage',
+    ifMatch: 'task',
+    etag: 'task',
+    params: { ref: TaskRef },
+    body: TypeMigration,
+    bodyOptional: true,
+    returns: { 200: Task },
+    errors: [
+      'permission_denied',
+      'version_conflict',
+      ...targetErrors,
+      'task_terminal',
+      'task_claimed',
+      'run_in_progress',
+      'verification_pending',
+      'approval_pending',
+      'incompatible_status',
+      'custom_fields_invalid',
+      'invalid_acceptance',
+      'unknown_acceptance_check',
+    ],
+    emits: [taskTypeMigrated],
+    example: { typeVersion: 1, statusMap: {} },
+    handle: ({ params, body, ifMatch }, context) => migrateTaskType(context, params.ref, ifMatch, body),
+  }),
+  endpoint({
+    id: 'migrateTasksOfType',
+    method: 'POST',
+    path: '/task-types/{id}:migrate-tasks',
+    summary: 'Give the tasks of one version of a type another version, a batch at a time.',
+    description:
+      'Needs `task_types.manage` and `tasks.write`. A task that cannot be migrated is skipped with the reason. A batch ' +
+      'may have fewer tasks than asked for; go on with `nextCursor` until it is null.',
+    permission: 'task_types.manage',
+    params: { id: Uuid },
+    body: TypeMigrationBatch,
+    bodyOptional: true,
+    returns: { 200: TypeMigrationReport },
+    errors: ['permission_denied', ...targetErrors, 'invalid_limit', 'invalid_cursor'],
+    emits: [taskTypeMigrated],
+    example: { statusMap: {}, limit: 100 },
+    handle: ({ params, body }, context) => migrateTasks(context, params.id, body),
+  }),
+];

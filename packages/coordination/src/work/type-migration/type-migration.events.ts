@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+
+/** `trigger` says whether the task was named (`task`) or is one of many (`bulk`). */
+export const taskTypeMigrated = defineEvent(
+  'task.type_migrated',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    typeKey: z.string(),
+    fromTypeVersion: z.int(),
+    typeVersion: z.int(),
+    fromStatus: z.string(),
+    status: z.string(),
+    systemStatusCategory: z.string(),
+    trigger: z.enum(['task', 'bulk']),
+    version: z.int(),
+  }),
+);

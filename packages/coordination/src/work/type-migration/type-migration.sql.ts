@@ -1,0 +1,92 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { TaskRow } from '../tasks/task.ts';
+
+/** The active version of a key: the named one, or the newest. */
+export function findActiveVersion(tenantId: string, key: string, version: number | null) {
+  return sql<{ id: string }>`
+    select id from task_types
+    where tenant_id = ${tenantId} and key = ${key} and status = 'active'
+      and version = coalesce(${version}::integer, version)
+    order by version desc limit 1`;
+}
+
+/** A task with what a migration looks at; without a live claim or a running run their columns are null. */
+export type MigratingTaskRow = Pick<
+  TaskRow,
+  'id' | 'status' | 'category' | 'custom_fields' | 'acceptance' | 'evidence' | 'open_verification_id'
+> & {
+  claim_id: string | null;
+  expires_at: ClaimRow['expires_at'] | null;
+  run_id: string | null;
+  verification_status: string | null;
+  pending_approvals: string[];
+};
+
+/** Reads tasks that were locked before. A claim protects its task only while its lease and its session are live. */
+export function findMigratingTasks(tenantId: string, ids: readonly string[]) {
+  return sql<MigratingTaskRow>`
+    select t.id, t.status, t.category, t.custom_fields, t.acceptance, t.evidence, t.open_verification_id,
+      t.verification ->> 'status' as verification_status, c.id as claim_id, c.expires_at, r.id as run_id,
+      array(
+        select a.id from approvals a where a.task_id = t.id and a.status = 'pending' order by a.created_at, a.id limit 50
+      ) as pending_approvals
+    from tasks t
+    left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp()
+        and not exists (
+          select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at))
+      on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()
+    left join runs r on r.task_id = t.id and r.status = 'running'
+    where t.id = any (${ids}) and t.tenant_id = ${tenantId}`;
+}
+
+/** Locks tasks, in the order of their ids as everybody does, until the commit. @returns those that have the type still */
+export function lockTasksOfType(tenantId: string, typeId: string, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from tasks
+    where id = any (${ids}) and tenant_id = ${tenantId} and type_id = ${typeId}
+    order by id
+    for no key update`;
+}
+
+export type MigratedTaskRow = Pick<
+  TaskRow,
+  'id' | 'public_id' | 'workspace_id' | 'status' | 'category' | 'version'
+>;
+
+export function updateTaskTypes(
+  tenantId: string,
+  typeId: string,
+  moves: readonly { id: string; status: string; category: string }[],
+) {
+  return sql<MigratedTaskRow>`
+    update tasks t
+    set type_id = ${typeId}, status = moved.status, category = moved.category, version = t.version + 1, updated_at = now()
+    from unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ status }) => status)}::text[],
+      ${moves.map(({ category }) => category)}::text[]) as moved(id, status, category)
+    where t.id = moved.id and t.tenant_id = ${tenantId}
+    returning t.id, t.public_id, t.workspace_id, t.status, t.category, t.version`;
+}
+
+const build = queryBuilder<{ tasks: TaskRow }>();
+
+/** The tasks of a type, newest first; the cursor is bound to the type. */
+export function findTaskIdsOfType(tenantId: string, typeId: string, page: Page) {
+  const query = build
+    .selectFrom('tasks')
+    .select(['id', 'created_at'])
+    .where('tenant_id', '=', tenantId)
+    .where('type_id', '=', typeId);
+  return pageQuery(query, orderOfTasks(typeId), page);
+}
+
+export function orderOfTasks(typeId: string): ListOrder<Pick<TaskRow, 'id' | 'created_at'>> {
+  return {
+    cursor: `tasks_of_type:${typeId}`,
+    columns: { created_at: 'timestamp', id: 'uuid' },
+    direction: 'desc',
+  };
+}

@@ -1,0 +1,208 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { encodeCursor } from '@baton/kernel/paging';
+import { Refusal } from '@baton/kernel/refusal';
+import { textsByName, Uuid } from '@baton/kernel/wire';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { requirePermission } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { type ErrorCode, errors, fail } from '../errors.ts';
+import { type Task, taskOf } from '../tasks/task.ts';
+import type { TaskRef } from '../tasks/task-ref.ts';
+import { getTask, lockTaskRow } from '../tasks/tasks.ts';
+import { requireVersion } from '../tasks/versions.ts';
+import { type Migration, moveTasks, planMigration, statusAfterMigration } from './migrating.ts';
+import {
+  findMigratingTasks,
+  findTaskIdsOfType,
+  lockTasksOfType,
+  type MigratingTaskRow,
+  orderOfTasks,
+} from './type-migration.sql.ts';
+
+const bulkMax = 500;
+const bulkDefault = 100;
+/** Tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
+const atOnceMax = 20;
+/** A batch ends here, with a cursor, however many tasks it was to have: its tasks are locked meanwhile. */
+const batchMsMax = 1_000;
+/** Tasks are judged for so long before others get their turn. */
+const turnMsMax = 10;
+
+const statusKey = z.string().min(1).max(64);
+const version = z.int().min(1).max(2_147_483_647);
+const StatusMap = textsByName(statusKey, statusKey, 100).meta({
+  description: 'Statuses of the old version, each with the status of the new one that takes its place.',
+});
+
+export const TypeMigration = z
+  .strictObject({ typeVersion: version.nullish(), statusMap: StatusMap.nullish() })
+  .meta({ id: 'TypeMigration' });
+
+export const TypeMigrationBatch = z
+  .strictObject({
+    toVersion: version.nullish(),
+    statusMap: StatusMap.nullish(),
+    limit: z
+      .number()
+      .nullish()
+      .meta({ description: `How many tasks are looked at: 1 to ${bulkMax}, else ${bulkDefault}.` }),
+    cursor: z.string().max(1000).nullish(),
+  })
+  .meta({ id: 'TypeMigrationBatch' });
+
+export const TypeMigrationReport = z
+  .strictObject({
+    typeKey: z.string(),
+    fromTypeVersion: z.int(),
+    typeVersion: z.int(),
+    typeId: Uuid,
+    migrated: z.array(
+      z.strictObject({
+        taskId: Uuid,
+        publicId: z.string(),
+        fromStatus: z.string(),
+        status: z.string(),
+        version: z.int(),
+      }),
+    ),
+    skipped: z.array(
+      z.strictObject({
+        taskId: Uuid,
+        code: z.string(),
+        message: z.string(),
+        details: z.record(z.string(), z.unknown()),
+      }),
+    ),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'TypeMigrationReport' });
+export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
+
+/**
+ * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
+ * The version that it has already changes nothing.
+ * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, those of `planMigration` and of
+ * `statusAfterMigration`
+ */
+export async function migrateTaskType(
+  context: Context,
+  ref: TaskRef,
+  ifMatch: number,
+  { typeVersion, statusMap }: z.output<typeof TypeMigration>,
+): Promise<Task> {
+  requirePermission(context, 'tasks.write');
+  const before = await lockTaskRow(context, ref);
+  requireVersion(before, ifMatch);
+  const from = await rulesOf(context, before.type_id);
+  const migration = await planMigration(context, from, typeVersion, statusMap);
+  if (migration.to.id === from.id) return taskOf(before);
+  const [task] = await context.db.rows(findMigratingTasks(context.tenantId, [before.id]));
+  const move = {
+    task: task as MigratingTaskRow,
+    status: statusAfterMigration(task as MigratingTaskRow, migration),
+  };
+  await moveTasks(context, migration, [move], 'task');
+  return getTask(context, { id: before.id, number: null });
+}
+
+/**
+ * Gives the tasks of one version of a type another version, as many as `limit` in a call (core, section 7.2). A task that
+ * can't be migrated is skipped with the reason.
+ * @throws Refusal `permission_denied`, `not_found`, `invalid_migration_target`, `invalid_status_map`, `invalid_limit`,
+ * `invalid_cursor`
+ */
+export async function migrateTasks(
+  context: Context,
+  typeId: string,
+  request: z.output<typeof TypeMigrationBatch>,
+): Promise<TypeMigrationReport> {
+  requirePermission(context, 'tasks.write');
+  const from = await rulesOf(context, typeId);
+  const migration = await planMigration(context, from, request.toVersion, request.statusMap);
+  const { to } = migration;
+  if (to.id === from.id)
+    fail('invalid_migration_target', { typeKey: to.key, typeVersion: to.version, reason: 'same_version' });
+  const limit = request.limit ?? bulkDefault;
+  if (!Number.isInteger(limit) || limit < 1 || limit > bulkMax)
+    fail('invalid_limit', { min: 1, max: bulkMax });
+  const { statement } = findTaskIdsOfType(context.tenantId, typeId, {
+    limit,
+    cursor: request.cursor ?? undefined,
+  });
+  const found = await context.db.rows(statement);
+  const batch = found.slice(0, limit);
+  const done = await migrateBatch(
+    context,
+    migration,
+    batch.map(({ id }) => id),
+  );
+  const last = batch[done.looked - 1];
+  const isEnd = done.looked === found.length || last === undefined;
+  return {
+    typeKey: to.key,
+    fromTypeVersion: from.version,
+    typeVersion: to.version,
+    typeId: to.id,
+    migrated: done.migrated,
+    skipped: done.skipped,
+    nextCursor: isEnd ? null : encodeCursor(orderOfTasks(typeId).cursor, [last.created_at, last.id]),
+  };
+}
+
+type Outcome = Pick<TypeMigrationReport, 'migrated' | 'skipped'> & { looked: number };
+
+/** Migrates these tasks in their order, or as many of them as the time of a batch allows. */
+async function migrateBatch(
+  context: Context,
+  migration: Migration,
+  ids: readonly string[],
+): Promise<Outcome> {
+  const outcome: Outcome = { migrated: [], skipped: [], looked: 0 };
+  const { db, tenantId } = context;
+  const locked = await db.rows(lockTasksOfType(tenantId, migration.from.id, ids));
+  const isLocked = new Set(locked.map(({ id }) => id));
+  const endsAt = performance.now() + batchMsMax;
+  while (outcome.looked < ids.length && (outcome.looked === 0 || performance.now() < endsAt)) {
+    const part = ids.slice(outcome.looked, outcome.looked + atOnceMax);
+    await migratePart(
+      context,
+      migration,
+      part.filter((id) => isLocked.has(id)),
+      outcome,
+    );
+    outcome.looked += part.length;
+  }
+  return outcome;
+}
+
+async function migratePart(
+  context: Context,
+  migration: Migration,
+  ids: readonly string[],
+  { migrated, skipped }: Outcome,
+): Promise<void> {
+  const moves: Parameters<typeof moveTasks>[2][number][] = [];
+  let turnEndsAt = performance.now() + turnMsMax;
+  for (const task of await context.db.rows(findMigratingTasks(context.tenantId, ids))) {
+    try {
+      moves.push({ task, status: statusAfterMigration(task, migration) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { code, details } = error;
+      skipped.push({ taskId: task.id, code, message: errors[code as ErrorCode].when, details });
+    }
+    if (performance.now() < turnEndsAt) continue;
+    await nextTurn();
+    turnEndsAt = performance.now() + turnMsMax;
+  }
+  const fromStatus = new Map(moves.map(({ task }) => [task.id, task.status]));
+  for (const row of await moveTasks(context, migration, moves, 'bulk'))
+    migrated.push({
+      taskId: row.id,
+      publicId: row.public_id,
+      fromStatus: fromStatus.get(row.id) as string,
+      status: row.status,
+      version: row.version,
+    });
+}
