@@ -6,7 +6,13 @@ import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
 import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
-import { findEventOfTask, findOpenGate, findOutputs, type JudgedAttemptRow } from './verifications.sql.ts';
+import {
+  findEventOfTask,
+  findOpenGate,
+  findOutputs,
+  findRoleHolder,
+  type JudgedAttemptRow,
+} from './verifications.sql.ts';
 
 /** Why a check failed (core, section 8.8). */
 export type FailureReason =
@@ -119,27 +125,45 @@ async function judgeByPerson(
   const { approver = null, approverRole = null } = (check.spec ?? {}) as Record<string, string | undefined>;
   const open = await context.db.row(findOpenGate(task.id, approver, approverRole));
   if (open !== undefined) return { is: 'waiting', for: 'waiting_human', approvalId: open.id, isAsked: false };
-  const asked = approver === null ? [task.owner_id, task.assignee_id] : [approver];
-  const person =
+  const decider =
     approverRole === null
-      ? await findActivePerson(
-          context,
-          asked.filter((id) => id !== null),
-        )
-      : undefined;
-  // Roles come with their registry; until then nobody holds one.
-  if (person === undefined) return { is: 'failed', reason: 'no_approver' };
+      ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver])
+      : await roleFor(context, task, approverRole);
+  if (decider === undefined) return { is: 'failed', reason: 'no_approver' };
   const gate = await writeApprovalRequest(context, {
     task: taskOf(task),
     artifactId: null,
     workspaceId: task.workspace_id,
-    requiredRoleId: null,
-    assignedPrincipalId: person,
+    ...decider,
     excludedPrincipals: [],
     comment: `${task.public_id}, verification ${attempt.attempt}, check ${check.key}: ${check.description}`,
     gate: true,
   });
   return { is: 'waiting', for: 'waiting_human', approvalId: gate.id, isAsked: true };
+}
+
+interface Decider {
+  assignedPrincipalId: string | null;
+  requiredRoleId: string | null;
+}
+
+/** The first of them who is a person and active. */
+async function personFor(context: Context, ids: readonly (string | null)[]): Promise<Decider | undefined> {
+  const person = await findActivePerson(
+    context,
+    ids.filter((id) => id !== null),
+  );
+  return person === undefined ? undefined : { assignedPrincipalId: person, requiredRoleId: null };
+}
+
+/** The role, if an active person holds it where the task is. */
+async function roleFor(
+  { db, tenantId }: Context,
+  task: TaskRow,
+  requiredRoleId: string,
+): Promise<Decider | undefined> {
+  const holder = await db.row(findRoleHolder(tenantId, requiredRoleId, task.workspace_id));
+  return holder === undefined ? undefined : { assignedPrincipalId: null, requiredRoleId };
 }
 
 async function verdictOf(context: Context, approvalId: string): Promise<Verdict> {

@@ -361,6 +361,33 @@ describe('a check by a person', () => {
     }
   });
 
+  test('asks the holders of the named role, if a person holds it where the task is', async () => {
+    const person = await baton.actor({ kind: 'human' });
+    const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
+    const role = await make('/roles', { slug: 'reviewer', name: 'Reviewer' });
+    const { items: types } = await done(baton.admin.get('/workspace-types'));
+    const workspace = (slug: string, more: object = {}) =>
+      make('/workspaces', { slug, name: slug, typeKey: types[0].key, ...more });
+    const [here, elsewhere] = [await workspace('here'), await workspace('elsewhere')];
+    const below = await workspace('below', { parentId: here.id });
+    const assign = ({ principalId }: Actor, where: object) =>
+      make(`/principals/${principalId}/roles`, { roleId: role.id, ...where });
+    const check = checkBy('human', { spec: { approverRole: role.id } });
+    const ask = () => judged([check], { workspaceId: below.id });
+    assert.deepEqual(reasonsOf((await ask()).attempt), [['failed', 'no_approver']]);
+    await assign(worker.actor, {});
+    await assign(person, { workspaceId: elsewhere.id });
+    assert.deepEqual(reasonsOf((await ask()).attempt), [['failed', 'no_approver']]);
+    await assign(person, { workspaceId: here.id });
+    const { task, attempt } = await ask();
+    const [approval] = await approvalsOf(task.id);
+    assert.deepEqual([approval.requiredRoleId, approval.assignedPrincipalId], [role.id, null]);
+    assert.equal(approval.workspaceId, below.id);
+    await decide(attempt.approvalId, 'approve', {}, person);
+    await judge.run();
+    assert.equal((await read(task.id)).status, 'done');
+  });
+
   test('a gate that is open already counts, if it asks the approver that the check names', async () => {
     const person = await baton.actor({ kind: 'human' });
     const ask = (task: string, assignedPrincipalId: string) =>

@@ -123,6 +123,16 @@ export function findOpenGate(taskId: string, approver: string | null, role: stri
     order by created_at, id limit 1`;
 }
 
+/** An active person who holds a role in the whole tenant, in a workspace, or above it. */
+export function findRoleHolder(tenantId: string, roleId: string, workspaceId: string | null) {
+  return sql<{ id: string }>`
+    select p.id from role_assignments a join principals p on p.id = a.principal_id
+    where a.role_id = ${roleId} and a.tenant_id = ${tenantId} and p.kind = 'human' and p.status = 'active'
+      and (a.workspace_id is null or a.workspace_id = any (
+        (select path from workspaces where id = ${workspaceId}::uuid and tenant_id = ${tenantId})::uuid[]))
+    limit 1`;
+}
+
 /** The first event of a type on a task since a position of the journal. */
 export function findEventOfTask(tenantId: string, taskId: string, type: string, position: number) {
   return sql<{ id: string }>`
