@@ -40,7 +40,7 @@ export interface Judged {
   attempt: JudgedAttemptRow;
   task: TaskRow;
   check: AttemptCheck;
-  /** Whether this check has waited before: `attempt` then says for what and how long. */
+  /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
   hasWaited: boolean;
 }
 
@@ -92,7 +92,10 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
 }
 
 /** Waits for evidence that names the check or, where it names one, for an event on the task since the attempt began. */
-async function judgeExternalState(context: Context, { attempt, task, check }: Judged): Promise<Verdict> {
+async function judgeExternalState(
+  context: Context,
+  { attempt, task, check, hasWaited }: Judged,
+): Promise<Verdict> {
   const { db, tenantId, settings } = context;
   const evidence = task.evidence
     .filter((item) => item.check === check.key)
@@ -104,7 +107,7 @@ async function judgeExternalState(context: Context, { attempt, task, check }: Ju
     const event = await db.row(findEventOfTask(tenantId, task.id, type, attempt.opened_position));
     if (event !== undefined) return { is: 'passed', evidence: [`event:${event.id}`] };
   }
-  if (attempt.waited_seconds >= settings.CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS)
+  if (hasWaited && attempt.waited_seconds >= settings.CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS)
     return { is: 'failed', reason: 'no_result' };
   return { is: 'waiting', for: 'waiting_external' };
 }

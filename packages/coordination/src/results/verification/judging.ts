@@ -53,6 +53,8 @@ export async function judgeAttempt(context: Context, attemptId: string): Promise
 async function judge(context: Context, acting: Context, judgement: Judgement): Promise<void> {
   const { attempt, task, checks, results } = judgement;
   const lookup = lookupOf(context, taskOf(task));
+  const isWaiting = attempt.waiting_since !== null;
+  const waitsForCheck = isWaiting && attempt.cursor < attempt.checks.length;
   for (;;) {
     const check = checks[results.length];
     if (check === undefined) {
@@ -66,7 +68,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
       checks.push(...added);
       continue;
     }
-    const hasWaited = attempt.waiting_since !== null && results.length === attempt.results.length;
+    const hasWaited = waitsForCheck && results.length === attempt.results.length;
     const isDue = hasWaited || (await allHaveValues(check.when ?? [], lookup));
     if (!isDue) {
       results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
@@ -78,7 +80,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
     results.push(resultOf(check, 'passed', { evidence: verdict.evidence }));
   }
   // A gate that was asked for meanwhile holds back a completion, whoever asks for it.
-  if (task.pending_gates > 0) return wait(context, judgement, undefined, attempt.waiting_since !== null);
+  if (task.pending_gates > 0) return wait(context, judgement, undefined, isWaiting && !waitsForCheck);
   const fault = await passAttempt(acting, judgement);
   if (fault !== undefined) await failAt(context, judgement, { reason: fault });
 }
@@ -98,7 +100,11 @@ async function wait(
   const status = verdict?.for ?? 'waiting_human';
   const isPerson = verdict?.for === 'waiting_human';
   const approvalId = isPerson ? verdict.approvalId : null;
-  const isSame = attempt.status === status && attempt.approval_id === approvalId && hasWaited;
+  const isSame =
+    hasWaited &&
+    attempt.status === status &&
+    attempt.approval_id === approvalId &&
+    attempt.cursor === results.length;
   const { CP_VERIFICATION_CHECK_SECONDS: lookAgainSeconds } = settings;
   if (isSame) {
     await db.run(updateNextLook(tenantId, attempt.id, lookAgainSeconds));

@@ -379,13 +379,10 @@ describe('a check by a person', () => {
     await assign(person, { workspaceId: elsewhere.id });
     assert.deepEqual(reasonsOf((await ask()).attempt), [['failed', 'no_approver']]);
     await assign(person, { workspaceId: here.id });
-    const { task, attempt } = await ask();
+    const { task } = await ask();
     const [approval] = await approvalsOf(task.id);
     assert.deepEqual([approval.requiredRoleId, approval.assignedPrincipalId], [role.id, null]);
     assert.equal(approval.workspaceId, below.id);
-    await decide(attempt.approvalId, 'approve', {}, person);
-    await judge.run();
-    assert.equal((await read(task.id)).status, 'done');
   });
 
   test('a gate that is open already counts, if it asks the approver that the check names', async () => {
@@ -592,6 +589,40 @@ describe('while an attempt is open', () => {
       ],
     );
     assert.equal((await read(task.id)).status, 'todo');
+  });
+
+  test('a check that is added while a gate holds a verified task back begins its own wait', async () => {
+    const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '12' }, check: 'checked' }];
+    const task = await openVerification(baton, [checkBy('external_state')], { evidence });
+    const gate = { task: task.id, gate: true, assignedPrincipalId: baton.admin.principalId };
+    const { id: gateId } = await done(baton.admin.post('/approvals', gate), 201);
+    await judge.run();
+    const held = await attemptOf(task.id);
+    assert.deepEqual([held.status, held.cursor, held.approvalId], ['waiting_human', 1, null]);
+    await letTimePass(baton, task.id, 100_000);
+    const late = { ...checkBy('external_state', { when: ['$.task.dueDate'] }), key: 'late' };
+    const added = [checkBy('external_state'), { ...checkBy('external_state'), key: 'again' }, late];
+    const { version } = await read(task.id);
+    const ifMatch = { 'if-match': `task-${version}` };
+    await done(baton.admin.patch(`/tasks/${task.id}`, { acceptance: added }, ifMatch));
+    await decide(gateId, 'approve');
+    await judge.run();
+    const waiting = await attemptOf(task.id);
+    assert.deepEqual([waiting.status, waiting.cursor], ['waiting_external', 1]);
+    const proof = [...evidence, { ...evidence[0], check: 'again' }];
+    const tag = { 'if-match': `task-${(await read(task.id)).version}` };
+    await done(baton.admin.patch(`/tasks/${task.id}`, { evidence: proof }, tag));
+    await judge.run();
+    const { results } = await attemptOf(task.id);
+    assert.deepEqual(
+      results.map(({ key, status }: any) => [key, status]),
+      [
+        ['checked', 'passed'],
+        ['again', 'passed'],
+        ['late', 'skipped'],
+      ],
+    );
+    assert.equal((await read(task.id)).status, 'done');
   });
 
   test('it fails when the completer was disabled, and its gate is taken back', async () => {

@@ -1,24 +1,56 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import { fragment, type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
-import type { AttemptCheck, AttemptRow, CheckResult } from '../../work/verifications/attempt.ts';
+import type {
+  AttemptCheck,
+  AttemptRow,
+  CheckResult,
+  ListedAttemptRow,
+} from '../../work/verifications/attempt.ts';
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
 /** The number of an attempt rises with its time, and the index of the task's attempts has it. */
-const newestFirst: ListOrder<AttemptRow> = {
+const newestFirst: ListOrder<ListedAttemptRow> = {
   cursor: 'verifications',
   columns: { attempt: 'integer' },
   direction: 'desc',
 };
 
+/** Of a description in a list: a page has 200 attempts of 132 checks and more. */
+const descriptionCharactersMax = 200;
+
+/** The checks as a list shows them: their specs, of up to 16 KiB each, don't leave the store. */
+const shownChecks = fragment<AttemptCheck[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('key', c ->> 'key', 'kind', c ->> 'kind', 'source', c ->> 'source',
+    'description', left(c ->> 'description', ${descriptionCharactersMax}::integer)) order by n), '[]')
+  from jsonb_array_elements(checks) with ordinality as item (c, n))`;
+
 export function findAttempts(tenantId: string, taskId: string, page: Page) {
   const query = build
     .selectFrom('verifications')
-    .selectAll()
+    .select([
+      'id',
+      'tenant_id',
+      'task_id',
+      'authority_principal_id',
+      'attempt',
+      'status',
+      'trigger',
+      'trigger_ref',
+      'results',
+      'cursor',
+      'skill_invocation_id',
+      'approval_id',
+      'next_check_at',
+      'finished_at',
+      'started_at',
+      'updated_at',
+    ])
+    .select(shownChecks.as('checks'))
     .where('tenant_id', '=', tenantId)
     .where('task_id', '=', taskId);
   return pageQuery(query, newestFirst, page);

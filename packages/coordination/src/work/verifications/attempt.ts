@@ -32,7 +32,10 @@ export const CheckResult = z.strictObject({
 });
 export type CheckResult = z.infer<typeof CheckResult>;
 
-/** An attempt to verify that a task is done (core, section 8.8). Its checks are shown without their specs. */
+/**
+ * An attempt to verify that a task is done (core, section 8.8). Its checks are shown without their specs, and with the
+ * first 200 characters of their descriptions.
+ */
 export const TaskVerification = z
   .strictObject({
     id: Uuid,
@@ -76,7 +79,13 @@ export type AttemptRow = RowOf<
   }
 >;
 
-export const attemptOf = wireMapper<AttemptRow>()(TaskVerification, {
+/** What a list reads of an attempt: not its credential, nor the specs of its checks. */
+export type ListedAttemptRow = Omit<
+  AttemptRow,
+  'credential' | 'owns_approval' | 'waiting_since' | 'opened_position'
+>;
+
+export const attemptOf = wireMapper<ListedAttemptRow>()(TaskVerification, {
   checks: ({ checks }) =>
     checks.map(({ key, kind, description, source }) => ({ key, kind, description, source })),
   nextCheckAt: (row) => (row.finished_at === null ? row.next_check_at : null),

@@ -227,6 +227,15 @@ describe('an open attempt', () => {
 });
 
 describe('GET /tasks/{ref}/verifications', () => {
+  test('shows the first 200 characters of what a check says, and not its spec', async () => {
+    const spec = { approver: baton.admin.principalId };
+    const acceptance = [{ ...humanCheck, spec, description: 'é😀'.repeat(150) }];
+    const task = await done(complete(await makeTask(baton, { acceptance })));
+    const [{ checks }] = (await attemptsOf(task.id)).items;
+    const { key, kind } = humanCheck;
+    assert.deepEqual(checks, [{ key, kind, source: 'task', description: 'é😀'.repeat(100) }]);
+  });
+
   test('lists the attempts newest first, in pages', async () => {
     const lifecycle = {
       statuses: [
