@@ -3,6 +3,8 @@ import { claimGateEvents } from '../../leases/gate.ts';
 import { runCheckpointed } from '../checkpoints/checkpoints.events.ts';
 import { endpoint } from '../context.ts';
 import { runHandoffPrepared, runSuspended } from './handover.events.ts';
+import { getRunContext } from './reading-context.ts';
+import { RunContext } from './run-context.ts';
 import { handOffRun, suspendRun } from './suspending.ts';
 import { HandedOffRun, HandoffRequest, SuspendedRun, SuspensionRequest } from './suspension.ts';
 
@@ -10,6 +12,19 @@ const params = { id: Uuid };
 const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 export const handoverApi = [
+  endpoint({
+    id: 'getRunContext',
+    method: 'GET',
+    path: '/runs/{id}/context',
+    summary: 'Read all that whoever works on a run, or goes on after it, needs to know.',
+    description:
+      'With the newest 50 artifacts, pending approvals, child handles and checkpoints (over all attempts at the task, up to 1 MiB), and the control messages that wait. Read the journal from `eventCursor` on to stay informed.',
+    permission: 'tasks.read',
+    params,
+    returns: { 200: RunContext },
+    errors: ['not_found'],
+    handle: (input, context) => getRunContext(context, input.params.id),
+  }),
   endpoint({
     id: 'suspendRun',
     method: 'POST',

@@ -4,19 +4,25 @@ import type { UsageRow } from './usage.ts';
 
 /**
  * Sums what all runs of a task have used, and of what lies below it by `parent` or `spawned_by`, each task once however
- * the relations run; no row for an unknown task.
+ * the relations run, as far as the viewer sees them; no row for an unknown task.
  */
-export function sumUsageOfTask(tenantId: string, ref: TaskRef, descendants: boolean) {
+export function sumUsageOfTask(of: {
+  tenantId: string;
+  ref: TaskRef;
+  descendants: boolean;
+  /** Sees only the tasks of its workspaces; null for who sees all. */
+  viewerId: string | null;
+}) {
   return sql<UsageRow>`
     with recursive tree as (
       select t.id from tasks t
-      where t.id = coalesce(${ref.id}::uuid, (
-          select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
-        and t.tenant_id = ${tenantId}
+      where t.id = coalesce(${of.ref.id}::uuid, (
+          select id from tasks where tenant_id = ${of.tenantId} and public_number = ${of.ref.number}::bigint))
+        and t.tenant_id = ${of.tenantId}
       union
       select r.from_task_id from tree
       join task_relations r on r.to_task_id = tree.id and r.type in ('parent', 'spawned_by')
-      where ${descendants}
+      where ${of.descendants} and (${of.viewerId}::uuid is null or sees_task(${of.viewerId}, r.from_task_id))
     ), used as materialized (
       select r.input_tokens, r.output_tokens, r.costs from tree join runs r on r.task_id = tree.id
     )

@@ -1,3 +1,4 @@
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -10,6 +11,9 @@ import { type Usage, usageOf } from './usage.ts';
  * @throws Refusal `not_found`
  */
 export async function getTaskUsage(context: Context, ref: TaskRef, descendants: boolean): Promise<Usage> {
-  const row = await context.db.row(sumUsageOfTask(context.tenantId, ref, descendants));
+  const viewerId = await viewerOf(context);
+  const row = await context.db.row(
+    sumUsageOfTask({ tenantId: context.tenantId, ref, descendants, viewerId }),
+  );
   return row === undefined ? fail('not_found') : usageOf(row);
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -41,6 +43,24 @@ test('sums the attempts at a task, by currency', async () => {
       { currency: 'USD', costMicros: 150 },
     ],
   });
+});
+
+test('what lies below counts as far as the caller sees it', async () => {
+  const workspace = await makeWorkspace(baton);
+  const open = await makeRun(baton, worker, { task: { workspaceId: workspace.id } });
+  const hidden = await makeRun(baton, worker, { task: { workspaceId: (await makeWorkspace(baton)).id } });
+  await relate(hidden.task.id, open.task.id, 'parent');
+  await use(open.run.id, { inputTokens: 1 });
+  await use(hidden.run.id, { inputTokens: 10 });
+  const member = await baton.actor({ kind: 'human' });
+  const { principalId } = member;
+  await done(baton.admin.post(`/workspaces/${workspace.id}/members`, { principalId }), 201);
+  const path = `/tasks/${open.task.id}/usage?includeDescendants=true`;
+  assert.equal((await done(member.get(path))).inputTokens, 11);
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${principalId}`,
+  );
+  assert.equal((await done(member.get(path))).inputTokens, 1);
 });
 
 test('includeDescendants adds subtasks and spawned tasks at any depth, each once', async () => {

@@ -1,0 +1,40 @@
+import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
+import { getTaskRequirements } from '../../work/readiness/readiness.ts';
+import { checkpointOf } from '../checkpoints/checkpoint.ts';
+import { listChildHandles } from '../child-handles/child-handles.ts';
+import type { Context } from '../context.ts';
+import { controlMessageOf } from '../control-messages/control-message.ts';
+import { fail } from '../errors.ts';
+import { findNewestCheckpoints, findRunContext, findWaitingMessages } from './run-context.sql.ts';
+import { contextPartsOf, type RunContext } from './run-context.ts';
+
+const listMax = 50;
+const relationsMax = 200;
+const messagesMax = 200;
+/** Of all checkpoints together, whose documents have up to 64 KiB each. */
+const checkpointBytesMax = 1_048_576;
+
+/**
+ * The context of a run (core, section 10.1), in seven statements whatever it holds. The journal's cursor is taken with
+ * the first of them: what changes later comes from there.
+ * @throws Refusal `not_found`
+ */
+export async function getRunContext(context: Context, runId: string): Promise<RunContext> {
+  const { db, tenantId } = context;
+  const row = (await db.row(findRunContext(tenantId, runId, listMax, relationsMax))) ?? fail('not_found');
+  const taskId = row.task.id;
+  const checkpoints = await db.rows(findNewestCheckpoints(tenantId, taskId, listMax, checkpointBytesMax));
+  const messages = await db.rows(findWaitingMessages(tenantId, runId, messagesMax));
+  const { items, hasMore } = await listChildHandles(context, runId, { limit: listMax, cursor: undefined });
+  return {
+    ...contextPartsOf(row),
+    requirements: await getTaskRequirements(context, { id: taskId, number: null }),
+    checkpoints: checkpoints.map((checkpoint) => ({
+      ...checkpointOf(checkpoint),
+      runAttempt: checkpoint.attempt,
+    })),
+    childHandles: { items, hasMore },
+    pendingControlMessages: messages.map(controlMessageOf),
+    eventCursor: cursorAtHorizon(row.horizon),
+  };
+}
