@@ -17,6 +17,8 @@ interface Report {
   killed: number;
   stalledRefused: Record<string, number>;
   stalledAccepted: number;
+  approved: number;
+  budgetsRefused: number;
   proof: { statement: string; holds: boolean; violations: string[] }[];
 }
 
@@ -45,7 +47,7 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
     report.proof.flatMap(({ violations }) => violations),
     [],
   );
-  assert.equal(report.proof.length, 5);
+  assert.equal(report.proof.length, 9);
   assert.equal(report.holds, true);
   assert.equal(code, 0);
 }
@@ -53,10 +55,12 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
 test('the demo starts a Baton, its agents drain a backlog, and the journal proves it', async () => {
   const run = await runDemo('--tasks', '60', '--agents', '6');
   assertProven(run);
-  const { issues, claims, exchanges, killed } = run.report;
+  const { issues, claims, exchanges, killed, approved, budgetsRefused } = run.report;
   assert.equal(issues.open + issues.done + issues.deleted, 60);
   assert.equal(claims, issues.open);
-  assert.equal(exchanges, 7);
+  assert.equal(exchanges, 8);
+  assert.ok(approved >= 1, 'a person opened a gate');
+  assert.ok(budgetsRefused >= 1, 'a run met its budget');
   assert.equal(killed, 0);
   assert.match(run.stderr, /working +\[#{24}\] (\d+)\/\1 /);
 });

@@ -8,6 +8,7 @@ export interface Page<Item> {
 export interface Task {
   readonly id: string;
   readonly publicId: string;
+  readonly typeKey: string;
   readonly title: string;
   readonly status: string;
   readonly systemStatusCategory: string;

@@ -4,6 +4,7 @@ import type { CoordinationClient } from '../coordination-client.ts';
 import type { Claim, Run, Task } from '../wire.ts';
 import type { KillPoint } from './kill-plan.ts';
 import type { Participant } from './participants.ts';
+import { actionsMax, typeKey } from './specialties.ts';
 import { count, type Tally } from './tally.ts';
 import { WorkFinder } from './work-finder.ts';
 
@@ -74,9 +75,17 @@ async function handleTask(client: CoordinationClient, sessionId: string, task: T
   if (killPoint === 'claimed') return { client, claim, runId: undefined };
   const { id: claimId, fencingToken } = claim;
   const run = await resultOrConflict(tally, () =>
-    client.call<Run>('POST', `/tasks/${task.id}:start-run`, { claimId, fencingToken }),
+    client.call<Run>('POST', `/tasks/${task.id}:start-run`, {
+      claimId,
+      fencingToken,
+      ...(task.typeKey === typeKey && { maxActions: actionsMax }),
+    }),
   );
   if (typeof run === 'string') return undefined;
+  if (task.typeKey === typeKey) {
+    const lost = await resultOrConflict(tally, () => recordProgress(client, run, tally));
+    if (typeof lost === 'string') return undefined;
+  }
   await doWork(client, claim, drain);
   if (killPoint === 'running') return { client, claim, runId: run.id };
   if (killPoint === 'reporting') {
@@ -97,6 +106,21 @@ async function takeClaim(client: CoordinationClient, sessionId: string, task: Ta
   tally.claimMs.push(performance.now() - startedMs);
   tally.claims += 1;
   return claim;
+}
+
+/** A checkpoint, as many actions as the budget allows, and one more, which must be refused. */
+async function recordProgress(client: CoordinationClient, { id }: Run, tally: Tally): Promise<object> {
+  await client.call('POST', `/runs/${id}/checkpoints`, { kind: 'demo', data: { step: 1 } });
+  for (let n = 1; n <= actionsMax; n += 1)
+    await client.call('POST', `/runs/${id}/actions`, { action: `step ${n}` });
+  try {
+    await client.call('POST', `/runs/${id}/actions`, { action: 'one too many' });
+    tally.budgetsExceeded += 1;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'budget_exceeded') throw error;
+    tally.budgetsRefused += 1;
+  }
+  return {};
 }
 
 /** The response, or the code of a conflict: another agent was faster, or a lease has expired. */

@@ -2,9 +2,15 @@ import type { CoordinationClient } from '../coordination-client.ts';
 import type { Task } from '../wire.ts';
 import { forEachConcurrently } from './concurrently.ts';
 import type { ImportPlan, PlannedTask } from './import-plan.ts';
+import type { Participants } from './participants.ts';
+import { isFeature } from './specialties.ts';
 
 export interface ImportedBacklog {
   readonly openTaskIds: ReadonlySet<string>;
+  /** Of these, the features, the bugs, and those that a person must approve. */
+  readonly featureIds: ReadonlySet<string>;
+  readonly bugIds: ReadonlySet<string>;
+  readonly gatedIds: ReadonlySet<string>;
   /** The `depends_on` relations of open tasks. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
@@ -14,18 +20,24 @@ const concurrencyMax = 16;
 /**
  * Creates the planned tasks and their relations as the operator. Done tasks are completed and deleted ones cancelled at
  * once, before the agents start.
- * @param queueId the principal to which every task is assigned
  * @param onStep called after each task and each relation
  */
 export async function importBacklog(
   operator: CoordinationClient,
   plan: ImportPlan,
-  queueId: string,
+  { queueId, reviewer }: Pick<Participants, 'queueId' | 'reviewer'>,
   onStep: () => void,
 ): Promise<ImportedBacklog> {
   const taskIds = new Map<string, string>();
   await forEachConcurrently(plan.tasks, concurrencyMax, async (planned) => {
-    taskIds.set(planned.issueId, await importTask(operator, planned, queueId));
+    const taskId = await importTask(operator, planned, queueId);
+    taskIds.set(planned.issueId, taskId);
+    if (planned.isGated)
+      await operator.call('POST', '/approvals', {
+        task: taskId,
+        assignedPrincipalId: reviewer.principalId,
+        gate: true,
+      });
     onStep();
   });
   const idOf = (issueId: string) => taskIds.get(issueId) as string;
@@ -33,13 +45,21 @@ export async function importBacklog(
     await operator.call('POST', `/tasks/${idOf(from)}/relations`, { toTask: idOf(to), type });
     onStep();
   });
-  const open = plan.tasks.filter(({ fate }) => fate === 'open').map(({ issueId }) => idOf(issueId));
-  const openTaskIds = new Set(open);
+  const open = plan.tasks.filter(({ fate }) => fate === 'open');
+  const idsOf = (isWanted: (task: PlannedTask) => boolean) =>
+    new Set(open.filter(isWanted).map(({ issueId }) => idOf(issueId)));
+  const openTaskIds = idsOf(() => true);
   const waits = plan.relations
     .filter(({ type }) => type === 'depends_on')
     .map(({ from, to }) => ({ taskId: idOf(from), blockerId: idOf(to) }))
     .filter(({ taskId }) => openTaskIds.has(taskId));
-  return { openTaskIds, waits };
+  return {
+    openTaskIds,
+    featureIds: idsOf(({ issueType }) => isFeature(issueType)),
+    bugIds: idsOf(({ issueType }) => issueType === 'bug'),
+    gatedIds: idsOf(({ isGated }) => isGated),
+    waits,
+  };
 }
 
 async function importTask(
@@ -50,7 +70,9 @@ async function importTask(
   const created = await operator.call<Task>('POST', '/tasks', { ...planned.body, assigneeId: queueId });
   const headers = { 'if-match': `"task-${created.version}"` };
   if (planned.fate === 'done') await operator.call('POST', `/tasks/${created.id}:complete`, {}, { headers });
-  if (planned.fate === 'deleted')
-    await operator.call('PATCH', `/tasks/${created.id}`, { status: 'cancelled' }, { headers });
+  if (planned.fate === 'deleted') {
+    const status = isFeature(planned.issueType) ? 'dropped' : 'cancelled';
+    await operator.call('PATCH', `/tasks/${created.id}`, { status }, { headers });
+  }
   return created.id;
 }

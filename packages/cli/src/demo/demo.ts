@@ -50,7 +50,7 @@ async function runWithParticipants(
 
   let steps = 0;
   progress.begin('importing', plan.tasks.length + plan.relations.length, () => steps);
-  const { openTaskIds, waits } = await importBacklog(operator, plan, participants.queueId, () => {
+  const imported = await importBacklog(operator, plan, participants, () => {
     steps += 1;
   });
   progress.end();
@@ -60,11 +60,16 @@ async function runWithParticipants(
   const rate = new ClaimRate(tally);
   progress.begin(
     'working',
-    openTaskIds.size,
+    imported.openTaskIds.size,
     () => tally.tasksDone,
     () => describe(tally, rate),
   );
-  const drainSeconds = await drainBacklog(participants, { tasks: openTaskIds.size, kill, workMs, tally });
+  const drainSeconds = await drainBacklog(participants, {
+    tasks: imported.openTaskIds.size,
+    kill,
+    workMs,
+    tally,
+  });
   rate.showAverage(drainSeconds);
   progress.end();
 
@@ -88,7 +93,12 @@ async function runWithParticipants(
     totalSeconds: secondsSince(startedMs),
     exchanges: participants.exchanges(),
     tally,
-    proof: proveJournal({ events, openTaskIds, waits }),
+    proof: proveJournal({
+      ...imported,
+      events,
+      debuggerIds: participants.debuggerIds,
+      reviewerId: participants.reviewer.principalId,
+    }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Page, Task } from '../wire.ts';
 import { type Drain, runAgent } from './agent.ts';
 import { planKills } from './kill-plan.ts';
 import type { Participants } from './participants.ts';
+import { reviewApprovals } from './reviewer.ts';
 import { resumeStalledWriter } from './stalled-writer.ts';
 import type { Tally } from './tally.ts';
 
@@ -34,6 +35,9 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
   };
   const stalled: Promise<void>[] = [];
   let killed = 0;
+  let isOver = false;
+  const { client, principalId } = participants.reviewer;
+  const reviewing = reviewApprovals(client, principalId, tally, () => isOver);
   await Promise.all(
     participants.agents.map(async (participant, agentIndex) => {
       for (;;) {
@@ -47,7 +51,8 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
     }),
   );
   const seconds = (performance.now() - startedMs) / 1000;
-  await Promise.all(stalled);
+  isOver = true;
+  await Promise.all([reviewing, ...stalled]);
   return seconds;
 }
 

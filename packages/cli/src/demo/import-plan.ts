@@ -1,5 +1,6 @@
 import type { Issue } from './backlog.ts';
 import { backEdges, type Edge } from './cycles.ts';
+import { needsApproval, specialtyOf } from './specialties.ts';
 
 /** What an issue becomes: open work for the agents, or a task that the import completes or cancels. */
 export type Fate = 'open' | 'done' | 'deleted';
@@ -7,11 +8,16 @@ export type Fate = 'open' | 'done' | 'deleted';
 export interface PlannedTask {
   readonly issueId: string;
   readonly fate: Fate;
+  readonly issueType: string;
+  /** Whether a person must approve it before an agent may take it. */
+  readonly isGated: boolean;
   /** The body of POST /tasks without the assignee. */
   readonly body: {
     readonly title: string;
     readonly priority: 'critical' | 'high' | 'medium' | 'low';
     readonly customFields: { readonly issueId: string; readonly issueType: string };
+    readonly typeKey?: string;
+    readonly requirements?: { readonly capabilities: readonly string[] };
   };
 }
 
@@ -48,21 +54,29 @@ const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
  * @param reopen treats every issue as open, to do the whole backlog again
  */
 export function planImport(issues: readonly Issue[], reopen = false): ImportPlan {
-  const tasks = issues.map((issue) => planTask(issue, reopen));
+  let open = 0;
+  const tasks = issues.map((issue) => {
+    const task = planTask(issue, reopen);
+    if (task.fate === 'open') open += 1;
+    return { ...task, isGated: task.fate === 'open' && needsApproval(open) };
+  });
   const fates = new Map(tasks.map(({ issueId, fate }) => [issueId, fate]));
   const dropped: Dropped = { dangling: 0, closingCycle: 0, waitingForDeleted: 0, repeated: 0 };
   const relations = withoutCycles(plannedRelations(issues, fates, dropped), dropped);
   return { tasks, relations, dropped };
 }
 
-function planTask({ id, title, status, priority, issue_type }: Issue, reopen: boolean): PlannedTask {
+function planTask(issue: Issue, reopen: boolean): Omit<PlannedTask, 'isGated'> {
+  const { id, title, status, priority, issue_type } = issue;
   return {
     issueId: id,
     fate: reopen ? 'open' : fateOf(status),
+    issueType: issue_type,
     body: {
       title: title.trim().slice(0, titleCharactersMax) || id,
       priority: priorityNames[priority] ?? 'medium',
       customFields: { issueId: id, issueType: issue_type },
+      ...specialtyOf(issue),
     },
   };
 }

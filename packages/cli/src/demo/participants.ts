@@ -5,6 +5,7 @@ import type { Connection } from '../connection.ts';
 import { CoordinationClient } from '../coordination-client.ts';
 import { HttpClient } from '../http-client.ts';
 import { forEachConcurrently } from './concurrently.ts';
+import { canDebug, prepareSpecialties } from './specialties.ts';
 
 /** A principal in both services, with a client that uses its own personal access token. */
 export interface Participant {
@@ -16,6 +17,10 @@ export interface Participant {
 export interface Participants {
   readonly operator: Participant;
   readonly agents: readonly Participant[];
+  /** The person who approves. */
+  readonly reviewer: Participant;
+  /** The agents that may take bugs. */
+  readonly debuggerIds: ReadonlySet<string>;
   /** The principal to which the demo's tasks are assigned, so that agents find them among other tasks. */
   readonly queueId: string;
   exchanges(): number;
@@ -26,7 +31,15 @@ export interface Participants {
 const audience = 'control-plane';
 const scopes = ['control-plane:read', 'control-plane:write'];
 const tokenSeconds = 24 * 60 * 60;
-const operatorPermissions = ['tasks.read', 'tasks.write', 'task_types.read', 'events.read', 'sessions.open'];
+const operatorPermissions = [
+  'tasks.read',
+  'tasks.write',
+  'task_types.read',
+  'events.read',
+  'sessions.open',
+  'approvals.manage',
+];
+const reviewerPermissions = ['approvals.read', 'approvals.decide'];
 const agentPermissions = [
   'tasks.read',
   'tasks.write',
@@ -70,19 +83,27 @@ export async function createParticipants(connection: Connection, size: number): 
   }
 
   const names = Array.from({ length: size }, (_, index) => `demo agent ${index + 1}`);
-  const [operator, queue] = await Promise.all([
+  const [operator, reviewer, queue, capabilityId] = await Promise.all([
     create('demo operator', 'human', operatorPermissions),
+    create('demo reviewer', 'human', reviewerPermissions),
     administrator.call<{ id: string }>('POST', '/principals', { kind: 'agent', displayName: 'demo queue' }),
+    prepareSpecialties(administrator),
   ]);
   const agents: Participant[] = [];
   await forEachConcurrently([...names.entries()], 8, async ([index, name]) => {
-    agents[index] = await create(name, 'agent', agentPermissions);
+    const agent = await create(name, 'agent', agentPermissions);
+    agents[index] = agent;
+    if (canDebug(index))
+      await administrator.call('POST', `/principals/${agent.principalId}/capabilities`, { capabilityId });
   });
   return {
     operator,
+    reviewer,
     agents,
+    debuggerIds: new Set(agents.filter((_, index) => canDebug(index)).map(({ principalId }) => principalId)),
     queueId: queue.id,
-    exchanges: () => [operator, ...agents].reduce((sum, { client }) => sum + client.access.exchanges, 0),
+    exchanges: () =>
+      [operator, reviewer, ...agents].reduce((sum, { client }) => sum + client.access.exchanges, 0),
     async revokeAccess() {
       await forEachConcurrently(created, 8, (principalId) => iam.disablePrincipal(principalId));
       identity.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JournalEvent } from '../wire.ts';
-import { proveJournal } from './proof.ts';
+import { type ProofInput, proveJournal } from './proof.ts';
 
 const openTaskIds = new Set(['first', 'second']);
 const waits = [{ taskId: 'second', blockerId: 'first' }];
@@ -75,9 +75,17 @@ function handled(taskId: string, fencingToken = 1): JournalEvent[] {
   return [claimed(taskId, fencingToken), started(taskId, fencingToken), ...done(taskId, fencingToken)];
 }
 
+const nothingSpecial = {
+  featureIds: new Set<string>(),
+  bugIds: new Set<string>(),
+  gatedIds: new Set<string>(),
+  debuggerIds: new Set<string>(),
+  reviewerId: 'person',
+};
+
 /** The violations of all checks, as one text. */
-function violationsOf(events: readonly JournalEvent[]): string {
-  const proof = proveJournal({ events, openTaskIds, waits });
+function violationsOf(events: readonly JournalEvent[], special: Partial<ProofInput> = {}): string {
+  const proof = proveJournal({ events, openTaskIds, waits, ...nothingSpecial, ...special });
   const violations = proof.checks.flatMap((check) => check.violations);
   assert.equal(proof.holds, violations.length === 0);
   return violations.join('\n');
@@ -235,5 +243,64 @@ test('a run started under a claim that had been taken over breaks the proof', ()
   assert.match(
     violationsOf(events),
     /first: a run started under claim first-claim-1, not under the current one/,
+  );
+});
+
+const withFirst = (first: readonly JournalEvent[]) => [waiting(), ...first, ...handled('second')];
+const moved = (type: string, status: string) => event(type, 'first', { publicId: 'first', status });
+
+test('a task with statuses of its own is proven along its moves, and breaks the proof beside them', () => {
+  const featureIds = new Set(['first']);
+  const [claim, start, release, , success] = handled('first') as [
+    JournalEvent,
+    JournalEvent,
+    JournalEvent,
+    JournalEvent,
+    JournalEvent,
+  ];
+  const through = (from: string, to: string) =>
+    withFirst([
+      moved('task.created', from),
+      claim,
+      moved('task.updated', 'building'),
+      start,
+      release,
+      moved('task.completed', to),
+      success,
+    ]);
+  assert.equal(violationsOf(through('queued', 'shipped'), { featureIds }), '');
+  assert.match(violationsOf(through('shipped', 'shipped'), { featureIds }), /moved from nothing to shipped/);
+  assert.match(violationsOf(through('queued', 'done'), { featureIds }), /first moved from building to done/);
+});
+
+test('a bug held by an agent without the capability breaks the proof', () => {
+  const events = withFirst(handled('first'));
+  const [bugIds, debuggerIds] = [new Set(['first']), new Set(['undefined'])];
+  assert.equal(violationsOf(events, { bugIds, debuggerIds }), '');
+  assert.match(violationsOf(events, { bugIds }), /first was held by undefined, who lacks the capability/);
+});
+
+test('a gate must be opened by the person, before the task is claimed', () => {
+  const gatedIds = new Set(['first']);
+  const requested = event('approval.requested', 'gate', { taskId: 'first' });
+  const approvedBy = (decisionBy: string) =>
+    event('approval.approved', 'gate', { taskId: 'first', decisionBy });
+  const [before, after] = [
+    [requested, approvedBy('person'), ...handled('first')],
+    [requested, ...handled('first'), approvedBy('person')],
+  ];
+  assert.equal(violationsOf(withFirst(before), { gatedIds }), '');
+  assert.match(violationsOf(withFirst(after), { gatedIds }), /first was claimed or completed before/);
+  const byAgent = [requested, approvedBy('agent'), ...handled('first')];
+  assert.match(violationsOf(withFirst(byAgent), { gatedIds }), /first was approved by agent/);
+  assert.match(violationsOf(withFirst(handled('first')), { gatedIds }), /first was approved by nobody/);
+});
+
+test('a checkpoint that is missing breaks the proof', () => {
+  const checkpoint = (seq: number) => event('run.checkpointed', 'first-run-1', { taskId: 'first', seq });
+  assert.equal(violationsOf(withFirst([...handled('first'), checkpoint(1), checkpoint(2)])), '');
+  assert.match(
+    violationsOf(withFirst([...handled('first'), checkpoint(1), checkpoint(3)])),
+    /run first-run-1 has the checkpoints 1, 3/,
   );
 });

@@ -1,4 +1,5 @@
 import type { JournalEvent } from '../wire.ts';
+import { lifecycle } from './specialties.ts';
 import { readHistories, type TaskHistory } from './task-history.ts';
 
 export interface ProofInput {
@@ -7,6 +8,12 @@ export interface ProofInput {
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
   /** The dependencies that were imported: `taskId` waits for `blockerId`. */
+  /** Of the open tasks: those of the type with statuses of its own, those that need a debugger, those with a gate. */
+  readonly featureIds: ReadonlySet<string>;
+  readonly bugIds: ReadonlySet<string>;
+  readonly gatedIds: ReadonlySet<string>;
+  readonly debuggerIds: ReadonlySet<string>;
+  readonly reviewerId: string;
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 
@@ -36,6 +43,10 @@ export function proveJournal(input: ProofInput): Proof {
     checkBlockers(histories, input.waits),
     checkTokens(histories),
     checkLeases(histories),
+    checkMoves(histories, input.featureIds),
+    checkHolders(histories, input),
+    checkGates(histories, input),
+    checkCheckpoints(histories),
   ];
   return { holds: checks.every(({ violations }) => violations.length === 0), checks };
 }
@@ -123,6 +134,72 @@ function checkLeases(histories: readonly TaskHistory[]): Check {
   return {
     statement: 'no task had two live leases at any time',
     looked: `${takeovers} takeovers, ${histories.length} tasks`,
+    violations,
+  };
+}
+
+function checkMoves(histories: readonly TaskHistory[], featureIds: ReadonlySet<string>): Check {
+  const typed = histories.filter(({ taskId }) => featureIds.has(taskId));
+  const moves: Readonly<Record<string, readonly string[]>> = lifecycle;
+  const violations = typed.flatMap(({ name, statuses }) =>
+    statuses.flatMap((to, index) => {
+      const from = statuses[index - 1];
+      const isDeclared = from === undefined ? to === 'queued' : moves[from]?.includes(to) === true;
+      return isDeclared ? [] : [`${name} moved from ${from ?? 'nothing'} to ${to}`];
+    }),
+  );
+  return {
+    statement: 'tasks with statuses of their own moved only as their type declares',
+    looked: `${typed.length} tasks, ${typed.reduce((sum, { statuses }) => sum + statuses.length, 0)} statuses`,
+    violations,
+  };
+}
+
+function checkHolders(
+  histories: readonly TaskHistory[],
+  { bugIds, debuggerIds }: Pick<ProofInput, 'bugIds' | 'debuggerIds'>,
+): Check {
+  const bugs = histories.filter(({ taskId }) => bugIds.has(taskId));
+  const violations = bugs.flatMap(({ name, leases }) =>
+    leases
+      .filter(({ holderId }) => !debuggerIds.has(holderId))
+      .map(({ holderId }) => `${name} was held by ${holderId}, who lacks the capability`),
+  );
+  return {
+    statement: 'what needs a capability was held only by agents that have it',
+    looked: `${bugs.length} tasks, ${debuggerIds.size} agents`,
+    violations,
+  };
+}
+
+function checkGates(
+  histories: readonly TaskHistory[],
+  { gatedIds, reviewerId }: Pick<ProofInput, 'gatedIds' | 'reviewerId'>,
+): Check {
+  const gated = histories.filter(({ taskId }) => gatedIds.has(taskId));
+  const violations = gated.flatMap(({ name, gates, leases, completions }) => {
+    const [gate] = gates;
+    if (gate?.openedBy !== reviewerId) return [`${name} was approved by ${gate?.openedBy ?? 'nobody'}`];
+    const early = [...leases, ...completions].some(({ position }) => position < (gate.openedAt as number));
+    return early ? [`${name} was claimed or completed before a person approved it`] : [];
+  });
+  return {
+    statement: 'no task with a gate was claimed before the person opened it',
+    looked: `${gated.length} approvals`,
+    violations,
+  };
+}
+
+function checkCheckpoints(histories: readonly TaskHistory[]): Check {
+  const runs = histories.flatMap(({ checkpoints }) => [...checkpoints]);
+  const violations = runs.flatMap(([runId, numbers]) =>
+    numbers.every((number, index) => number === index + 1)
+      ? []
+      : [`run ${runId} has the checkpoints ${numbers.join(', ')}`],
+  );
+  return {
+    statement: 'the checkpoints of every run are numbered without a gap',
+    looked: `${runs.length} runs`,
     violations,
   };
 }

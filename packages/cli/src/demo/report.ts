@@ -18,9 +18,9 @@ export interface DemoResult {
 
 const violationsShownMax = 5;
 
-/** Whether the proof holds and no write under an expired lease was accepted. */
+/** Whether the proof holds, and no write under an expired lease and no action beyond a budget was accepted. */
 export function allHolds({ proof, tally }: DemoResult): boolean {
-  return proof.holds && tally.stalledAccepted === 0;
+  return proof.holds && tally.stalledAccepted === 0 && tally.budgetsExceeded === 0;
 }
 
 /** The report as JSON. */
@@ -44,6 +44,9 @@ export function resultJson(result: DemoResult): object {
     killed: tally.killed,
     stalledRefused: Object.fromEntries(tally.stalledRefused),
     stalledAccepted: tally.stalledAccepted,
+    approved: tally.approved,
+    budgetsRefused: tally.budgetsRefused,
+    budgetsExceeded: tally.budgetsExceeded,
     proof: proof.checks.map(({ statement, looked, violations }) => ({
       statement,
       looked,
@@ -65,6 +68,7 @@ export function resultLines(result: DemoResult): string[] {
     `${agents} agents worked for ${seconds(result.drainSeconds)}: ${tally.claims} claims (${perSecond}/s, p50 ${ms(tally.claimMs, 50)}, p99 ${ms(tally.claimMs, 99)}), ${result.exchanges} token exchanges.`,
     `Conflicts: ${total(tally.conflicts)}${byCode(tally.conflicts)}.`,
     ...killLines(tally),
+    `A person gave ${tally.approved} approvals. ${tally.budgetsRefused} actions beyond a run's budget were refused${tally.budgetsExceeded === 0 ? '' : `; ${tally.budgetsExceeded} WERE ACCEPTED`}.`,
     '',
     `Proof, from the journal replayed in ${seconds(result.replaySeconds)}:`,
     ...proof.checks.flatMap(({ statement, looked, violations }) => [

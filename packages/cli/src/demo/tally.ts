@@ -13,6 +13,11 @@ export class Tally {
   readonly stalledRefused = new Map<string, number>();
   /** Accepted writes of such agents: must stay 0. */
   stalledAccepted = 0;
+  /** Approvals that the person gave. */
+  approved = 0;
+  /** Actions beyond a run's budget: refused, and accepted, which must stay 0. */
+  budgetsRefused = 0;
+  budgetsExceeded = 0;
 }
 
 /** Claims per second over the last half second or more; the first call counts from the start. */

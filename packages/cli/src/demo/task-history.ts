@@ -11,6 +11,7 @@ export interface Lease {
   readonly fencingToken: number;
   readonly position: number;
   readonly takenAtMs: number;
+  readonly holderId: string;
   /** When the lease expires: at the claim's time, or at its session's if that is earlier. */
   expiresAtMs: number;
   end: Moment | undefined;
@@ -26,6 +27,18 @@ export interface TaskHistory {
   /** Runs that succeeded and completed the task. */
   readonly successes: Moment[];
   readonly completions: Moment[];
+  /** The statuses that it had one after the other, as events of claims and completion say them. */
+  readonly statuses: string[];
+  readonly gates: Gate[];
+  /** The numbers of the checkpoints of each run. */
+  readonly checkpoints: Map<string, number[]>;
+}
+
+/** An approval that holds the task back. */
+export interface Gate {
+  readonly approvalId: string;
+  openedAt: number | undefined;
+  openedBy: string | undefined;
 }
 
 /** Groups the journal by task; other tasks than `taskIds` are left out. */
@@ -39,6 +52,7 @@ export function readHistories(events: readonly JournalEvent[], taskIds: Readonly
     if (history === undefined) continue;
     if (typeof payload.publicId === 'string') history.name = payload.publicId;
     const moment = { position, what: type };
+    noteStatus(history, payload);
     if (type === 'task.relation_added' && payload.type === 'depends_on')
       history.waitsFor.add(String(payload.toTaskId));
     else if (type === 'task.claimed') {
@@ -54,6 +68,11 @@ export function readHistories(events: readonly JournalEvent[], taskIds: Readonly
     } else if (type === 'run.started') history.starts.push({ ...moment, claimId: String(payload.claimId) });
     else if (type === 'run.succeeded' && payload.taskCompleted === true) history.successes.push(moment);
     else if (type === 'task.completed') history.completions.push(moment);
+    else if (type === 'approval.requested')
+      history.gates.push({ approvalId: entityId, openedAt: undefined, openedBy: undefined });
+    else if (type === 'approval.approved') openGate(history, event, position);
+    else if (type === 'run.checkpointed')
+      history.checkpoints.set(entityId, [...(history.checkpoints.get(entityId) ?? []), Number(payload.seq)]);
   }
   return [...histories.values()];
 }
@@ -67,13 +86,29 @@ function emptyHistory(taskId: string): TaskHistory {
     starts: [],
     successes: [],
     completions: [],
+    statuses: [],
+    gates: [],
+    checkpoints: new Map(),
   };
+}
+
+function noteStatus(
+  { statuses }: TaskHistory,
+  { status, taskStatus = status }: JournalEvent['payload'],
+): void {
+  if (typeof taskStatus === 'string' && taskStatus !== statuses.at(-1)) statuses.push(taskStatus);
+}
+
+function openGate({ gates }: TaskHistory, { entityId, payload }: JournalEvent, position: number): void {
+  const gate = gates.find(({ approvalId }) => approvalId === entityId);
+  if (gate !== undefined) Object.assign(gate, { openedAt: position, openedBy: String(payload.decisionBy) });
 }
 
 function leaseOf({ payload, occurredAt }: JournalEvent, position: number): Lease {
   return {
     claimId: String(payload.claimId),
     fencingToken: Number(payload.fencingToken),
+    holderId: String(payload.holderId),
     position,
     takenAtMs: Date.parse(occurredAt),
     expiresAtMs: Date.parse(String(payload.expiresAt)),
