@@ -7,6 +7,7 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 export type ClaimabilityRow = Pick<
   TaskRow,
   | 'id'
+  | 'type_id'
   | 'public_id'
   | 'status'
   | 'category'
@@ -28,7 +29,7 @@ export type ClaimabilityRow = Pick<
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`
-    select t.id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
+    select t.id, t.type_id, t.public_id, t.status, t.category, t.pending_gates, t.open_verification_id, t.verification,
       t.requirement_set_id, c.id as claim_id, c.holder_id, c.expires_at,
       coalesce((
         select jsonb_agg(jsonb_build_object('taskId', p.id, 'publicId', p.public_id, 'status', p.status,

@@ -1,25 +1,15 @@
+import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';
-import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
 import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/requirements.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
+import { findAdvice } from './advice.sql.ts';
+import { adviceItemsMax, adviseOn, nobodyEligible } from './advice.ts';
+import type { ClaimObstacle } from './claim-obstacle.ts';
 import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
 import type { TaskClaimability } from './task-readiness.ts';
-
-/** One thing that stands in the way of a claim: the code that `:claim` would answer, and its details. */
-export interface ClaimObstacle {
-  code: Extract<
-    ErrorCode,
-    | 'task_not_claimable'
-    | 'not_eligible'
-    | 'task_not_ready'
-    | 'approval_required'
-    | 'verification_pending'
-    | 'task_already_claimed'
-  >;
-  details: Record<string, unknown>;
-}
 
 export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
 
@@ -74,12 +64,32 @@ function missingOf(context: Context, row: ClaimabilityRow): Promise<RequirementI
   return itemsOfRequirements(context, row.requirement_set_id, context.caller.principalId);
 }
 
-/** Every obstacle to a claim, not only the first (core, section 8.10). @throws Refusal `not_found` */
+/**
+ * Every obstacle to a claim, not only the first, and what would remove it (core, sections 8.10 and 25).
+ * @throws Refusal `not_found`
+ */
 export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
-  const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
-  const reasons = obstaclesOf(row, await missingOf(context, row)).map(({ code, details }) => ({
-    code,
-    ...details,
-  }));
-  return { taskId: row.id, publicId: row.public_id, claimable: reasons.length === 0, reasons };
+  const { db, tenantId, caller } = context;
+  const row = (await db.row(findClaimability(tenantId, ref))) ?? fail('not_found');
+  const obstacles = obstaclesOf(row, await missingOf(context, row));
+  const { id: taskId, public_id: publicId } = row;
+  const advice = await db.row(findAdvice(tenantId, taskId, caller.principalId, adviceItemsMax));
+  if (advice === undefined) return fail('not_found');
+  const source = { taskId, caller, waysBack: await waysBack(context, row), advice };
+  const reasons = obstacles.map((obstacle) => adviseOn(obstacle, source));
+  return {
+    taskId,
+    publicId,
+    claimable: obstacles.length === 0,
+    reasons: [...reasons, ...nobodyEligible(source)],
+  };
+}
+
+/** The open statuses that a task which has ended could be moved to. */
+async function waysBack(context: Context, row: ClaimabilityRow): Promise<string[]> {
+  if (!terminalCategories.includes(row.category)) return [];
+  const { lifecycle } = await rulesOf(context, row.type_id);
+  return movesFrom(lifecycle, row.status).filter(
+    (key) => !terminalCategories.includes(findStatus(lifecycle, key)?.category ?? ''),
+  );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Uuid } from '@baton/kernel/wire';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { Task } from '../tasks/task.ts';
 
@@ -26,13 +26,31 @@ export const TaskTransitions = Task.pick({
   .meta({ id: 'TaskTransitions' });
 export type TaskTransitions = z.infer<typeof TaskTransitions>;
 
+/** A call that would remove a reason, and whether the caller holds what it wants. */
+export const Remedy = z
+  .strictObject({
+    act: z.string(),
+    method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
+    path: z.string().describe('Below the base path; {id} stands for a principal of your choice.'),
+    permission: z.string(),
+    allowed: z.boolean(),
+  })
+  .meta({ id: 'Remedy' });
+export type Remedy = z.infer<typeof Remedy>;
+
+/** One thing that stands in the way of a claim; besides these fields the details that `:claim` answers with the code. */
+export const ClaimReason = z
+  .looseObject({ code: z.string(), since: Timestamp.nullable(), remedies: z.array(Remedy) })
+  .meta({ id: 'ClaimReason' });
+export type ClaimReason = z.infer<typeof ClaimReason>;
+
 /** Whether a task can be claimed, and everything that stands in the way: the codes and details that `:claim` answers. */
 export const TaskClaimability = z
   .strictObject({
     taskId: Uuid,
     publicId: z.string(),
     claimable: z.boolean(),
-    reasons: z.array(z.looseObject({ code: z.string() })),
+    reasons: z.array(ClaimReason),
   })
   .meta({ id: 'TaskClaimability' });
 export type TaskClaimability = z.infer<typeof TaskClaimability>;

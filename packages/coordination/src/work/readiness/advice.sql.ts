@@ -1,0 +1,48 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Since when each obstacle to a claim has stood, and what is behind it; an instant is null where there is none. */
+export interface AdviceRow {
+  ended_since: string | null;
+  waiting_since: string | null;
+  gates_since: string | null;
+  verification_since: string | null;
+  claimed_since: string | null;
+  /** The unmet prerequisites: how they are related, and what holds them back themselves. */
+  blockers: { taskId: string; relationId: string; codes: string[]; holderId: string | null }[];
+  /** False when no active principal fulfils the requirements; null when that would take too long to tell. */
+  is_for_anybody: boolean | null;
+}
+
+/** @param blockersMax beyond that prerequisites are left out, the newest tasks first */
+export function findAdvice(tenantId: string, taskId: string, callerId: string, blockersMax: number) {
+  return sql<AdviceRow>`
+    with blockers as materialized (
+      select p.*, r.id as relation_id, r.created_at as related_at,
+        c.id is not null as is_claimed, c.holder_id
+      from task_relations r join tasks p on p.id = r.prerequisite_task_id
+      left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp())
+        on c.id = p.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()
+      where r.waiting_task_id = ${taskId} and r.tenant_id = ${tenantId} and p.category <> 'terminal_success'
+      order by p.public_number
+      limit ${blockersMax}
+    )
+    select case when t.category in ('terminal_success', 'terminal_cancelled') then coalesce(t.completed_at, t.updated_at) end
+        as ended_since,
+      (select min(related_at) from blockers) as waiting_since,
+      (select min(a.created_at) from approvals a where a.task_id = t.id and a.gate and a.status = 'pending') as gates_since,
+      (select v.started_at from verifications v where v.id = t.open_verification_id) as verification_since,
+      (select c.acquired_at from claims c where c.id = t.active_claim_id) as claimed_since,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('taskId', b.id, 'relationId', b.relation_id, 'holderId', b.holder_id,
+          'codes', array_remove(array[
+            case when b.category = 'terminal_cancelled' then 'task_not_claimable' end,
+            case when b.is_restricted and not may_claim(b.id, ${callerId}) then 'not_eligible' end,
+            case when b.open_prerequisites > 0 then 'task_not_ready' end,
+            case when b.pending_gates > 0 then 'approval_required' end,
+            case when b.open_verification_id is not null then 'verification_pending' end,
+            case when b.is_claimed then 'task_already_claimed' end], null)) order by b.public_number)
+        from blockers b), '[]') as blockers,
+      case when t.requirement_set_id is not null then is_fulfilled_by_anybody(t.tenant_id, t.requirement_set_id) end
+        as is_for_anybody
+    from tasks t where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
+}

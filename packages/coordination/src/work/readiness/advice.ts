@@ -1,0 +1,146 @@
+import type { Caller } from '../../service/caller.ts';
+import { holds, type Permission } from '../../service/permissions.ts';
+import type { AdviceRow } from './advice.sql.ts';
+import type { ClaimObstacle } from './claim-obstacle.ts';
+import type { ClaimReason, Remedy } from './task-readiness.ts';
+
+/** Prerequisites and approvals of which a reason says what to do. */
+export const adviceItemsMax = 100;
+
+/** What the remedies are made from. */
+export interface AdviceSource {
+  readonly taskId: string;
+  readonly caller: Caller;
+  /** Statuses that the task could be moved back to, when it has ended. */
+  readonly waysBack: readonly string[];
+  readonly advice: AdviceRow;
+}
+
+/**
+ * A reason with what would remove it, for the caller, and since when it stands (core, section 25). Nobody notes since when
+ * somebody lacks something: there `since` is null.
+ */
+export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {
+  return {
+    code,
+    ...detailsOf(code, details, source),
+    since: sinceOf(code, source),
+    remedies: remediesOf(code, details, source),
+  };
+}
+
+/** An obstacle of everybody: no active principal fulfils the requirements. It explains, and decides nothing. */
+export function nobodyEligible(source: AdviceSource): ClaimReason[] {
+  if (source.advice.is_for_anybody !== false) return [];
+  return [
+    {
+      code: 'no_eligible_principal',
+      since: null,
+      remedies: remediesOfLack('{id}', ['roles', 'capabilities', 'skills'], source),
+    },
+  ];
+}
+
+/** Prerequisites are shown with what holds them back themselves. */
+function detailsOf(code: string, details: Record<string, unknown>, { advice }: AdviceSource) {
+  if (code !== 'task_not_ready') return details;
+  const known = new Map(advice.blockers.map((blocker) => [blocker.taskId, blocker]));
+  const blockedBy = (details['blockedBy'] as { taskId: string }[]).slice(0, adviceItemsMax).map((task) => {
+    const { codes = [], holderId = null } = known.get(task.taskId) ?? {};
+    const reasons = codes.map((one) =>
+      one === 'task_already_claimed' ? { code: one, holderId } : { code: one },
+    );
+    return { ...task, reasons };
+  });
+  return { blockedBy };
+}
+
+function sinceOf(code: string, { advice }: AdviceSource): string | null {
+  switch (code) {
+    case 'task_not_claimable':
+      return advice.ended_since;
+    case 'task_not_ready':
+      return advice.waiting_since;
+    case 'approval_required':
+      return advice.gates_since;
+    case 'verification_pending':
+      return advice.verification_since;
+    case 'task_already_claimed':
+      return advice.claimed_since;
+    default:
+      return null;
+  }
+}
+
+function remediesOf(code: string, details: Record<string, unknown>, source: AdviceSource): Remedy[] {
+  const { taskId, caller, waysBack, advice } = source;
+  const can = remedyFor(caller);
+  switch (code) {
+    case 'task_not_claimable':
+      return waysBack.length === 0 ? [] : [can('reopen', 'PATCH', `/tasks/${taskId}`, 'tasks.write')];
+    case 'not_eligible':
+      return remediesOfLack(caller.principalId, lackedKinds(details), source);
+    case 'task_not_ready':
+      return advice.blockers.flatMap(({ taskId: prerequisite, relationId, codes }) => [
+        ...(codes.includes('task_not_claimable')
+          ? []
+          : [can('complete_prerequisite', 'POST', `/tasks/${prerequisite}:complete`, 'tasks.write')]),
+        can('remove_relation', 'DELETE', `/tasks/${taskId}/relations/${relationId}`, 'tasks.write'),
+      ]);
+    case 'approval_required':
+      return (details['pendingApprovals'] as string[])
+        .slice(0, adviceItemsMax)
+        .flatMap((id) => [
+          can('approve', 'POST', `/approvals/${id}:approve`, 'approvals.decide'),
+          can('cancel_approval', 'POST', `/approvals/${id}:cancel`, 'approvals.manage'),
+        ]);
+    case 'verification_pending':
+      return [can('read_verifications', 'GET', `/tasks/${taskId}/verifications`, 'tasks.read')];
+    case 'task_already_claimed':
+      return [
+        can(
+          'release_claim',
+          'POST',
+          `/claims/${details['claimId']}:release`,
+          details['holderId'] === caller.principalId ? 'tasks.claim' : 'claims.manage',
+        ),
+      ];
+    default:
+      return [];
+  }
+}
+
+function lackedKinds(details: Record<string, unknown>): LackedKind[] {
+  const missing = { roles: 'missingRoles', capabilities: 'missingCapabilities', skills: 'missingSkills' };
+  return (Object.keys(missing) as LackedKind[]).filter(
+    (kind) => (details[missing[kind]] as string[] | undefined)?.length,
+  );
+}
+
+type LackedKind = 'roles' | 'capabilities' | 'skills';
+const assigningActs = { roles: 'assign_role', capabilities: 'assign_capability', skills: 'assign_skill' };
+
+/** @param principalId whom to give it to */
+function remediesOfLack(
+  principalId: string,
+  kinds: readonly LackedKind[],
+  { taskId, caller }: AdviceSource,
+): Remedy[] {
+  const can = remedyFor(caller);
+  return [
+    ...kinds.map((kind) =>
+      can(assigningActs[kind], 'POST', `/principals/${principalId}/${kind}`, 'org.manage'),
+    ),
+    can('change_requirements', 'PATCH', `/tasks/${taskId}`, 'tasks.write'),
+  ];
+}
+
+function remedyFor({ permissions }: Caller) {
+  return (act: string, method: Remedy['method'], path: string, permission: Permission): Remedy => ({
+    act,
+    method,
+    path,
+    permission,
+    allowed: holds(permissions, permission),
+  });
+}
