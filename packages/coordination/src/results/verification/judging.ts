@@ -21,6 +21,11 @@ import {
 
 /** Those that were there at first, and those that were added since. More are a fault of whoever keeps adding. */
 const checksMax = 300;
+/**
+ * A decision wakes the attempt that waits for it, so the looks between are rare: 100,000 that wait for people, each looked
+ * at every 15 s, would take 6,700 transactions a second.
+ */
+const personLookSecondsMax = 3600;
 
 /**
  * Judges an attempt that is due, as far as it goes, in the name of who asked for the completion (core, section 8.8).
@@ -105,7 +110,11 @@ async function wait(
     attempt.status === status &&
     attempt.approval_id === approvalId &&
     attempt.cursor === results.length;
-  const { CP_VERIFICATION_CHECK_SECONDS: lookAgainSeconds } = settings;
+  const waitedSeconds = hasWaited && status === 'waiting_human' ? attempt.waited_seconds : 0;
+  const lookAgainSeconds = Math.max(
+    settings.CP_VERIFICATION_CHECK_SECONDS,
+    Math.min(waitedSeconds / 10, personLookSecondsMax),
+  );
   if (isSame) {
     await db.run(updateNextLook(tenantId, attempt.id, lookAgainSeconds));
     return;

@@ -299,6 +299,9 @@ describe('a check by a person', () => {
     await letTimePass(baton, task.id, 1_000_000);
     await judge.run();
     assert.equal((await attemptOf(task.id)).status, 'waiting_human');
+    const late = await attemptOf(task.id);
+    const laterMs = Date.parse(late.nextCheckAt) - Date.now();
+    assert.ok(laterMs > 3_500_000 && laterMs <= 3_600_000, `a decision wakes it: ${laterMs}`);
     assert.equal((await approvalsOf(task.id)).length, 1);
   });
 
