@@ -5,6 +5,7 @@ import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
+import { executorsApi } from '../definitions/executors/executors.api.ts';
 import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
 import { actionsApi } from '../execution/actions/actions.api.ts';
 import { checkpointsApi } from '../execution/checkpoints/checkpoints.api.ts';
@@ -90,7 +91,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Task types',
     about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
-    endpoints: [...taskTypesApi, ...typeMigrationApi],
+    endpoints: [...taskTypesApi, ...typeMigrationApi, ...executorsApi],
   },
   {
     tag: 'Task relations',

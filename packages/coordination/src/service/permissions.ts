@@ -1,6 +1,3 @@
-import type { Caller } from './caller.ts';
-import { fail } from './errors.ts';
-
 /** Every permission of the specification and of the contract's additions (organisation, D5), with its area. */
 export const permissions = {
   'principals.read': 'principals, roles, bindings, keys',
@@ -83,12 +80,4 @@ export function narrowByScopes(
   if (scopes.has('control-plane:admin')) return new Set(held);
   if (!reads && !writes) return undefined;
   return new Set(held.filter((name) => name !== 'admin' && (name.endsWith('.read') ? reads : writes)));
-}
-
-/**
- * For a command that needs a second permission beside the one that its endpoint declares; asked before anything else.
- * @throws Refusal `permission_denied`
- */
-export function requirePermission({ caller }: { caller: Caller }, permission: Permission): void {
-  if (!holds(caller.permissions, permission)) fail('permission_denied', { required: [permission] });
 }

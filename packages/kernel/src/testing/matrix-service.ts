@@ -119,8 +119,10 @@ export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): Samp
     throw new Error(
       `${endpointName(endpoint)} needs an example of its body: the matrix and the docs send it.`,
     );
+  const needed = Object.entries(endpoint.query).filter(([, form]) => !form.safeParse(undefined).success);
   return {
     params,
+    ...(needed.length > 0 && { query: `?${needed.map(([name]) => `${name}=${sampleUuid}`).join('&')}` }),
     headers: {
       ...(endpoint.ifMatch === undefined ? {} : { 'if-match': `"${endpoint.ifMatch}-1"` }),
       ...(adapter.keyRequired(endpoint) ? { 'idempotency-key': 'matrix' } : {}),

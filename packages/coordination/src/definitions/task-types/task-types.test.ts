@@ -108,6 +108,7 @@ describe('POST makes the next version of the key', () => {
     const documents = {
       fieldSchema: { properties: { points: { type: 'integer' }, password: { const: 1 } } },
       execution: { progressTimeoutSeconds: 60 },
+      completionSchema: { onComplete: { actions: [{ comment: { body: 'Done.' } }] } },
       contextSchema: {
         anchors: ['task:{publicId}', 'service:{customFields.name}/{workspaceId}', 'p:{projectId}'],
         kinds: ['decision'],
@@ -156,7 +157,6 @@ describe('POST makes the next version of the key', () => {
         ],
       },
       approvalSchema: {},
-      completionSchema: {},
       status: 'active',
       createdBy: baton.admin.principalId,
       updatedAt: createdAt,
@@ -177,7 +177,7 @@ describe('POST makes the next version of the key', () => {
       declaresApprovalOutcomes: false,
       declaresContextProfile: true,
       declaresInstructions: true,
-      declaresCompletionWork: false,
+      declaresCompletionWork: true,
       declaresArtifactSchema: true,
       inputs: 1,
       outputs: 2,
@@ -448,11 +448,11 @@ describe('a malformed type is refused with the code of the document', () => {
       { field: 'approvalSchema', path: '/gates' },
     ],
     [
-      'completion work',
-      { completionSchema: { onComplete: { actions: [] } } },
+      'unknown completion work',
+      { completionSchema: { onComplete: { actions: [{ invokeSkill: {} }] } } },
       422,
       'invalid_completion_schema',
-      { field: 'completionSchema', path: '/onComplete' },
+      { field: 'completionSchema', path: '/onComplete/actions/0/invokeSkill/skill' },
     ],
     ['an approval document that is a list', { approvalSchema: [] }, 422, 'invalid_document'],
     [

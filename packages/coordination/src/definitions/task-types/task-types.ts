@@ -68,7 +68,6 @@ async function documentsOf(context: Context, request: NewTaskType) {
   const contextSchema = parseContextSchema(request.contextSchema);
   checkInstructions(instructions);
   const completionSchema = await parseCompletionSchema(context, request.completionSchema);
-  refuseDeclaredActions(completionSchema, 'completionSchema', 'invalid_completion_schema');
   const artifactSchema = parseArtifactSchema(request.artifactSchema);
   await requireArtifactTypes(context, artifactSchema);
   const acceptance = parseAcceptance(request.acceptance, []);

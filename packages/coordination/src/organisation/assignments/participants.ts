@@ -3,7 +3,7 @@ import type { Page } from '@baton/kernel/paging';
 import type { Context } from '../context.ts';
 import { getWorkspaceRow } from '../workspaces/workspaces.ts';
 import type { Participant } from './participant.ts';
-import { findParticipants, findPartsOf } from './participants.sql.ts';
+import { findParticipants, findPartsOf, type Place } from './participants.sql.ts';
 
 /** Beyond that a participant's further roles in the workspace are not shown. */
 const rolesShownMax = 100;
@@ -23,12 +23,20 @@ export async function listParticipants(
   const place = { tenantId, workspaceId, path };
   const found = await listPage(db, findParticipants(place, page), (row) => row);
   const ids = found.items.map(({ id }) => id);
-  const parts = new Map(
-    (await db.rows(findPartsOf(place, ids, rolesShownMax))).map((row) => [row.principal_id, row]),
-  );
+  const parts = await findPartsIn(context, place, ids);
   const items = found.items.map(({ id, kind, display_name: displayName, status }) => {
     const { is_member: member = false, roles = [] } = parts.get(id) ?? {};
     return { principalId: id, kind, displayName, status, member, roles };
   });
   return { items, nextCursor: found.nextCursor };
+}
+
+/** What each of the principals is in a workspace: whether it is a member, and its roles there. */
+export async function findPartsIn(
+  { db }: Context,
+  place: Place,
+  principalIds: readonly string[],
+): Promise<ReadonlyMap<string, { is_member: boolean; roles: Participant['roles'] }>> {
+  const rows = await db.rows(findPartsOf(place, principalIds, rolesShownMax));
+  return new Map(rows.map((row) => [row.principal_id, row]));
 }

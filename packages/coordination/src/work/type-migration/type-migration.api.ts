@@ -21,9 +21,10 @@ export const typeMigrationApi = [
     path: '/tasks/{ref}:migrate-type',
     summary: 'Give a task another version of its type.',
     description:
-      'Needs `task_types.manage` and `tasks.write`. Without a version the newest active one is meant. Nobody may be at ' +
+      'Without a version the newest active one is meant. Nobody may be at ' +
       'work on the task, not even the caller. The version that it has already changes nothing.',
     permission: 'task_types.manage',
+    alsoOneOf: ['tasks.write'],
     ifMatch: 'task',
     etag: 'task',
     params: { ref: TaskRef },
@@ -31,7 +32,6 @@ export const typeMigrationApi = [
     bodyOptional: true,
     returns: { 200: Task },
     errors: [
-      'permission_denied',
       'version_conflict',
       ...targetErrors,
       'task_terminal',
@@ -54,14 +54,15 @@ export const typeMigrationApi = [
     path: '/task-types/{id}:migrate-tasks',
     summary: 'Give the tasks of one version of a type another version, a batch at a time.',
     description:
-      'Needs `task_types.manage` and `tasks.write`. A task that cannot be migrated is skipped with the reason. A batch ' +
+      'A task that cannot be migrated is skipped with the reason. A batch ' +
       'may have fewer tasks than asked for; go on with `nextCursor` until it is null.',
     permission: 'task_types.manage',
+    alsoOneOf: ['tasks.write'],
     params: { id: Uuid },
     body: TypeMigrationBatch,
     bodyOptional: true,
     returns: { 200: TypeMigrationReport },
-    errors: ['permission_denied', ...targetErrors, 'invalid_limit', 'invalid_cursor'],
+    errors: [...targetErrors, 'invalid_limit', 'invalid_cursor'],
     emits: [taskTypeMigrated],
     example: { statusMap: {}, limit: 100 },
     handle: ({ params, body }, context) => migrateTasks(context, params.id, body),

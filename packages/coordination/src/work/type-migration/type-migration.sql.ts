@@ -3,6 +3,7 @@ import { type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { inSight } from '../../service/sight/sight.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 /** The active version of a key: the named one, or the newest. */
@@ -73,14 +74,14 @@ export function updateTaskTypes(
 
 const build = queryBuilder<{ tasks: TaskRow }>();
 
-/** The tasks of a type, newest first; the cursor is bound to the type. */
-export function findTaskIdsOfType(tenantId: string, typeId: string, page: Page) {
+/** The tasks of a type that the caller sees, newest first; the cursor is bound to the type. */
+export function findTaskIdsOfType(tenantId: string, typeId: string, viewerId: string | null, page: Page) {
   const query = build
     .selectFrom('tasks')
     .select(['id', 'created_at'])
     .where('tenant_id', '=', tenantId)
     .where('type_id', '=', typeId);
-  return pageQuery(query, orderOfTasks(typeId), page);
+  return pageQuery(inSight(query, viewerId, 'workspace_id'), orderOfTasks(typeId), page);
 }
 
 export function orderOfTasks(typeId: string): ListOrder<Pick<TaskRow, 'id' | 'created_at'>> {

@@ -13,6 +13,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -296,6 +297,19 @@ const migrateAll = (types: Versions, body: object = {}, actor = baton.admin) =>
   actor.post(`/task-types/${types.first.id}:migrate-tasks`, body);
 
 describe('POST /task-types/{id}:migrate-tasks', () => {
+  test('leaves out what the caller does not see', async () => {
+    const types = await twoVersions();
+    const [seen, unseen] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+    const person = await baton.actor({ kind: 'human' });
+    await done(baton.admin.post(`/workspaces/${seen.id}/members`, { principalId: person.principalId }), 201);
+    await baton.pool.run(sql`
+      update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`);
+    const task = await oldTask(types, { workspaceId: seen.id });
+    await oldTask(types, { workspaceId: unseen.id });
+    const { migrated, skipped } = await done(migrateAll(types, {}, person));
+    assert.deepEqual([migrated.map(({ taskId }: { taskId: string }) => taskId), skipped], [[task.id], []]);
+  });
+
   test('migrates what can be migrated, and skips the rest with the reason', async () => {
     const types = await twoVersions({ fieldSchema: wantsPoints });
     const customFields = { points: 1 };

@@ -4,7 +4,7 @@ import { encodeCursor } from '@baton/kernel/paging';
 import { Refusal } from '@baton/kernel/refusal';
 import { textsByName, Uuid } from '@baton/kernel/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { requirePermission } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
@@ -82,7 +82,7 @@ export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
 /**
  * Gives a task another version of its type (core, section 8.14). Nobody may be at work on it, not even the caller.
  * The version that it has already changes nothing.
- * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, those of `planMigration` and of
+ * @throws Refusal `not_found`, `version_conflict`, those of `planMigration` and of
  * `statusAfterMigration`
  */
 export async function migrateTaskType(
@@ -91,7 +91,6 @@ export async function migrateTaskType(
   ifMatch: number,
   { typeVersion, statusMap }: z.output<typeof TypeMigration>,
 ): Promise<Task> {
-  requirePermission(context, 'tasks.write');
   const before = await lockTaskRow(context, ref);
   requireVersion(before, ifMatch);
   const from = await rulesOf(context, before.type_id);
@@ -109,7 +108,7 @@ export async function migrateTaskType(
 /**
  * Gives the tasks of one version of a type another version, as many as `limit` in a call (core, section 7.2). A task that
  * can't be migrated is skipped with the reason.
- * @throws Refusal `permission_denied`, `not_found`, `invalid_migration_target`, `invalid_status_map`, `invalid_limit`,
+ * @throws Refusal `not_found`, `invalid_migration_target`, `invalid_status_map`, `invalid_limit`,
  * `invalid_cursor`
  */
 export async function migrateTasks(
@@ -117,7 +116,6 @@ export async function migrateTasks(
   typeId: string,
   request: z.output<typeof TypeMigrationBatch>,
 ): Promise<TypeMigrationReport> {
-  requirePermission(context, 'tasks.write');
   const from = await rulesOf(context, typeId);
   const migration = await planMigration(context, from, request.toVersion, request.statusMap);
   const { to } = migration;
@@ -126,10 +124,8 @@ export async function migrateTasks(
   const limit = request.limit ?? bulkDefault;
   if (!Number.isInteger(limit) || limit < 1 || limit > bulkMax)
     fail('invalid_limit', { min: 1, max: bulkMax });
-  const { statement } = findTaskIdsOfType(context.tenantId, typeId, {
-    limit,
-    cursor: request.cursor ?? undefined,
-  });
+  const page = { limit, cursor: request.cursor ?? undefined };
+  const { statement } = findTaskIdsOfType(context.tenantId, typeId, await viewerOf(context), page);
   const found = await context.db.rows(statement);
   const batch = found.slice(0, limit);
   const done = await migrateBatch(

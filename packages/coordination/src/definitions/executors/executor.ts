@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
+import { principalKinds } from '../../access/principals/principal.ts';
+import { Participant } from '../../organisation/assignments/participant.ts';
+
+/** Who may be given tasks of a type in a workspace, and why (core, section 7.2). */
+export const TaskTypeExecutor = z
+  .strictObject({
+    principalId: Uuid,
+    kind: z.enum(principalKinds),
+    displayName: z.string(),
+    roles: Participant.shape.roles,
+    reason: z
+      .enum(['any', 'agent_task_types', 'agent_any'])
+      .meta({ description: '`any`: a member of the workspace takes tasks of any type.' }),
+  })
+  .meta({ id: 'TaskTypeExecutor' });
+export type TaskTypeExecutor = z.infer<typeof TaskTypeExecutor>;

@@ -1,0 +1,9 @@
+import { workspace } from '../../organisation/workspaces/workspaces.fixtures.ts';
+import { defineFixtures } from '../../testing/fixtures.ts';
+
+export default defineFixtures({
+  objects: [],
+  operations: {
+    listTaskTypeExecutors: async ({ get }) => ({ query: `?workspaceId=${(await get(workspace)).id}` }),
+  },
+});
