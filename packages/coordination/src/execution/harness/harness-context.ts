@@ -41,6 +41,19 @@ const OwnRun = Run.pick({
   .extend({ status: z.enum(['running', 'suspended']) })
   .meta({ id: 'OwnRun' });
 
+/** What the caller is asked, and may answer now. */
+const PendingApproval = z
+  .strictObject({
+    id: Uuid,
+    taskId: Uuid.nullable(),
+    artifactId: Uuid.nullable(),
+    requestedBy: Uuid,
+    gate: z.boolean(),
+    comment: z.string(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'PendingApproval' });
+
 /** What a harness needs to go on after a restart (core, section 6.4). */
 export const HarnessContext = z
   .strictObject({
@@ -66,17 +79,7 @@ export const HarnessContext = z
         executable: z.boolean(),
       }),
     ),
-    pendingApprovals: z.array(
-      z.strictObject({
-        id: Uuid,
-        taskId: Uuid.optional(),
-        artifactId: Uuid.optional(),
-        requestedBy: Uuid,
-        gate: z.string(),
-        comment: z.string(),
-        createdAt: Timestamp,
-      }),
-    ),
+    pendingApprovals: z.array(PendingApproval),
     eventCursor: z.string(),
     permissions: z.array(z.string()),
   })
@@ -130,6 +133,7 @@ export interface HarnessContextRow {
   active_claims: HeldClaimRow[];
   active_runs: OwnRunRow[];
   suspended_runs: OwnRunRow[];
+  pending_approvals: HarnessContext['pendingApprovals'];
   roles: HarnessContext['roles'];
   capabilities: HarnessContext['capabilities'];
   skills: HarnessContext['skills'];

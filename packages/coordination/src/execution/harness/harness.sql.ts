@@ -13,6 +13,11 @@ export function findHarnessContext(of: {
   sessionId: string | null;
   listMax: number;
   suspendedMax: number;
+  approvalsMax: number;
+  /** Whether the caller is a person who may decide approvals at all. */
+  decides: boolean;
+  /** Sees only what is filed in its workspaces; null for who sees all. */
+  viewerId: string | null;
 }) {
   return sql<HarnessContextRow>`
     with own_sessions as not materialized (
@@ -60,5 +65,24 @@ export function findHarnessContext(of: {
         select s.id, s.name, s.version, s.protocol, s.status, false as executable
         from skill_assignments a join skills s on s.id = a.skill_id
         where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
-        order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as skills`;
+        order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as skills,
+      coalesce((select json_agg(x order by x."createdAt" desc, x.id desc) from (
+        select a.id, a.task_id as "taskId", a.artifact_id as "artifactId", a.requested_by_principal_id as "requestedBy",
+          a.gate, a.comment, a.created_at as "createdAt"
+        from (
+          (select * from approvals
+            where assigned_principal_id = ${of.principalId} and status = 'pending'
+            order by created_at desc, id desc limit ${of.approvalsMax})
+          union
+          select held.* from role_assignments g cross join lateral (
+            select a.* from approvals a left join workspaces w on w.id = a.workspace_id
+            where a.required_role_id = g.role_id and a.status = 'pending'
+              and (g.workspace_id is null or g.workspace_id = any (w.path))
+            order by a.created_at desc, a.id desc limit ${of.approvalsMax}) held
+          where g.principal_id = ${of.principalId} and g.tenant_id = ${of.tenantId}
+        ) a
+        where ${of.decides} and a.tenant_id = ${of.tenantId} and not ${of.principalId}::uuid = any (a.excluded_principals)
+          and (${of.viewerId}::uuid is null or case when a.task_id is null then sees_workspace(${of.viewerId}, a.workspace_id)
+            else sees_task(${of.viewerId}, a.task_id) end)
+        order by a.created_at desc, a.id desc limit ${of.approvalsMax}) x), '[]') as pending_approvals`;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { permissionNames } from '../../service/permissions.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -12,7 +13,9 @@ import {
   makeWorker,
   openSession,
   refused,
+  type Worker,
 } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -168,6 +171,94 @@ test('shows what the caller has been given: roles, capabilities and skills', asy
   assert.deepEqual(capabilities, [{ id: capability.id, name: 'german', description: '' }]);
   const facts = { name: 'deploy', version: '1.0.0', protocol: 'mcp', status: 'active', executable: false };
   assert.deepEqual(skills, [{ id: skill.id, ...facts }]);
+});
+
+describe('pendingApprovals', () => {
+  const pendingOf = async (actor: Worker['actor']): Promise<string[]> =>
+    (await done(actor.get('/harness/context'))).pendingApprovals.map(({ id }: { id: string }) => id);
+  const ask = (body: object) => done(baton.admin.post('/approvals', { comment: 'well?', ...body }), 201);
+  async function askRole(
+    roleId: string,
+    at: { workspaceId?: string; taskId?: string },
+    excluded: string[] = [],
+  ) {
+    const id = newId();
+    const { workspaceId = null, taskId = null } = at;
+    await baton.pool.run(sql`
+      insert into approvals (id, tenant_id, workspace_id, task_id, requested_by_principal_id, gate, required_role_id,
+        excluded_principals, comment, created_at)
+      values (${id}, ${baton.tenantId}, ${workspaceId}, ${taskId}, ${baton.admin.principalId}, false, ${roleId}, ${excluded},
+        'well?', clock_timestamp())`);
+    return id;
+  }
+
+  test('are those that the caller can decide now: assigned, or by a role held where they belong', async () => {
+    const person = await baton.actor({ kind: 'human', permissions: [...permissionNames] });
+    const { principalId } = person;
+    const [top, aside] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+    const inner = await makeWorkspace(baton, { parentId: top.id });
+    const role = async (workspaceId?: string) => {
+      const made = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'R' }), 201);
+      const body = { roleId: made.id, ...(workspaceId !== undefined && { workspaceId }) };
+      await done(baton.admin.post(`/principals/${principalId}/roles`, body), 201);
+      return made.id;
+    };
+    const [everywhere, local] = [await role(), await role(top.id)];
+    const task = await makeTask(baton);
+    const mine = await ask({ task: task.id, assignedPrincipalId: principalId, gate: true });
+    const byRole = await askRole(everywhere, { workspaceId: aside.id });
+    const byLocalRole = await askRole(local, { workspaceId: inner.id });
+    await askRole(local, { workspaceId: aside.id });
+    await askRole(local, { taskId: task.id });
+    await askRole(everywhere, { taskId: task.id }, [principalId]);
+    await ask({ task: task.id, assignedPrincipalId: baton.admin.principalId });
+    const decided = await ask({ task: task.id, assignedPrincipalId: principalId });
+    await done(person.post(`/approvals/${decided.id}:approve`));
+    assert.deepEqual(await pendingOf(person), [byLocalRole, byRole, mine.id]);
+    const shown = (await done(person.get('/harness/context'))).pendingApprovals.at(-1);
+    assert.deepEqual(shown, {
+      id: mine.id,
+      taskId: task.id,
+      artifactId: null,
+      requestedBy: baton.admin.principalId,
+      gate: true,
+      comment: 'well?',
+      createdAt: mine.createdAt,
+    });
+    // A second assignment of the role shows nothing twice.
+    await done(
+      baton.admin.post(`/principals/${principalId}/roles`, { roleId: everywhere, workspaceId: aside.id }),
+      201,
+    );
+    assert.equal((await pendingOf(person)).length, 3);
+  });
+
+  test('are none for who may not decide: without the permission, or no person', async () => {
+    const task = await makeTask(baton);
+    const reader = await baton.actor({ kind: 'human', permissions: ['approvals.read'] });
+    await ask({ task: task.id, assignedPrincipalId: reader.principalId });
+    assert.deepEqual(await pendingOf(reader), []);
+    const agent = await baton.actor();
+    const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'R' }), 201);
+    await done(baton.admin.post(`/principals/${agent.principalId}/roles`, { roleId: role.id }), 201);
+    await askRole(role.id, { taskId: task.id });
+    assert.deepEqual(await pendingOf(agent), []);
+  });
+
+  test('show the newest 50, and nothing out of the sight of the caller', async () => {
+    const person = await baton.actor({ kind: 'human' });
+    const workspace = await makeWorkspace(baton);
+    const hidden = await makeTask(baton, { workspaceId: workspace.id });
+    const first = await ask({ task: hidden.id, assignedPrincipalId: person.principalId });
+    assert.deepEqual(await pendingOf(person), [first.id]);
+    await baton.pool.run(
+      sql`update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`,
+    );
+    assert.deepEqual(await pendingOf(person), []);
+    const task = await makeTask(baton);
+    for (let n = 0; n < 51; n += 1) await ask({ task: task.id, assignedPrincipalId: person.principalId });
+    assert.equal((await pendingOf(person)).length, 50);
+  });
 });
 
 test('shows the newest 20 suspended runs', async () => {

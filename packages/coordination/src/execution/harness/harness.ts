@@ -1,4 +1,7 @@
+import { timestampText } from '@baton/kernel/db';
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
+import { holds } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { harnessProtocol } from '../sessions/protocol.ts';
@@ -14,6 +17,7 @@ import {
 /** More than any agent holds; a longer list shows the newest. */
 const listMax = 1000;
 const suspendedMax = 20;
+const approvalsMax = 50;
 
 /**
  * The caller's own context (core, section 6.4). It writes nothing, not even what it finds to be over. Reading the journal
@@ -29,6 +33,9 @@ export async function getHarnessContext(context: Context, sessionId?: string): P
       sessionId: sessionId ?? null,
       listMax,
       suspendedMax,
+      approvalsMax,
+      decides: caller.kind === 'human' && holds(caller.permissions, 'approvals.decide'),
+      viewerId: await viewerOf(context),
     }),
   )) as HarnessContextRow;
   if (sessionId !== undefined && found.session === null) fail('not_found');
@@ -45,7 +52,10 @@ export async function getHarnessContext(context: Context, sessionId?: string): P
     roles: found.roles,
     capabilities: found.capabilities,
     skills: found.skills,
-    pendingApprovals: [],
+    pendingApprovals: found.pending_approvals.map((approval) => ({
+      ...approval,
+      createdAt: timestampText(approval.createdAt),
+    })),
     eventCursor: cursorAtHorizon(found.horizon),
     permissions: [...caller.permissions].sort(),
   };
