@@ -23,6 +23,22 @@ export function lockApproval(tenantId: string, approvalId: string) {
     for no key update`;
 }
 
+/** An assignment by which a principal holds a role where it is asked for; it is not revoked before this command ends. */
+export function shareHeldRole(of: {
+  tenantId: string;
+  principalId: string;
+  roleId: string;
+  workspaceId: string | null;
+}) {
+  return sql<{ id: string }>`
+    select id from role_assignments
+    where principal_id = ${of.principalId} and role_id = ${of.roleId} and tenant_id = ${of.tenantId}
+      and (workspace_id is null or workspace_id = any (
+        (select path from workspaces where id = ${of.workspaceId}::uuid and tenant_id = ${of.tenantId})::uuid[]))
+    limit 1
+    for share`;
+}
+
 export interface ApprovalEnd {
   tenantId: string;
   approvalId: string;

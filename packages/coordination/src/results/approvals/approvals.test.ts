@@ -115,8 +115,7 @@ test('what a request names must exist: task, artifact, workspace, role, principa
   assert.deepEqual(await refused(ask(withoutArtifact), 404, 'not_found'), {
     workspaceId: unknown['workspaceId'],
   });
-  const roleId = newId();
-  assert.deepEqual(await refused(ask({ requiredRoleId: roleId }), 404, 'not_found'), { roleId });
+  await refused(ask({ requiredRoleId: newId() }), 404, 'not_found');
   const principalId = baton.otherAdmin.principalId;
   for (const body of [
     { assignedPrincipalId: principalId },
@@ -216,6 +215,68 @@ test('an agent or a service decides nothing, even with the permission in its bin
     for (const verb of ['approve', 'reject']) await refused(act(id, verb, machine), 403, 'permission_denied');
     await refused(act(newId(), 'approve', machine), 403, 'permission_denied');
   }
+});
+
+test('a role is held in the whole tenant, in the workspace of the approval, or above it', async () => {
+  const post = (path: string, body: object) => done(baton.admin.post(path, body), 201);
+  const types = (await done(baton.admin.get('/workspace-types'))).items;
+  const make = (slug: string, parentId?: string) =>
+    post('/workspaces', { slug, name: slug, typeKey: types[0].key, ...(parentId && { parentId }) });
+  const [root, aside] = [await make('root'), await make('aside')];
+  const child = await make('child', root.id);
+  const below = await make('below', child.id);
+  const { id: roleId } = await post('/roles', { slug: 'approver', name: 'Approver' });
+  const { id: otherRoleId } = await post('/roles', { slug: 'other', name: 'Other' });
+  const task = await makeTask(baton, { workspaceId: child.id });
+  const requestBy = (body: object) => done(ask({ requiredRoleId: roleId, ...body }), 201);
+  const holder = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const rolesPath = `/principals/${holder.principalId}/roles`;
+  const place = (workspaceId?: string) => (workspaceId === undefined ? {} : { workspaceId });
+  const assign = (id: string, workspaceId?: string) => post(rolesPath, { roleId: id, ...place(workspaceId) });
+  const revoke = (workspaceId?: string) =>
+    done(baton.admin.post(`${rolesPath}/${roleId}:revoke`, place(workspaceId)), 204);
+  await assign(otherRoleId);
+  for (const [heldIn, mayDecide] of [
+    [undefined, true],
+    [root.id, true],
+    [child.id, true],
+    [below.id, false],
+    [aside.id, false],
+  ] as const) {
+    const { id, workspaceId } = await requestBy({ task: task.id });
+    assert.equal(workspaceId, child.id, "the task's, when none is named");
+    await refused(act(id, 'approve', holder), 403, 'not_eligible');
+    await assign(roleId, heldIn);
+    if (mayDecide) await done(act(id, 'approve', holder));
+    else await refused(act(id, 'approve', holder), 403, 'not_eligible');
+    await revoke(heldIn);
+  }
+  // A workspace above the task's can be named: then the role has to be held there, or above.
+  const { id } = await requestBy({ task: task.id, workspaceId: root.id });
+  await assign(roleId, child.id);
+  await refused(act(id, 'approve', holder), 403, 'not_eligible');
+  const excluded = await requestBy({ task: task.id, excludedPrincipals: [holder.principalId] });
+  await refused(act(excluded.id, 'approve', holder), 403, 'separation_of_duties_violation');
+  const why = async (body: object) =>
+    (await refused(ask({ requiredRoleId: roleId, task: task.id, ...body }), 422, 'invalid_approval')).reason;
+  for (const workspaceId of [below.id, aside.id])
+    assert.equal(await why({ workspaceId }), 'not_above_the_task');
+  assert.equal(await why({ workspaceId: root.id, task: (await makeTask(baton)).id }), 'not_above_the_task');
+  // Without a task any workspace can be named; without a workspace only the whole tenant counts.
+  assert.equal((await requestBy({ workspaceId: aside.id })).workspaceId, aside.id);
+  const nowhere = await requestBy({});
+  await refused(act(nowhere.id, 'approve', holder), 403, 'not_eligible');
+  await assign(roleId);
+  await done(act(nowhere.id, 'approve', holder));
+});
+
+test('an approval names the artifact that it is about', async () => {
+  const task = await makeTask(baton);
+  const body = { type: 'report', name: 'Findings', task: task.id };
+  const { id: artifactId } = await done(baton.admin.post('/artifacts', body), 201);
+  const approval = await request({ artifactId });
+  assert.equal(approval.artifactId, artifactId);
+  assert.equal((await eventsOf(baton, approval.id))[0]?.payload['artifactId'], artifactId);
 });
 
 test('cancel: for whoever may ask, once, with its event', async () => {

@@ -1,12 +1,14 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
+import { getRoleRow } from '../../organisation/roles/roles.ts';
+import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
 import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
-import { requireNoWorkspace } from '../../work/tasks/task-fields.ts';
 import { getTask, lockTaskRow } from '../../work/tasks/tasks.ts';
+import { getArtifact } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, type ApprovalRequest, approvalOf, approvalStatuses } from './approval.ts';
@@ -21,16 +23,15 @@ export async function requestApproval(context: Context, request: ApprovalRequest
   const excludedPrincipals = request.excludedPrincipals ?? [];
   refuseContradiction(request, excludedPrincipals);
   const task = await taskOfRequest(context, request);
-  // Artifacts and roles come with features of their own; until then none is known.
-  if (request.artifactId != null) fail('not_found', { artifactId: request.artifactId });
-  requireNoWorkspace(request.workspaceId);
-  if (requiredRoleId !== null) fail('not_found', { roleId: requiredRoleId });
+  if (request.artifactId != null) await getArtifact(context, request.artifactId);
+  const workspaceId = await workspaceOfRequest(context, request, task);
+  if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());
   return approvalOf(
     await writeApprovalRequest(context, {
       task: task ?? null,
-      artifactId: null,
-      workspaceId: task?.workspaceId ?? null,
+      artifactId: request.artifactId ?? null,
+      workspaceId,
       requiredRoleId,
       assignedPrincipalId,
       excludedPrincipals,
@@ -62,6 +63,22 @@ async function taskOfRequest(
   if (terminalCategories.includes(task.category))
     fail('invalid_approval', { field: 'gate', reason: 'task_terminal', taskId: task.id });
   return taskOf(task);
+}
+
+/** Where the decider's role must be held: the task's workspace, unless one above it is named. */
+async function workspaceOfRequest(
+  context: Context,
+  { workspaceId }: ApprovalRequest,
+  task: Task | undefined,
+): Promise<string | null> {
+  if (workspaceId == null) return task?.workspaceId ?? null;
+  await getWorkspaceRow(context, workspaceId);
+  if (task === undefined || task.workspaceId === workspaceId) return workspaceId;
+  const above: readonly string[] =
+    task.workspaceId === null ? [] : (await getWorkspaceRow(context, task.workspaceId)).path;
+  if (!above.includes(workspaceId))
+    fail('invalid_approval', { field: 'workspaceId', reason: 'not_above_the_task', taskId: task.id });
+  return workspaceId;
 }
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */

@@ -3,6 +3,7 @@ import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { shareHeldRole } from './approvals.sql.ts';
 
 /** What of an approval says who may decide it. */
 export type DecidedBy = Pick<
@@ -32,9 +33,15 @@ export function requirePersonWhoDecides({ kind, permissions }: Caller): void {
 }
 
 /**
- * Whether a principal is the one that is asked: the assigned one, or a holder of the required role. No role can be
- * required yet, so nobody holds one.
+ * Whether a principal is the one that is asked: the assigned one, or whoever holds the required role in the whole tenant,
+ * in the approval's workspace or above it.
  */
-async function isEligible(_: Context, approval: DecidedBy, principalId: string): Promise<boolean> {
-  return approval.assigned_principal_id === principalId;
+async function isEligible(
+  { db, tenantId }: Context,
+  { assigned_principal_id: assignedId, required_role_id: roleId, workspace_id: workspaceId }: DecidedBy,
+  principalId: string,
+): Promise<boolean> {
+  if (roleId === null) return assignedId === principalId;
+  const held = await db.row(shareHeldRole({ tenantId, principalId, roleId, workspaceId }));
+  return held !== undefined;
 }
