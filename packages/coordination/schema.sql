@@ -43,6 +43,27 @@ create table api_keys (
 );
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
 
+create table approval_outcomes (
+  approval_id uuid not null,
+  tenant_id uuid not null,
+  outcome text not null,
+  credential jsonb not null,
+  decision_event_id uuid not null,
+  declared jsonb not null,
+  actions jsonb default '[]'::jsonb not null,
+  attempts integer default 0 not null,
+  failures integer default 0 not null,
+  last_error jsonb,
+  next_attempt_at timestamp(3) with time zone default now(),
+  failure_task_id uuid,
+  constraint approval_outcomes_pkey PRIMARY KEY (approval_id),
+  constraint approval_outcomes_outcome_check CHECK ((outcome = ANY (ARRAY['approved'::text, 'rejected'::text]))),
+  constraint approval_outcomes_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
+  constraint approval_outcomes_failure_task_id_fkey FOREIGN KEY (failure_task_id) REFERENCES tasks(id),
+  constraint approval_outcomes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX approval_outcomes_due ON public.approval_outcomes USING btree (next_attempt_at, approval_id) WHERE (next_attempt_at IS NOT NULL);
+
 create table approvals (
   id uuid not null,
   tenant_id uuid not null,

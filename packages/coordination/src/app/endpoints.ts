@@ -29,6 +29,7 @@ import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
+import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { commentsApi } from '../work/comments/comments.api.ts';
@@ -81,7 +82,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Approvals',
     about: 'What a person has to decide, and gates that hold a task back until then.',
-    endpoints: approvalsApi,
+    endpoints: [...approvalsApi, ...outcomesApi],
   },
   {
     tag: 'Sessions',

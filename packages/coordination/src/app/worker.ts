@@ -10,6 +10,7 @@ import {
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
+import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
@@ -29,6 +30,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   noteStalledRuns,
   continueCascades,
   judgeDueAttempts,
+  doDueOutcomes,
   deleteAnsweredKeys,
   deleteUnneededContents,
   watchHorizon,

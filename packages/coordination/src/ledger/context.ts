@@ -11,6 +11,8 @@ export interface Context extends LowerContext {
   readonly settings: Settings;
   /** Events of this change so far; written in one statement before the commit. Filled by `emit` only. */
   readonly drafts: EventDraft[];
+  /** What all events of this change follow from, unless they say otherwise. */
+  readonly causationId?: string;
   /** Set by a statement that wrote its events itself, so that readers are woken. */
   wroteEvents: boolean;
 }

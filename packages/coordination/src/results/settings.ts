@@ -44,6 +44,13 @@ export const settings = {
     unit: seconds,
     doc: 'The longest silence of the store while a request is under way.',
   }),
+  CP_APPROVAL_OUTCOME_DEFER_SECONDS: integer({
+    default: 15,
+    min: 1,
+    max: 3600,
+    unit: seconds,
+    doc: 'How often what a decision leads to looks again, while a task that it changes is claimed or held back.',
+  }),
   CP_VERIFICATION_CHECK_SECONDS: integer({
     default: 15,
     min: 1,

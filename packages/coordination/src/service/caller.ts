@@ -11,6 +11,8 @@ export interface Caller {
   readonly credentialId?: string;
   /** The one approval that a decide-only token is for; absent for every other credential. */
   readonly approvalId?: string;
+  /** What the person could do by another token: what their decision leads to is done with it. */
+  readonly permissionsAfter?: ReadonlySet<string>;
   /** The channel through which a decide-only token was given out. */
   readonly channel?: string;
 }

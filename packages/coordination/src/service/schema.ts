@@ -3,6 +3,7 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
   api_keys: ApiKeysTable;
+  approval_outcomes: ApprovalOutcomesTable;
   approvals: ApprovalsTable;
   artifact_contents: ArtifactContentsTable;
   artifact_types: ArtifactTypesTable;
@@ -60,6 +61,21 @@ interface ApiKeysTable {
   last_used_at: string | null;
   revoked_at: string | null;
   created_at: Generated<string>;
+}
+
+interface ApprovalOutcomesTable {
+  approval_id: string;
+  tenant_id: string;
+  outcome: 'approved' | 'rejected';
+  credential: unknown;
+  decision_event_id: string;
+  declared: unknown;
+  actions: Generated<unknown>;
+  attempts: Generated<number>;
+  failures: Generated<number>;
+  last_error: unknown;
+  next_attempt_at: Generated<string | null>;
+  failure_task_id: string | null;
 }
 
 interface ApprovalsTable {

@@ -1,6 +1,6 @@
 import type { Operation } from '@baton/kernel/service';
 import type { Caller } from '../../service/caller.ts';
-import { holds } from '../../service/permissions.ts';
+import { holds, narrowByScopes } from '../../service/permissions.ts';
 import type { EntryRow } from '../access-tokens/entry.ts';
 import type { TokenClaims } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
@@ -8,6 +8,8 @@ import { fail } from '../errors.ts';
 /** Tokens that a person gets by mail or chat to decide one approval, and that can do nothing else (core, section 1.3). */
 
 const decideScope = 'control-plane:decide';
+/** Everything but administration. */
+const ordinaryScopes = new Set(['control-plane:read', 'control-plane:write']);
 const purposeForm = /^approval:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const channelForm = /^channel:([A-Za-z0-9._-]{1,100})$/;
 const decisionPath = /\/approvals\/([0-9a-f-]{36})(?::|%3a)(?:approve|reject)$/i;
@@ -22,12 +24,13 @@ export function decidesOnly({ scopes }: TokenClaims): boolean {
 export function rightsToDecide(
   { permissions: held }: EntryRow,
   { purposeRef, acr }: TokenClaims,
-): Pick<Caller, 'permissions' | 'approvalId' | 'channel'> {
+): Pick<Caller, 'permissions' | 'permissionsAfter' | 'approvalId' | 'channel'> {
   const approvalId = purposeForm.exec(purposeRef ?? '')?.[1] ?? fail('purpose_ref_required');
   const channel = channelForm.exec(acr ?? '')?.[1];
   const mayDecide = holds(new Set(held), 'approvals.decide');
   return {
     permissions: new Set(mayDecide ? ['approvals.decide'] : []),
+    permissionsAfter: narrowByScopes(held, ordinaryScopes) ?? new Set(),
     approvalId,
     ...(channel !== undefined && { channel }),
   };

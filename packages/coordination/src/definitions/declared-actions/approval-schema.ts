@@ -42,6 +42,8 @@ const Gate = z.strictObject({
   outcomes: z.strictObject({ approved: actions.optional(), rejected: actions.optional() }),
 });
 
+export type DeclaredGate = z.output<typeof Gate>;
+
 /** What a task type says about the gates of its tasks (core, section 7.4); `{}` says nothing. */
 const ApprovalSchema = z.strictObject({
   gates: z

@@ -15,16 +15,18 @@ export interface EventAbout {
 /**
  * Adds an event to this change. It is written in the command's transaction together with its outbox row, so either the
  * state, the event and its delivery exist, or none of them.
+ * @returns the id of the event
  */
 export function emit<Payload extends z.ZodType>(
   context: Context,
   event: EventDeclaration<Payload>,
   about: EventAbout,
   payload: z.input<Payload>,
-): void {
+): string {
   noteEvent(context, event, payload);
+  const id = newId();
   context.drafts.push({
-    id: newId(),
+    id,
     type: event.type,
     schema_version: event.version,
     entity_type: event.entity,
@@ -34,11 +36,12 @@ export function emit<Payload extends z.ZodType>(
     iam_actor_id: context.caller.iamPrincipalId,
     session_id: about.sessionId ?? null,
     correlation_id: context.correlationId,
-    causation_id: about.causationId ?? null,
+    causation_id: about.causationId ?? context.causationId ?? null,
     request_id: context.requestId,
     trace_run_id: context.traceRunId,
     payload,
   });
+  return id;
 }
 
 /** Shows the tests an event that a statement wrote itself; its payload must have the declared form. */

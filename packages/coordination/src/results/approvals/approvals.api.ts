@@ -57,6 +57,8 @@ const decisionErrors = [
   'not_eligible',
 ] as const;
 
+const approvalErrors = [...decisionErrors, 'approval_precondition_failed'] as const;
+
 const approve = endpoint({
   id: 'approveApproval',
   method: 'POST',
@@ -68,7 +70,7 @@ const approve = endpoint({
   body: ApprovalDecision,
   bodyOptional: true,
   returns: { 200: Approval },
-  errors: decisionErrors,
+  errors: approvalErrors,
   emits: [approvalApproved],
   example: { comment: 'Go ahead.' },
   handle: (input, context) =>

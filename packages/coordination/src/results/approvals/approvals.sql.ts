@@ -2,6 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
 import { inSightOfPlace } from '../../service/sight/sight.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 
@@ -15,6 +16,10 @@ export function lockTaskOfGate(tenantId: string, approvalId: string) {
     select from tasks
     where id = (select task_id from approvals where id = ${approvalId} and tenant_id = ${tenantId} and gate)
     for no key update`;
+}
+
+export function findTypeOfTask(taskId: string) {
+  return sql<{ type_id: string }>`select type_id from tasks where id = ${taskId}`;
 }
 
 export function lockApproval(tenantId: string, approvalId: string) {
@@ -65,6 +70,21 @@ export function updateApprovalToEnded(end: ApprovalEnd) {
       where t.id = ended.task_id and ended.gate
     )
     select * from ended`;
+}
+
+/** What a decision leads to; the worker does it after the commit. */
+export function insertOutcome(outcome: {
+  approvalId: string;
+  tenantId: string;
+  outcome: 'approved' | 'rejected';
+  credential: CredentialSnapshot;
+  decisionEventId: string;
+  declared: readonly object[];
+}) {
+  return sql`
+    insert into approval_outcomes (approval_id, tenant_id, outcome, credential, decision_event_id, declared)
+    values (${outcome.approvalId}, ${outcome.tenantId}, ${outcome.outcome}, ${JSON.stringify(outcome.credential)},
+      ${outcome.decisionEventId}, ${JSON.stringify(outcome.declared)})`;
 }
 
 const build = queryBuilder<{ approvals: ApprovalRow }>();

@@ -8,7 +8,7 @@ import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.t
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
 import { getTask, lockTaskRow } from '../../work/tasks/tasks.ts';
-import { getArtifact } from '../artifacts/artifacts.ts';
+import { getArtifactRow } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, type ApprovalRequest, approvalOf, approvalStatuses } from './approval.ts';
@@ -23,7 +23,7 @@ export async function requestApproval(context: Context, request: ApprovalRequest
   const excludedPrincipals = request.excludedPrincipals ?? [];
   refuseContradiction(request, excludedPrincipals);
   const task = await taskOfRequest(context, request);
-  if (request.artifactId != null) await getArtifact(context, request.artifactId);
+  if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
   if (requiredRoleId !== null) await getRoleRow(context, requiredRoleId);
   await requireKnownPrincipals(context, [assignedPrincipalId ?? [], excludedPrincipals].flat());

@@ -1,3 +1,4 @@
+import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
@@ -24,6 +25,12 @@ export async function requireMayDecide(context: Context, approval: DecidedBy): P
   if (approval.excluded_principals.includes(principalId))
     fail('separation_of_duties_violation', { approvalId: approval.id });
   if (!(await isEligible(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
+}
+
+/** What the decider acts with later; a token that only decides leaves the person's own rights for that. */
+export function credentialOfDecider(caller: Caller): CredentialSnapshot {
+  const { permissionsAfter = caller.permissions } = caller;
+  return snapshotOf({ ...caller, permissions: permissionsAfter });
 }
 
 /** @throws Refusal `permission_denied` */

@@ -1,4 +1,6 @@
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
+import type { DeclaredGate } from '../../definitions/declared-actions/approval-schema.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
@@ -7,13 +9,20 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, approvalOf } from './approval.ts';
 import { approvalApproved, approvalCancelled, approvalRejected } from './approvals.events.ts';
-import { lockApproval, lockTaskOfGate, updateApprovalToEnded } from './approvals.sql.ts';
-import { requireMayDecide, requirePersonWhoDecides } from './deciders.ts';
+import {
+  type ApprovalEnd,
+  findTypeOfTask,
+  insertOutcome,
+  lockApproval,
+  lockTaskOfGate,
+  updateApprovalToEnded,
+} from './approvals.sql.ts';
+import { credentialOfDecider, requireMayDecide, requirePersonWhoDecides } from './deciders.ts';
 
 /**
  * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way.
  * @throws Refusal `permission_denied`, `not_found`, `approval_already_decided`, `separation_of_duties_violation`,
- * `not_eligible`
+ * `not_eligible`, `approval_precondition_failed`
  */
 export async function decideApproval(
   context: Context,
@@ -26,8 +35,12 @@ export async function decideApproval(
   requirePending(approval);
   await requireMayDecide(context, approval);
   const decidedBy = context.caller.principalId;
-  const row = await end(context, approval, { status, decidedBy, comment });
-  emit(
+  const gate = await declaredGateOf(context, approval);
+  if (status === 'approved') requirePreconditions(gate);
+  const declared = gate?.outcomes[status] ?? [];
+  const outcomeStatus = declared.length > 0 ? 'pending' : null;
+  const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus });
+  const decisionEventId = emit(
     context,
     status === 'approved' ? approvalApproved : approvalRejected,
     { entityId: row.id, workspaceId: row.workspace_id },
@@ -40,6 +53,17 @@ export async function decideApproval(
       channel: context.caller.channel ?? null,
     },
   );
+  if (declared.length > 0)
+    await context.db.run(
+      insertOutcome({
+        approvalId: row.id,
+        tenantId: context.tenantId,
+        outcome: status,
+        credential: credentialOfDecider(context.caller),
+        decisionEventId,
+        declared,
+      }),
+    );
   return approvalOf(row);
 }
 
@@ -76,7 +100,12 @@ async function cancelLockedApproval(
   comment: string | null,
   cancelledBy = context.caller.principalId,
 ): Promise<ApprovalRow> {
-  const row = await end(context, approval, { status: 'cancelled', decidedBy: null, comment });
+  const row = await end(context, approval, {
+    status: 'cancelled',
+    decidedBy: null,
+    comment,
+    outcomeStatus: null,
+  });
   emit(
     context,
     approvalCancelled,
@@ -84,6 +113,30 @@ async function cancelLockedApproval(
     { taskId: row.task_id, cancelledBy },
   );
   return row;
+}
+
+/** What the task's type declares about its gates; they have no names of their own yet, so all are the default one. */
+async function declaredGateOf(
+  context: Context,
+  { gate, task_id: taskId }: ApprovalRow,
+): Promise<DeclaredGate | undefined> {
+  const task = gate && taskId !== null ? await context.db.row(findTypeOfTask(taskId)) : undefined;
+  if (task === undefined) return undefined;
+  const { approvalSchema } = await rulesOf(context, task.type_id);
+  return approvalSchema.gates?.['default'];
+}
+
+/** Observations are not looked at yet: what must have been observed was not, and the gate stays closed to approvals. */
+function requirePreconditions(gate: DeclaredGate | undefined): void {
+  const preconditions = gate?.preconditions?.approved ?? [];
+  if (preconditions.length === 0) return;
+  const failed = preconditions.map(({ observation: { kind }, reason }, index) => ({
+    index,
+    kind,
+    cause: 'observation_missing',
+    reason,
+  }));
+  fail('approval_precondition_failed', { failed });
 }
 
 /** The approval as it is under its lock, and under that of the task that its gate holds back. */
@@ -99,10 +152,10 @@ function requirePending({ id, status }: ApprovalRow): void {
 async function end(
   context: Context,
   { id }: ApprovalRow,
-  as: { status: 'approved' | 'rejected' | 'cancelled'; decidedBy: string | null; comment: string | null },
+  as: Pick<ApprovalEnd, 'status' | 'decidedBy' | 'comment' | 'outcomeStatus'>,
 ): Promise<ApprovalRow> {
   const { db, tenantId } = context;
-  const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as, outcomeStatus: null }));
+  const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as }));
   if (row === undefined) throw new Error('a pending approval under its lock could not be ended');
   if (row.gate && row.task_id !== null) await hurryOpenAttempt(context, row.task_id);
   return row;

@@ -2,7 +2,6 @@ import { type Json, type JsonObject, Uuid } from '@baton/kernel/wire';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import type { EnsureWork } from '../../definitions/declared-actions/actions.ts';
 import { type Lookup, valueOfDocument, valueOfText } from '../../definitions/declared-actions/expressions.ts';
-import { getRoleRow } from '../../organisation/roles/roles.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -72,14 +71,15 @@ async function askForApproval(
   const { approver, approverRole, comment } = declared;
   const whom = Uuid.safeParse(await valueOfText(approver ?? approverRole ?? '', lookup));
   if (!whom.success) return failAction('invalid_work', { field: 'requestApproval' });
-  if (approver === undefined) await getRoleRow(context, whom.data);
-  else await requireKnownPrincipals(context, [whom.data]);
+  // Roles come with their registry; until then none is known.
+  if (approver === undefined) fail('not_found', { roleId: whom.data });
+  await requireKnownPrincipals(context, [whom.data]);
   const { id } = await writeApprovalRequest(context, {
     task,
     artifactId: null,
     workspaceId: task.workspaceId,
-    requiredRoleId: approver === undefined ? whom.data : null,
-    assignedPrincipalId: approver === undefined ? null : whom.data,
+    requiredRoleId: null,
+    assignedPrincipalId: whom.data,
     excludedPrincipals: [],
     comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
     gate: true,

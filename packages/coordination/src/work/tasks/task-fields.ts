@@ -68,11 +68,6 @@ export async function requireWorkspace(
   if (allowed !== null && !allowed.includes(typeKey)) fail('task_type_not_allowed', { workspaceId, typeKey });
 }
 
-/** @throws Refusal `not_found` */
-export function requireNoWorkspace(workspaceId: string | null | undefined): void {
-  if (workspaceId != null) fail('not_found', { workspaceId });
-}
-
 /**
  * The workspaces that a list is narrowed to; undefined where it names none. Archived ones are read, too.
  * @throws Refusal `not_found`

@@ -1,0 +1,62 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
+import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { passClaimGate } from '../../leases/gate.ts';
+import { failRunningRun } from '../../leases/run-ending.ts';
+import { holds } from '../../service/permissions.ts';
+import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
+import { doDeclared, targetOf } from '../../work/declared-actions/declared-actions.ts';
+import type { Task } from '../../work/tasks/task.ts';
+import { updateTask } from '../../work/tasks/task-changes.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { lockTaskRow } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+
+/** What is acted on: the gate's task, by its state of before the outcome, and the values of expressions. */
+export interface Subject {
+  readonly approvalId: string;
+  readonly task: Task;
+  readonly lookup: Lookup;
+}
+
+/** Refusals that end by themselves: the outcome waits for that. */
+export const waitingCodes: readonly string[] = ['task_claimed', 'approval_required'];
+
+/**
+ * Does one action of a decision in the name of the decider. What is so already is left, and `skipped` says why.
+ * @throws Refusal, UnresolvedExpression, ActionFault: why it can't be done, or not yet (`waitingCodes`)
+ */
+export async function doDecisionAction(
+  acting: Context,
+  subject: Subject,
+  action: DecisionAction,
+): Promise<JsonObject> {
+  const { task, lookup } = subject;
+  if ('ensureWork' in action || 'comment' in action) return doDeclared(acting, task, action, lookup);
+  if (!holds(acting.caller.permissions, 'tasks.write'))
+    fail('permission_denied', { required: ['tasks.write'] });
+  if ('completeTask' in action)
+    return complete(acting, subject, await targetOf(task, action.completeTask.task, lookup));
+  return move(acting, await targetOf(task, action.transition.task, lookup), action.transition.status);
+}
+
+async function complete(acting: Context, { approvalId }: Subject, ref: TaskRef): Promise<JsonObject> {
+  const task = await lockTaskRow(acting, ref);
+  if (task.category === 'terminal_success') return { taskId: task.id, skipped: 'task_already_completed' };
+  if (task.open_verification_id !== null) return { taskId: task.id, skipped: 'verification_pending' };
+  await requireCompletable(acting, task);
+  await passClaimGate(acting, task.id, {}, { claimRequired: false });
+  await failRunningRun(acting, task.id, 'superseded');
+  const rules = await rulesOf(acting, task.type_id);
+  await completeLockedTask(acting, { task, rules, trigger: 'approval', triggerRef: approvalId });
+  return { taskId: task.id };
+}
+
+async function move(acting: Context, ref: TaskRef, status: string): Promise<JsonObject> {
+  const { id, version, status: present } = await lockTaskRow(acting, ref);
+  if (present === status) return { taskId: id, skipped: 'status_unchanged' };
+  await updateTask(acting, { id, number: null }, version, { status });
+  return { taskId: id };
+}

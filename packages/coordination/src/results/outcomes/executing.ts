@@ -1,0 +1,198 @@
+import type { Json } from '@baton/kernel/wire';
+import { callerOfSnapshot } from '../../access/authn/acting.ts';
+import { valueOfText } from '../../definitions/declared-actions/expressions.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { type ActionResult, attemptAction, summaryOf } from '../../work/declared-actions/declared-actions.ts';
+import { lookupOf } from '../../work/declared-actions/lookup.ts';
+import { type Task, type TaskRow, taskOf } from '../../work/tasks/task.ts';
+import { parseTaskRef } from '../../work/tasks/task-ref.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { doDecisionAction, type Subject, waitingCodes } from './decision-actions.ts';
+import { fileFailureWork } from './failure-work.ts';
+import { type OutcomeOfApprovalRow, untried } from './outcome.ts';
+import { outcomeDeferred, outcomeExecuted, outcomeFailed } from './outcomes.events.ts';
+import {
+  findOutcome,
+  lockDueOutcome,
+  lockFreeTasks,
+  type OutcomeProgress,
+  updateOutcome,
+} from './outcomes.sql.ts';
+
+/** Unexpected failures in a row before an outcome is given up, and the pauses between them. */
+const failuresMax = 8;
+const pauseSecondsMin = 2;
+const pauseSecondsMax = 300;
+
+/**
+ * Does what a decision leads to, as far as it goes, in one transaction and in the name of the decider (core, section 14).
+ * @returns 1, or 0 where another transaction has a task or the outcome locked: it stays due
+ */
+export async function executeOutcome(context: Context, approvalId: string): Promise<number> {
+  const { db, tenantId } = context;
+  const asked = await db.row(findOutcome(tenantId, approvalId));
+  if (asked === undefined) return 0;
+  // Principals are locked before tasks, tasks before approvals.
+  const caller = await callerOfSnapshot(context, asked.credential);
+  const gateTask = await getTask(context, { id: asked.task_id, number: null });
+  const taskIds = new Set([gateTask.id, ...(await targetsOf(context, asked, gateTask))]);
+  const locked = await db.rows(lockFreeTasks(tenantId, [...taskIds]));
+  if (locked.length < taskIds.size) return 0;
+  const outcome = await db.row(lockDueOutcome(tenantId, approvalId));
+  if (outcome === undefined) return 0;
+  const causationId = outcome.decision_event_id;
+  if (caller === undefined) {
+    const error = { code: 'credential_inactive', details: {} };
+    await failOutcome({ ...context, causationId }, outcome, outcome.actions, error);
+    return 1;
+  }
+  const task = taskOf(locked.find(({ id }) => id === gateTask.id) as TaskRow);
+  const acting = { ...context, caller, causationId };
+  const lookup = lookupOf(acting, task, { approval: approvalOf(outcome) });
+  await doActions(acting, outcome, { approvalId, task, lookup });
+  return 1;
+}
+
+/** The tasks that the actions name, so that all are locked at once; what names none fails when it is its turn. */
+async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
+  const lookup = lookupOf(context, task, { approval: approvalOf(outcome) });
+  const ids: string[] = [];
+  for (const action of outcome.declared) {
+    const named =
+      'completeTask' in action
+        ? action.completeTask.task
+        : 'transition' in action
+          ? action.transition.task
+          : undefined;
+    if (named === undefined) continue;
+    const value: Json = await valueOfText(named, lookup).catch(() => null);
+    const found = await getTask(context, parseTaskRef(typeof value === 'string' ? value : '')).catch(
+      () => undefined,
+    );
+    if (found !== undefined) ids.push(found.id);
+  }
+  return ids;
+}
+
+/** What `$.approval` stands for. */
+function approvalOf(outcome: OutcomeOfApprovalRow) {
+  return {
+    id: outcome.approval_id,
+    comment: outcome.decision_comment,
+    decidedBy: outcome.decision_by_principal_id,
+    decidedAt: outcome.decision_at,
+    outcome: outcome.outcome,
+  };
+}
+
+/** Does the actions that are left, in their order, up to the first that fails or has to wait. */
+async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject: Subject): Promise<void> {
+  const { declared } = outcome;
+  const results = declared.map((action, index) => outcome.actions[index] ?? untried(action, index));
+  for (const [index, action] of declared.entries()) {
+    const before = results[index] as ActionResult;
+    if (before.status === 'executed' || before.status === 'skipped') continue;
+    const { result, error } = await attemptAction(acting, () => doDecisionAction(acting, subject, action));
+    if (error !== null && waitingCodes.includes(error.code)) {
+      results[index] = { ...before, status: 'not_executed', result: null, error: null };
+      return defer(acting, outcome, results, { waiting: results[index], error });
+    }
+    const done = result?.['skipped'] === undefined ? 'executed' : 'skipped';
+    const status = error === null ? done : 'failed';
+    results[index] = { ...before, attempts: before.attempts + 1, status, result, error };
+    if (error !== null) return failOutcome(acting, outcome, results, error);
+  }
+  await write(acting, outcome, { status: 'executed', actions: results, isAttempt: true, againSeconds: null });
+  const payload = { taskId: outcome.task_id, outcome: outcome.outcome, actions: results.map(summaryOf) };
+  emit(acting, outcomeExecuted, aboutOf(outcome), payload);
+}
+
+/** Looks again later. The event is written once for each wait, not for each look. */
+async function defer(
+  acting: Context,
+  outcome: OutcomeOfApprovalRow,
+  actions: readonly ActionResult[],
+  { waiting, error }: { waiting: ActionResult; error: NonNullable<ActionResult['error']> },
+): Promise<void> {
+  const againSeconds = acting.settings.CP_APPROVAL_OUTCOME_DEFER_SECONDS;
+  const isSame = outcome.outcome_status === 'deferred' && outcome.last_error?.code === error.code;
+  await write(acting, outcome, {
+    status: 'deferred',
+    actions,
+    isAttempt: false,
+    againSeconds,
+    lastError: error,
+  });
+  if (isSame) return;
+  emit(acting, outcomeDeferred, aboutOf(outcome), {
+    taskId: outcome.task_id,
+    outcome: outcome.outcome,
+    waitingAction: summaryOf(waiting),
+    reason: error.code,
+    details: error.details,
+  });
+}
+
+/** Ends an outcome as failed, and files work for the decider, once: somebody has to look at it. */
+async function failOutcome(
+  context: Context,
+  outcome: OutcomeOfApprovalRow,
+  actions: readonly ActionResult[],
+  error: NonNullable<ActionResult['error']>,
+): Promise<void> {
+  const failureTaskId = outcome.failure_task_id ?? (await fileFailureWork(context, outcome, error));
+  const end = { status: 'failed', actions, isAttempt: true, againSeconds: null } as const;
+  await write(context, outcome, { ...end, lastError: error, failureTaskId });
+  const failed = actions.find(({ status }) => status === 'failed');
+  emit(context, outcomeFailed, aboutOf(outcome), {
+    taskId: outcome.task_id,
+    outcome: outcome.outcome,
+    failedAction: failed === undefined ? null : summaryOf(failed),
+    actions: actions.map(summaryOf),
+    failureWorkTaskId: failureTaskId,
+  });
+}
+
+/**
+ * Notes that a try failed unexpectedly, and so changed nothing: the next one comes after a pause that doubles, and after
+ * the last the outcome has failed.
+ */
+export async function noteFailedTry(context: Context, approvalId: string): Promise<number> {
+  const outcome = await context.db.row(lockDueOutcome(context.tenantId, approvalId));
+  if (outcome === undefined) return 0;
+  const failures = outcome.failures + 1;
+  const lastError = { code: 'internal_error', details: {} };
+  if (failures >= failuresMax) {
+    const exhausted = { code: 'outcome_attempts_exhausted', details: { attempts: failures } };
+    const causing = { ...context, causationId: outcome.decision_event_id };
+    await failOutcome(causing, outcome, outcome.actions, exhausted);
+    return 1;
+  }
+  const againSeconds = Math.min(pauseSecondsMin * 2 ** (failures - 1), pauseSecondsMax);
+  const { actions } = outcome;
+  await write(context, outcome, {
+    status: 'pending',
+    actions,
+    isAttempt: true,
+    againSeconds,
+    failures,
+    lastError,
+  });
+  return 1;
+}
+
+async function write(
+  { db, tenantId }: Context,
+  outcome: OutcomeOfApprovalRow,
+  progress: Pick<OutcomeProgress, 'status' | 'actions' | 'isAttempt' | 'againSeconds'> &
+    Partial<OutcomeProgress>,
+): Promise<void> {
+  const { failure_task_id: failureTaskId } = outcome;
+  const whole = { failures: 0, lastError: null, failureTaskId, ...progress };
+  await db.run(updateOutcome(tenantId, outcome.approval_id, whole));
+}
+
+function aboutOf({ approval_id: entityId, workspace_id: workspaceId }: OutcomeOfApprovalRow) {
+  return { entityId, workspaceId };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import type { RowOf } from '@baton/kernel/row';
+import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
+import type { Tables } from '../../service/schema.ts';
+import { type ActionResult, actionStatuses, kindOf } from '../../work/declared-actions/declared-actions.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+import { outcomeStatuses } from '../approvals/approval.ts';
+
+const OutcomeError = z.strictObject({ code: z.string(), details: FreeObject });
+
+/** What a decision leads to, and how far that is (core, section 14). */
+export const ApprovalOutcome = z
+  .strictObject({
+    approvalId: Uuid,
+    outcome: z
+      .enum(['approved', 'rejected'])
+      .nullable()
+      .meta({ description: 'Null where nothing is declared.' }),
+    outcomeStatus: z.enum(outcomeStatuses).nullable(),
+    attempts: z.int(),
+    lastError: OutcomeError.nullable(),
+    nextAttemptAt: Timestamp.nullable(),
+    actions: z.array(
+      z.strictObject({
+        index: z.int(),
+        action: z.string(),
+        status: z.enum(actionStatuses),
+        attempts: z.int(),
+        result: FreeObject.nullable(),
+        error: OutcomeError.nullable(),
+        reactsTo: z.int().nullable(),
+        when: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'ApprovalOutcome' });
+export type ApprovalOutcome = z.infer<typeof ApprovalOutcome>;
+
+export type OutcomeRow = RowOf<
+  Tables['approval_outcomes'],
+  {
+    outcome: 'approved' | 'rejected';
+    credential: CredentialSnapshot;
+    declared: DecisionAction[];
+    actions: ActionResult[];
+    last_error: ActionResult['error'];
+  }
+>;
+
+/** An outcome with what of its approval it needs. */
+export type OutcomeOfApprovalRow = OutcomeRow &
+  Pick<
+    ApprovalRow,
+    | 'task_id'
+    | 'workspace_id'
+    | 'outcome_status'
+    | 'decision_by_principal_id'
+    | 'decision_at'
+    | 'decision_comment'
+  >;
+
+/** What an approval leads to; every field of the outcome is null where nothing is declared. */
+export function outcomeOf(
+  approvalId: string,
+  row: (OutcomeRow & Pick<ApprovalRow, 'outcome_status'>) | undefined,
+): ApprovalOutcome {
+  if (row === undefined)
+    return {
+      approvalId,
+      outcome: null,
+      outcomeStatus: null,
+      attempts: 0,
+      lastError: null,
+      nextAttemptAt: null,
+      actions: [],
+    };
+  const { declared, actions } = row;
+  return {
+    approvalId,
+    outcome: row.outcome,
+    outcomeStatus: row.outcome_status,
+    attempts: row.attempts,
+    lastError: row.last_error,
+    nextAttemptAt: row.next_attempt_at,
+    // Skill calls, which come later, have reactions: actions of theirs with a condition.
+    actions: declared.map((action, index) => ({
+      ...(actions[index] ?? untried(action, index)),
+      reactsTo: null,
+      when: null,
+    })),
+  };
+}
+
+/** An action that was not tried yet. */
+export function untried(action: DecisionAction, index: number): ActionResult {
+  return { index, action: kindOf(action), status: 'not_executed', attempts: 0, result: null, error: null };
+}

@@ -1,0 +1,25 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+import { approval } from '../approvals/approvals.fixtures.ts';
+
+/** What the caller's own decision led to, failed. */
+const failedOutcome = defineObject({
+  async make({ baton, actor, get }) {
+    const { id, tenantId } = (await get(approval)) as { id: string; tenantId: string };
+    await done(actor.post(`/approvals/${id}:approve`));
+    const snapshot = JSON.stringify({ principalId: actor.principalId, permissions: [] });
+    await baton.pool.run(sql`
+      insert into approval_outcomes (approval_id, tenant_id, outcome, credential, decision_event_id, declared, next_attempt_at)
+      values (${id}, ${tenantId}, 'approved', ${snapshot}, ${newId()}, '[{"completeTask": {}}]', null)`);
+    await baton.pool.run(sql`update approvals set outcome_status = 'failed' where id = ${id}`);
+    return { id };
+  },
+});
+
+export default defineFixtures({
+  operations: {
+    replayApprovalOutcome: async ({ get }) => ({ params: { id: (await get(failedOutcome)).id } }),
+  },
+});
