@@ -1,8 +1,9 @@
 import { sql } from '@baton/kernel/sql';
 
-/** Those of the ids that are artifacts of the tenant. */
-export function findArtifactIds(tenantId: string, ids: readonly string[]) {
-  return sql<{
-    id: string;
-  }>`select id from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
+/** Those of the ids that are artifacts of the tenant, and in sight of the viewer; null sees everything. */
+export function findArtifactIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from artifacts
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and (${viewerId}::uuid is null or
+      case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }

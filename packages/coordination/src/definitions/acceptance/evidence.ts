@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/kernel/wire';
 import { refuseSecretText } from '../../service/documents.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
@@ -63,12 +64,15 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 
 /**
  * Looks up what evidence points at. Observations and context packs come with their registries; until then none exists.
- * @throws Refusal `not_found` with the id of the first that doesn't exist in the tenant
+ * @throws Refusal `not_found` with the id of the first that doesn't exist, or that the caller doesn't see
  */
 export async function requireEvidenceTargets(context: Context, evidence: readonly Evidence[]): Promise<void> {
   const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
+  const viewerId = artifactIds.length === 0 ? null : await viewerOf(context);
   const rows =
-    artifactIds.length === 0 ? [] : await context.db.rows(findArtifactIds(context.tenantId, artifactIds));
+    artifactIds.length === 0
+      ? []
+      : await context.db.rows(findArtifactIds(context.tenantId, viewerId, artifactIds));
   const known = new Set(rows.map(({ id }) => id));
   for (const { kind: _, check: __, note: ___, ...target } of evidence) {
     if ('externalRef' in target) continue;

@@ -40,6 +40,8 @@ export interface Judged {
   attempt: JudgedAttemptRow;
   task: TaskRow;
   check: AttemptCheck;
+  /** The context of who asked for the completion, in which people are asked. */
+  acting: Context;
   /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
   hasWaited: boolean;
 }
@@ -122,7 +124,7 @@ function idOf(item: Evidence): string {
 /** A person says yes or no: through a gate of the task that is open already, else through one that is asked for now. */
 async function judgeByPerson(
   context: Context,
-  { attempt, task, check, hasWaited }: Judged,
+  { attempt, task, check, acting, hasWaited }: Judged,
 ): Promise<Verdict> {
   if (hasWaited && attempt.approval_id !== null) return verdictOf(context, attempt.approval_id);
   const { approver = null, approverRole = null } = (check.spec ?? {}) as Record<string, string | undefined>;
@@ -133,7 +135,7 @@ async function judgeByPerson(
       ? await personFor(context, approver === null ? [task.owner_id, task.assignee_id] : [approver])
       : await roleFor(context, task, approverRole);
   if (decider === undefined) return { is: 'failed', reason: 'no_approver' };
-  const gate = await writeApprovalRequest(context, {
+  const gate = await writeApprovalRequest(acting, {
     task: taskOf(task),
     artifactId: null,
     workspaceId: task.workspace_id,

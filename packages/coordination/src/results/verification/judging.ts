@@ -79,7 +79,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
       results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
       continue;
     }
-    const verdict = await judges[check.kind](acting, { attempt, task, check, hasWaited });
+    const verdict = await judges[check.kind](context, { attempt, task, check, acting, hasWaited });
     if (verdict.is === 'waiting') return wait(context, judgement, verdict, hasWaited);
     if (verdict.is === 'failed') return failAt(context, judgement, verdict);
     results.push(resultOf(check, 'passed', { evidence: verdict.evidence }));

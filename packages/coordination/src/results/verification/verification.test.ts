@@ -7,6 +7,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { done, eventsOf, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeJudge>;
@@ -625,6 +626,19 @@ describe('while an attempt is open', () => {
         ['late', 'skipped'],
       ],
     );
+    assert.equal((await read(task.id)).status, 'done');
+  });
+
+  test('it goes on when the completer does not see the task any more', async () => {
+    const person = await baton.actor({ kind: 'human' });
+    const { id: workspaceId } = await makeWorkspace(baton);
+    const { task, attempt } = await judged([checkBy('human')], { workspaceId }, person);
+    await baton.pool.run(
+      sql`update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`,
+    );
+    await refused(person.get(`/tasks/${task.id}`), 404, 'not_found');
+    await decide(attempt.approvalId, 'approve');
+    await judge.run();
     assert.equal((await read(task.id)).status, 'done');
   });
 

@@ -29,14 +29,20 @@ export interface Subject {
   artifact_found: boolean;
 }
 
-/** The tasks of the run and of the artifact that a comment is about. */
-export function findSubject(tenantId: string, runId: string | null, artifactId: string | null) {
+/** The tasks of the run and of the artifact that a comment is about, where the viewer sees them; null sees everything. */
+export function findSubject(
+  tenantId: string,
+  viewerId: string | null,
+  { runId, artifactId }: { runId: string | null; artifactId: string | null },
+) {
   return sql<Subject>`
     select r.id is not null as run_found, r.task_id as run_task_id, a.id is not null as artifact_found,
       a.task_id as artifact_task_id
     from (select) as nothing
     left join runs r on r.id = ${runId}::uuid and r.tenant_id = ${tenantId}
-    left join artifacts a on a.id = ${artifactId}::uuid and a.tenant_id = ${tenantId}`;
+      and (${viewerId}::uuid is null or sees_task(${viewerId}, r.task_id))
+    left join artifacts a on a.id = ${artifactId}::uuid and a.tenant_id = ${tenantId} and (${viewerId}::uuid is null or
+      case when a.task_id is null then sees_workspace(${viewerId}, a.workspace_id) else sees_task(${viewerId}, a.task_id) end)`;
 }
 
 export function findComment(tenantId: string, taskId: string, commentId: string) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -11,6 +12,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -102,6 +104,36 @@ describe('POST /tasks/{ref}/comments', () => {
     }
     const foreign = await done(baton.otherAdmin.post('/artifacts', { type: 'log', name: 'log' }), 201);
     await refused(say('see there', { artifactId: foreign.id }, mine.id), 404, 'not_found');
+  });
+
+  test('a run or an artifact that the writer does not see is unknown, in evidence too', async () => {
+    const member = await baton.actor({ kind: 'human' });
+    const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+    const join = { principalId: member.principalId };
+    await done(baton.admin.post(`/workspaces/${mine.id}/members`, join), 201);
+    await baton.pool.run(
+      sql`update iam_bindings set visibility = 'members' where principal_id = ${member.principalId}`,
+    );
+    const make = ({ id: workspaceId }: { id: string }) => makeTask(baton, { workspaceId });
+    const [here, near, hidden] = [await make(mine), await make(mine), await make(other)];
+    const tell = (about: object) =>
+      member.post(`/tasks/${here.id}/comments`, { body: 'see there', ...about });
+    const [run, artifact] = [await runOf(hidden.id), await artifactOf(hidden.id)];
+    const filed = { type: 'log', name: 'log', workspaceId: other.id };
+    const loose = await done(baton.admin.post('/artifacts', filed), 201);
+    for (const about of [{ runId: run.id }, { artifactId: artifact.id }, { artifactId: loose.id }])
+      assert.deepEqual(await refused(tell(about), 404, 'not_found'), about);
+    await refused(tell({ artifactId: (await artifactOf(near.id)).id }), 422, 'comment_mismatch');
+    await done(tell({ artifactId: (await artifactOf(here.id)).id }), 201);
+    const cite = (artifactId: string) =>
+      member.post('/tasks', {
+        title: 'cites',
+        workspaceId: mine.id,
+        evidence: [{ kind: 'artifact', artifactId }],
+      });
+    for (const { id } of [artifact, loose])
+      assert.deepEqual(await refused(cite(id), 404, 'not_found'), { artifactId: id });
+    await done(cite((await artifactOf(near.id)).id), 201);
   });
 
   test('refuses in the order task, blank, too long, secret, run', async () => {

@@ -5,6 +5,7 @@ import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { refuseSecretText } from '../../service/documents.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Task } from '../tasks/task.ts';
@@ -47,7 +48,9 @@ export async function createTaskComment(
   const body = textOf(request.body);
   const [runId, artifactId] = [request.runId ?? null, request.artifactId ?? null];
   if (runId !== null || artifactId !== null) {
-    const found = (await context.db.row(findSubject(context.tenantId, runId, artifactId))) as Subject;
+    const about = { runId, artifactId };
+    const viewerId = await viewerOf(context);
+    const found = (await context.db.row(findSubject(context.tenantId, viewerId, about))) as Subject;
     if (runId !== null && !found.run_found) fail('not_found', { runId });
     if (artifactId !== null && !found.artifact_found) fail('not_found', { artifactId });
     if (runId !== null) await requireRunGrant(context, runId, 'tasks.write');
