@@ -1,6 +1,7 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import pg from 'pg';
 import { BoundedClient } from './bounded-client.ts';
+import { observer } from './observer.ts';
 import { SilenceWatch } from './silence.ts';
 import type { Statement } from './sql.ts';
 
@@ -232,12 +233,14 @@ function handled<T>(promise: Promise<T>): Promise<T> {
 }
 
 function dbOver(query: (config: pg.QueryConfig) => Promise<pg.QueryResult>, namedStatements = true): Db {
-  const send = <Row>({ text, values, name }: Statement<Row>) =>
-    query(
+  const send = <Row>({ text, values, name }: Statement<Row>) => {
+    observer()?.ran(text);
+    return query(
       name === undefined || !namedStatements
         ? { text, values: values as unknown[] }
         : { text, values: values as unknown[], name },
     );
+  };
   return {
     async rows<Row>(statement: Statement<Row>) {
       return (await send(statement)).rows as Row[];

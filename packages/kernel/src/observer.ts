@@ -9,6 +9,8 @@ export interface Observer {
   /** A secret was made: the leak test must not find it in any log, table or answer. */
   made(kind: string, secret: string): void;
   logged(line: string): void;
+  /** A statement is sent to the database. */
+  ran(text: string): void;
   /** The program did what its declaration does not allow; the request fails. */
   violated(message: string): never;
 }

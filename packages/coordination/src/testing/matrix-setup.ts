@@ -2,11 +2,82 @@ import { join } from 'node:path';
 import type { Operation } from '@baton/kernel/service';
 import type { MatrixSetup } from '@baton/kernel/testing/matrix';
 import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
-import type { MatrixCaller } from '@baton/kernel/testing/matrix-service';
+import type { IdentifierFixture, MatrixCaller } from '@baton/kernel/testing/matrix-service';
 import { endpoints } from '../app/endpoints.ts';
 import { permissionNames } from '../service/permissions.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from './coordination.ts';
 import type { FixtureTenant } from './fixtures.ts';
+
+const [task, workspace, principal] = [
+  { object: '/tasks/{ref}' },
+  { object: '/workspaces/{id}' },
+  { object: '/principals/{id}' },
+];
+const evidence = (kind: string, field: string) => ({
+  fields: (id: string) => ({ evidence: [{ kind, [field]: id }] }),
+});
+const originEvidence = (kind: string, field: string) => ({
+  fields: (id: string) => ({ origin: { kind: 'human', ...evidence(kind, field).fields(id) } }),
+});
+/** What isn't built yet has no objects: every identifier of it is absent. */
+const unbuilt = { object: null };
+
+/** What the identifiers in bodies and queries name. */
+const identifiers: Readonly<Record<string, IdentifierFixture>> = {
+  agentPrincipalId: principal,
+  agentRevisionId: unbuilt,
+  artifactId: { object: '/artifacts/{id}' },
+  assignedPrincipalId: principal,
+  assigneeId: principal,
+  capabilityId: { object: '/capabilities/{id}' },
+  claimId: { object: '/claims/{id}' },
+  entityId: task,
+  'evidence.[].artifactId': { object: '/artifacts/{id}', ...evidence('artifact', 'artifactId') },
+  'evidence.[].contextPackId': unbuilt,
+  'evidence.[].observationId': unbuilt,
+  'excludedPrincipals.[]': principal,
+  forTask: task,
+  goalId: unbuilt,
+  humanPrincipalId: principal,
+  // Names of the identity service.
+  iamPrincipalId: { object: null },
+  iamTenantId: { object: null },
+  'iamBinding.iamPrincipalId': { object: null },
+  'iamBinding.iamTenantId': { object: null },
+  newParentId: workspace,
+  onBehalfOf: principal,
+  'origin.evidence.[].artifactId': {
+    object: '/artifacts/{id}',
+    ...originEvidence('artifact', 'artifactId'),
+  },
+  'origin.evidence.[].contextPackId': unbuilt,
+  'origin.evidence.[].observationId': unbuilt,
+  ownerId: principal,
+  parentId: workspace,
+  parentTask: task,
+  principalId: principal,
+  projectId: unbuilt,
+  requiredRoleId: {
+    object: '/roles/{id}',
+    fields: (id) => ({ requiredRoleId: id, assignedPrincipalId: null }),
+  },
+  'revokeRole.workspaceId': { ...workspace, mayBeAbsent: true },
+  roleId: { object: '/roles/{id}' },
+  rootId: workspace,
+  runId: { object: '/runs/{id}' },
+  sessionId: { object: '/sessions/{id}' },
+  skillId: { object: '/skills/{ref}' },
+  supersedesArtifactId: { object: '/artifacts/{id}' },
+  task,
+  taskId: task,
+  // Chosen by the caller of the very first call.
+  tenantId: { object: null },
+  toTask: task,
+  'createTask.typeId': { object: '/task-types/{id}' },
+  typeId: { object: '/workspace-types/{id}' },
+  waitingForApprovalId: { object: '/approvals/{id}' },
+  workspaceId: workspace,
+};
 
 /** Every endpoint of coordination against the general rules of its contract (core, section 1). */
 export const matrixSetup: MatrixSetup<FixtureTenant> = {
@@ -40,6 +111,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest',
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
+  identifiers,
   // The credential check writes last_used_at whenever its cache has run out.
   ignoredChanges: ['idempotency_keys', 'iam_bindings.last_used_at', 'artifact_contents'],
   start,

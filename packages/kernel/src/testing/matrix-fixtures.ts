@@ -145,12 +145,16 @@ export function findFixtureProblems<Tenant extends object>(
   ];
 }
 
-/** A request on objects of its own, all made now, in the given tenant. */
-export async function makeFixtureRequest<Tenant extends object>(
-  { objects, operations }: Fixtures<Tenant>,
-  endpoint: Operation,
+/** One object, with all that it needs, made now in the given tenant. */
+export function makeFixture<Tenant extends object>(
+  object: ObjectFixture<Tenant>,
   tenant: Tenant,
-): Promise<SampleRequest> {
+): Promise<object> {
+  return scopeOf(tenant).get(object);
+}
+
+/** The scope of one request: each object is made once in it. */
+function scopeOf<Tenant extends object>(tenant: Tenant): FixtureScope<Tenant> {
   const made = new Map<unknown, Promise<object>>();
   const scope: FixtureScope<Tenant> = {
     ...tenant,
@@ -160,6 +164,16 @@ export async function makeFixtureRequest<Tenant extends object>(
       return found as Promise<Made>;
     },
   };
+  return scope;
+}
+
+/** A request on objects of its own, all made now, in the given tenant. */
+export async function makeFixtureRequest<Tenant extends object>(
+  { objects, operations }: Fixtures<Tenant>,
+  endpoint: Operation,
+  tenant: Tenant,
+): Promise<SampleRequest> {
+  const scope = scopeOf(tenant);
   const operation = operations.get(endpoint.id);
   const parts = typeof operation === 'function' ? await operation(scope) : {};
   const params: Record<string, string> = { ...parts.params };

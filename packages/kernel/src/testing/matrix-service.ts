@@ -67,8 +67,23 @@ export interface MatrixAdapter {
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
+  /**
+   * What the identifiers in bodies and queries name, by the path of the field (`evidence.[].artifactId`), with the
+   * operation's id before it where operations differ (`createTask.typeId`). Absent: they are not tested.
+   */
+  readonly identifiers?: Readonly<Record<string, IdentifierFixture>>;
   /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
   ignoresUnknownFields?(endpoint: Operation): boolean;
+}
+
+/** An identifier in a body or a query. */
+export interface IdentifierFixture {
+  /** Where such an object stands: `/claims/{id}`. Null for what names nothing of a tenant. */
+  readonly object: string | null;
+  /** An absent one is no fault, such as in a call that takes away what may be gone already. */
+  readonly mayBeAbsent?: true;
+  /** The fields that hold it, where that is more than the field itself. */
+  fields?(id: string): object;
 }
 
 /** One service under test. `Tenant` is what its fixtures make objects with. */
@@ -100,6 +115,8 @@ export interface Matrix extends MatrixTarget {
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
   /** The parameters of such a request of another tenant, without those that name no tenant's object. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
+  /** The identifier of an object of another tenant, by where such objects stand. */
+  foreignId(path: string): Promise<string>;
 }
 
 export interface MatrixCase {

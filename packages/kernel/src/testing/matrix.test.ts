@@ -41,6 +41,7 @@ matrixTests({
   fixtures: doorFixtures(),
   migrationsDirectory: doorMigrations,
   ignoredChanges: ['idempotency_keys'],
+  identifiers: {},
   start,
 });
 

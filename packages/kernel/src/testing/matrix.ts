@@ -8,8 +8,10 @@ import {
   addressesShared,
   type Fixtures,
   findFixtureProblems,
+  makeFixture,
   makeFixtureRequest,
 } from './matrix-fixtures.ts';
+import { foreignCases, unknownIdentifiers } from './matrix-foreign.ts';
 import { formCases } from './matrix-forms.ts';
 import { guardCases } from './matrix-guards.ts';
 import { replayCases } from './matrix-replay.ts';
@@ -35,7 +37,7 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {
   const { service, endpoints, fixtures } = setup;
-  const cases = [...guardCases, ...formCases, ...replayCases];
+  const cases = [...guardCases, ...foreignCases, ...formCases, ...replayCases];
   const cost = { cases: 0, requests: 0, ms: 0 };
   describe(`matrix of ${service}`, () => {
     let matrix: Matrix;
@@ -62,6 +64,10 @@ export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): 
 
     test('every parameter has a fixture, and every fixture an operation', () => {
       assert.deepEqual(findFixtureProblems(fixtures, endpoints), []);
+    });
+
+    test('every identifier in a body or a query has a fixture', () => {
+      assert.deepEqual(unknownIdentifiers(setup), []);
     });
 
     test('a change of any table is noticed', () => seesEveryTable(setup));
@@ -102,6 +108,7 @@ async function startMatrix<Tenant extends object>(
     client: counted,
     store: await watchStore(service.databaseUrl, setup.ignoredChanges),
     makeRequest: (endpoint) => makeSampleRequest(setup, matrix, endpoint),
+    foreignId: (path) => makeForeignId(setup, service, path),
     async makeForeignParams(endpoint) {
       const { params } = await makeFixtureRequest(fixtures, endpoint, service.otherTenant);
       const shared = addressesShared(fixtures, endpoint);
@@ -136,6 +143,18 @@ async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: S
   const { headers, text } = await sendAs(matrix, reader, 'allowed', { params: request.params });
   assert.ok(headers.etag !== undefined, `${endpointName(reader)} has no ETag: ${text}`);
   return { 'if-match': headers.etag };
+}
+
+async function makeForeignId<Tenant extends object>(
+  { fixtures }: MatrixSetup<Tenant>,
+  { otherTenant }: MatrixService<Tenant>,
+  path: string,
+): Promise<string> {
+  const object = fixtures.objects.get(path);
+  assert.ok(object !== undefined, `no fixture makes ${path}`);
+  const fields = (await makeFixture(object, otherTenant)) as Readonly<Record<string, string>>;
+  const name = /\{(\w+)\}$/.exec(path)?.[1] ?? 'id';
+  return (fields['id'] ?? fields[name]) as string;
 }
 
 async function seesEveryTable({ migrationsDirectory, ignoredChanges }: MatrixAdapter): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { observe } from '../observer.ts';
 import { endpointName, type Operation } from '../service.ts';
 import { keepLog, keepSecret } from './leaks.ts';
+import { noteStatement } from './statements.ts';
 
 /** Something that a service did during a run of the tests; one line of JSON in the record. */
 export interface Fact {
@@ -38,6 +39,7 @@ export function recordTruth(service: string, endpoints: readonly Operation[]): s
     },
     made: keepSecret,
     logged: keepLog,
+    ran: noteStatement,
     violated: violate,
   });
   process.removeListener('exit', failOnViolations);

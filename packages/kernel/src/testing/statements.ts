@@ -1,0 +1,18 @@
+/** What the services of this process send to their database while something is done. */
+let noted: string[] | undefined;
+
+/** For the observer of the tests. */
+export function noteStatement(text: string): void {
+  noted?.push(text);
+}
+
+/** Does something and tells the statements that were sent meanwhile, in alphabetical order. One at a time. */
+export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
+  const statements: string[] = [];
+  noted = statements;
+  try {
+    return { result: await work(), statements: statements.sort() };
+  } finally {
+    noted = undefined;
+  }
+}
