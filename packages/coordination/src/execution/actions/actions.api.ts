@@ -2,12 +2,12 @@ import { pageOf, Uuid } from '@baton/kernel/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
 import { journalQuery } from '../runs/journal-page.ts';
+import { liveRunErrors } from '../runs/live-run.ts';
 import { Action, ActionRequest, ActionResult } from './action.ts';
 import { createAction, finishAction, listActions } from './actions.ts';
 
 const params = { id: Uuid };
 const documentErrors = ['invalid_document', 'payload_too_large', 'payload_too_deep'] as const;
-const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 export const actionsApi = [
   endpoint({
@@ -24,7 +24,7 @@ export const actionsApi = [
       'invalid_action',
       'invalid_status',
       ...documentErrors,
-      ...ownerErrors,
+      ...liveRunErrors,
       'child_grant_exceeded',
       'budget_exceeded',
       'run_cancel_requested',
@@ -62,7 +62,7 @@ export const actionsApi = [
       'invalid_action',
       'invalid_status',
       ...documentErrors,
-      ...ownerErrors,
+      ...liveRunErrors,
       'action_already_finished',
     ],
     emits: claimGateEvents,

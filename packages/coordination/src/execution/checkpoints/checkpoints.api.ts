@@ -2,6 +2,7 @@ import { pageOf, Uuid } from '@baton/kernel/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
 import { journalQuery } from '../runs/journal-page.ts';
+import { liveRunErrors } from '../runs/live-run.ts';
 import { Checkpoint, CheckpointRequest } from './checkpoint.ts';
 import { runCheckpointed } from './checkpoints.events.ts';
 import { createCheckpoint, listCheckpoints } from './checkpoints.ts';
@@ -24,10 +25,7 @@ export const checkpointsApi = [
       'invalid_document',
       'payload_too_large',
       'payload_too_deep',
-      'not_found',
-      'run_not_active',
-      'run_holder_mismatch',
-      'stale_claim',
+      ...liveRunErrors,
       'budget_exceeded',
     ],
     emits: [runCheckpointed, ...claimGateEvents],

@@ -2,6 +2,7 @@ import { Uuid } from '@baton/kernel/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { runCheckpointed } from '../checkpoints/checkpoints.events.ts';
 import { endpoint } from '../context.ts';
+import { liveRunErrors } from '../runs/live-run.ts';
 import { runHandoffPrepared, runSuspended } from './handover.events.ts';
 import { getRunContext } from './reading-context.ts';
 import { RunContext } from './run-context.ts';
@@ -9,7 +10,6 @@ import { handOffRun, suspendRun } from './suspending.ts';
 import { HandedOffRun, HandoffRequest, SuspendedRun, SuspensionRequest } from './suspension.ts';
 
 const params = { id: Uuid };
-const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 export const handoverApi = [
   endpoint({
@@ -37,7 +37,7 @@ export const handoverApi = [
     body: SuspensionRequest,
     bodyOptional: true,
     returns: { 200: SuspendedRun },
-    errors: ownerErrors,
+    errors: liveRunErrors,
     emits: [runSuspended, ...claimGateEvents],
     example: { reason: 'waiting_approval' },
     handle: (input, context) => suspendRun(context, input.params.id, input.body),
@@ -59,7 +59,7 @@ export const handoverApi = [
       'payload_too_deep',
       'unsafe_handoff_payload',
       'secret_material_rejected',
-      ...ownerErrors,
+      ...liveRunErrors,
     ],
     emits: [runCheckpointed, runSuspended, runHandoffPrepared, ...claimGateEvents],
     example: {

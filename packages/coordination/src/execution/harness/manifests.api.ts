@@ -2,13 +2,13 @@ import { pageOf, queryInteger, Uuid } from '@baton/kernel/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
 import { journalQuery } from '../runs/journal-page.ts';
+import { liveRunErrors } from '../runs/live-run.ts';
 import { compileManifest } from './compiling.ts';
 import { HarnessManifest, ManifestCompilation, ManifestRemark, ManifestRemarkRequest } from './manifest.ts';
 import { addManifestRemark, getManifest, listManifests } from './manifests.ts';
 
 const params = { id: Uuid };
 const documentErrors = ['invalid_document', 'payload_too_large', 'payload_too_deep'] as const;
-const ownerErrors = ['not_found', 'run_not_active', 'run_holder_mismatch'] as const;
 
 export const manifestsApi = [
   endpoint({
@@ -53,8 +53,7 @@ export const manifestsApi = [
       'server_authoritative_section',
       ...documentErrors,
       'non_canonical_value',
-      ...ownerErrors,
-      'stale_claim',
+      ...liveRunErrors,
       'claim_holder_mismatch',
       'invalid_fallback_attempt',
     ],
@@ -76,7 +75,7 @@ export const manifestsApi = [
     params,
     body: ManifestRemarkRequest,
     returns: { 201: ManifestRemark },
-    errors: [...documentErrors, ...ownerErrors, 'stale_claim'],
+    errors: [...documentErrors, ...liveRunErrors],
     emits: claimGateEvents,
     example: { kind: 'budget_warning', summary: 'Four fifths of the tokens are used.' },
     handle: (input, context) => addManifestRemark(context, input.params.id, input.body),

@@ -13,6 +13,9 @@ export interface ShownClaim {
   fencingToken: number;
 }
 
+/** What a call behind `requireLiveRun` declares: its refusals in their order. */
+export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
+
 /** Between the statement that locks and the reads that explain, an obstacle can go away; a delegation alone can come. */
 const attemptsMax = 3;
 
