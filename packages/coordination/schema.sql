@@ -830,6 +830,7 @@ CREATE INDEX task_relations_to ON public.task_relations USING btree (to_task_id,
 CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waiting_task_id, prerequisite_task_id) WHERE (waiting_task_id IS NOT NULL);
 CREATE TRIGGER task_relations_count_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 CREATE TRIGGER task_relations_count_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
+CREATE TRIGGER task_relations_take_turn AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.type = 'parent'::text)) EXECUTE FUNCTION take_turn();
 
 create table task_search (
   task_id uuid not null,
@@ -839,6 +840,12 @@ create table task_search (
   constraint task_search_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
 );
 CREATE INDEX task_search_grams ON public.task_search USING gin (task_grams(tenant_id, words) COLLATE "C") WITH (gin_pending_list_limit='1024');
+
+create table task_turns (
+  parent_id uuid not null,
+  last_turn_at timestamp(3) with time zone not null,
+  constraint task_turns_pkey PRIMARY KEY (parent_id)
+);
 
 create table task_types (
   id uuid not null,
@@ -910,6 +917,7 @@ create table tasks (
   verification jsonb,
   child_handle_id uuid,
   requirement_set_id uuid,
+  turn_at timestamp(3) with time zone default now() not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -920,9 +928,6 @@ create table tasks (
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
 ) with (fillfactor=85);
-CREATE INDEX tasks_available ON public.tasks USING btree (tenant_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL));
-CREATE INDEX tasks_available_in ON public.tasks USING btree (tenant_id, workspace_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (workspace_id IS NOT NULL));
-CREATE INDEX tasks_available_to ON public.tasks USING btree (tenant_id, assignee_id, priority, created_at, id) WHERE (((category)::text = ANY (ARRAY['backlog'::text, 'active'::text, 'blocked'::text])) AND ((open_prerequisites)::integer = 0) AND ((pending_gates)::integer = 0) AND (open_verification_id IS NULL) AND (assignee_id IS NOT NULL));
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
@@ -935,6 +940,8 @@ CREATE INDEX tasks_of_workspace ON public.tasks USING btree (tenant_id, workspac
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER tasks_queue_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION queue_task();
+CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 CREATE TRIGGER tasks_stay BEFORE DELETE OR UPDATE OF id ON public.tasks FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
@@ -986,6 +993,22 @@ create table verifications (
 CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
+
+create table work_queue (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  set_id uuid not null,
+  workspace_id uuid,
+  assignee_id uuid,
+  priority smallint not null,
+  created_at timestamp(3) with time zone not null,
+  turn_at timestamp(3) with time zone not null,
+  constraint work_queue_pkey PRIMARY KEY (task_id)
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX work_queue_by_turn ON public.work_queue USING btree (tenant_id, set_id, priority, turn_at, task_id);
+CREATE INDEX work_queue_in_order ON public.work_queue USING btree (tenant_id, set_id, priority, created_at, task_id);
+CREATE INDEX work_queue_in_workspace ON public.work_queue USING btree (workspace_id, set_id, priority, created_at, task_id) WHERE (workspace_id IS NOT NULL);
+CREATE INDEX work_queue_of_assignee ON public.work_queue USING btree (assignee_id, set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
 
 create table workspace_members (
   id uuid not null,
@@ -1211,6 +1234,22 @@ begin
       select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.fulfilled_sets(tenant uuid, principal uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select '00000000-0000-0000-0000-000000000000'::uuid
+  union all
+  select s.id
+  from held_tokens(tenant, principal) h
+  join requirement_items i on i.tenant_id = tenant and i.token = h.token
+  join requirement_sets s on s.id = i.set_id
+  left join workspaces w on w.id = s.workspace_id
+  where h.workspace_id is null or h.workspace_id = any (w.path)
+  group by s.id, s.items having count(distinct i.position) = s.items
+$function$;
+
 CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
  RETURNS boolean
  LANGUAGE sql
@@ -1403,6 +1442,33 @@ CREATE OR REPLACE FUNCTION public.principal_lock(principal uuid)
  IMMUTABLE
 AS $function$ select hashtextextended('principal/' || principal, 0) $function$;
 
+CREATE OR REPLACE FUNCTION public.queue_task()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  required constant uuid := coalesce(new.requirement_set_id, '00000000-0000-0000-0000-000000000000');
+begin
+  if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
+    or new.open_verification_id is not null then
+    delete from work_queue where task_id = new.id;
+  elsif new.active_claim_id is null then
+    insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
+    values (new.id, new.tenant_id, required, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at)
+    on conflict (task_id) do update
+    set set_id = excluded.set_id, workspace_id = excluded.workspace_id, assignee_id = excluded.assignee_id,
+      priority = excluded.priority, turn_at = excluded.turn_at
+    where (q.set_id, q.workspace_id, q.assignee_id, q.priority, q.turn_at)
+      is distinct from (excluded.set_id, excluded.workspace_id, excluded.assignee_id, excluded.priority, excluded.turn_at);
+  else
+    update work_queue
+    set set_id = required, workspace_id = new.workspace_id, assignee_id = new.assignee_id, priority = new.priority,
+      turn_at = new.turn_at
+    where task_id = new.id;
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1538,6 +1604,23 @@ begin
   perform pg_advisory_xact_lock(key);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.take_turn()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  made timestamptz(3);
+  turn timestamptz(3);
+begin
+  select created_at into made from tasks where id = new.from_task_id;
+  insert into task_turns as last (parent_id, last_turn_at) values (new.to_task_id, made)
+  on conflict (parent_id) do update
+  set last_turn_at = least(greatest(last.last_turn_at + interval '1 second', made), made + interval '15 minutes')
+  returning last_turn_at into turn;
+  update tasks set turn_at = turn where id = new.from_task_id and turn_at < turn;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.task_grams(tenant uuid, words text)
  RETURNS text[]
  LANGUAGE plpgsql
@@ -1563,6 +1646,27 @@ CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select 'task_numbers_' || replace(tenant::text, '-', '') $function$;
+
+CREATE OR REPLACE FUNCTION public.tasks_of_dead_claims(tenant uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  ended uuid;
+begin
+  return query select task_id from claims
+  where tenant_id = tenant and status = 'active' and sweep_at <= now() and expires_at <= now();
+  for ended in
+    select id from sessions where tenant_id = tenant and status = 'active' and sweep_at <= now() and expires_at <= now()
+    union select session_id from endings where tenant_id = tenant and session_id is not null
+  loop
+    return query select task_id from claims where session_id = ended and status = 'active';
+  end loop;
+  for ended in select principal_id from endings where tenant_id = tenant and principal_id is not null loop
+    return query select task_id from claims where holder_id = ended and status = 'active';
+  end loop;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.tool_policy(owner uuid, session uuid)
  RETURNS jsonb

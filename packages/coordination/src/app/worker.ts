@@ -1,6 +1,7 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
+import { tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
   expireDueClaims,
   expireDueSessions,
@@ -28,6 +29,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueClaims,
   finishEndings,
   noteStalledRuns,
+  tidyWorkQueue,
   continueCascades,
   judgeDueAttempts,
   doDueOutcomes,

@@ -41,10 +41,12 @@ export interface Tables {
   skills: SkillsTable;
   task_relations: TaskRelationsTable;
   task_search: TaskSearchTable;
+  task_turns: TaskTurnsTable;
   task_types: TaskTypesTable;
   tasks: TasksTable;
   tenants: TenantsTable;
   verifications: VerificationsTable;
+  work_queue: WorkQueueTable;
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
@@ -600,6 +602,11 @@ interface TaskSearchTable {
   words: string;
 }
 
+interface TaskTurnsTable {
+  parent_id: string;
+  last_turn_at: string;
+}
+
 interface TaskTypesTable {
   id: string;
   tenant_id: string;
@@ -663,6 +670,7 @@ interface TasksTable {
   verification: unknown;
   child_handle_id: string | null;
   requirement_set_id: string | null;
+  turn_at: Generated<string>;
 }
 
 interface TenantsTable {
@@ -696,6 +704,17 @@ interface VerificationsTable {
   started_at: Generated<string>;
   updated_at: Generated<string>;
   finished_at: string | null;
+}
+
+interface WorkQueueTable {
+  task_id: string;
+  tenant_id: string;
+  set_id: string;
+  workspace_id: string | null;
+  assignee_id: string | null;
+  priority: number;
+  created_at: string;
+  turn_at: string;
 }
 
 interface WorkspaceMembersTable {

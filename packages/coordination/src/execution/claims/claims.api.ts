@@ -5,6 +5,7 @@ import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
 import { checkClaim } from './checking.ts';
 import { Claim, ClaimCheck, ClaimRequest } from './claim.ts';
+import { ClaimNextRequest, claimNextTasks, NextWork } from './claim-next.ts';
 import { taskClaimed } from './claims.events.ts';
 import { claimTask, getClaim, listClaims, reclaimTask, releaseClaim } from './claims.ts';
 import { heartbeatClaim } from './heartbeat.ts';
@@ -39,6 +40,21 @@ export const claimsApi = [
     transaction: 'statement',
     example: { sessionId: exampleId, intent: 'fix the flaky test' },
     handle: (input, context) => claimTask(context, input.params.ref, input.body),
+  }),
+  endpoint({
+    id: 'claimNextTasks',
+    method: 'POST',
+    path: '/work:claim-next',
+    summary: 'Claim the next tasks that the caller may do, the most urgent first, then the oldest.',
+    description:
+      'Wants tasks.read besides, as it answers with the tasks. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
+    permission: 'tasks.claim',
+    body: ClaimNextRequest,
+    returns: { 200: NextWork },
+    errors: ['permission_denied', 'not_found', ...sessionErrors, 'invalid_ttl'],
+    emits: claimEvents,
+    example: { sessionId: exampleId, count: 10 },
+    handle: ({ body }, context) => claimNextTasks(context, body),
   }),
   endpoint({
     id: 'listClaims',

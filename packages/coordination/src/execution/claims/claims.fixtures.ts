@@ -14,6 +14,10 @@ export default defineFixtures({
   objects: [claim],
   operations: {
     claimTask: async ({ get }) => ({ body: { sessionId: (await get(session)).id } }),
+    async claimNextTasks({ get }) {
+      await get(task);
+      return { body: { sessionId: (await get(session)).id } };
+    },
     async reclaimTask({ baton, get }) {
       await get(claim);
       await endClaimLease(baton, (await get(task)).id);

@@ -4,7 +4,6 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
-import { leaseBounds } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
@@ -19,6 +18,7 @@ import { type Claim, type ClaimRequest, claimOf, claimStatuses } from './claim.t
 import { taskClaimed } from './claims.events.ts';
 import { findClaim, findClaims, type InsertedClaimRow, insertClaim } from './claims.sql.ts';
 import { findLeaseState, lockTaskOfClaim } from './heartbeat.sql.ts';
+import { claimTtl, refuseTtl } from './ttl.ts';
 
 /** While a task is locked, only a relation that is added meanwhile can change whether it may be claimed. */
 const attemptsMax = 3;
@@ -113,18 +113,6 @@ async function tryLease(
     if (violatedConstraint(error) === 'claims_one_active') return undefined;
     throw error;
   }
-}
-
-/** The asked lease in seconds, or undefined when it is out of bounds: that is refused last. */
-function claimTtl({ settings }: Context, asked: number | null | undefined): number | undefined {
-  const { min, usual, max } = leaseBounds(settings, 'CP_CLAIM');
-  const ttlSeconds = asked ?? usual;
-  return ttlSeconds >= min && ttlSeconds <= max ? ttlSeconds : undefined;
-}
-
-function refuseTtl({ settings }: Context): never {
-  const { min, max } = leaseBounds(settings, 'CP_CLAIM');
-  fail('invalid_ttl', { min, max });
 }
 
 function leaseRequest(context: Context, ref: TaskRef, request: ClaimRequest, ttlSeconds: number) {

@@ -1,6 +1,7 @@
-import { type ListOrder, type PageQuery, startOf } from '@baton/kernel/list';
+import { queryBuilder } from '@baton/kernel/db';
+import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import { sql } from '@baton/kernel/sql';
+import type { Statement } from '@baton/kernel/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 const mostUrgentFirst: ListOrder<TaskRow> = {
@@ -9,95 +10,156 @@ const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
-/** Who looks for work; `viewerId` where it sees only a part of the tree of workspaces. */
-export interface WorkSeeker {
+/** Who looks for work, and where. */
+export interface WorkSearch {
+  readonly tenantId: string;
   readonly principalId: string;
+  /** Set where the caller sees only a part of the tree of workspaces. */
   readonly viewerId: string | null;
+  readonly assigneeId: string | undefined;
+  readonly workspace: { readonly id: string; readonly includeDescendants: boolean } | undefined;
 }
+
+type Fragment = ReturnType<typeof fragment>;
+/** By which instant tasks of one priority are ordered. */
+type Order = 'created_at' | 'turn_at';
 
 /** Before the first task of all. */
 const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * Open tasks that wait for nothing and that no live claim holds. The index `tasks_available` has them in this order and
- * leaves out what is closed or blocked, so a page reads its own rows and those of the live claims between them. Whether
- * a claim is live is asked in a scalar sub-select, which the planner can't turn into a scan of all claims.
+ * A page of the work that somebody could claim: the most urgent first, then the oldest. It is read from the queue by one
+ * index, for each set of requirements that the caller fulfils: what others could claim costs nothing.
+ * @throws Refusal `invalid_cursor`
  */
-export function findAvailableWork(
-  tenantId: string,
-  { principalId, viewerId }: WorkSeeker,
-  page: Page,
-): PageQuery<TaskRow> {
-  const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
-  const statement = sql<TaskRow>`
+export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
+  const start = startOf(mostUrgentFirst, page) ?? beginning;
+  const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
+      select s.status <> 'active' or s.expires_at <= now()
+      from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))`;
+  const found = candidates(search, { order: 'created_at', start, judged: free, rowsMax: page.limit + 1 });
+  const statement = compiled<TaskRow>(fragment`
+    ${found}
     select t.*, tt.key as type_key, tt.version as type_version
-    from tasks t join task_types tt on tt.id = t.type_id
-    where t.tenant_id = ${tenantId} and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
-      and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
-      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
-      and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
-      and (t.active_claim_id is null or t.lease_expires_at <= now() or (
-        select s.status <> 'active' or s.expires_at <= now()
-        from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))
-    order by t.priority, t.created_at, t.id
-    limit ${page.limit + 1}`;
+    from found f join tasks t on t.id = f.task_id join task_types tt on tt.id = t.type_id
+    order by f.priority, f.at, f.task_id`);
   return { statement, order: mostUrgentFirst, page };
 }
 
-/** The same for one assignee, by `tasks_available_to`. */
-export function findAssignedWork(
-  tenantId: string,
-  { principalId, viewerId }: WorkSeeker,
-  assigneeId: string,
-  page: Page,
-): PageQuery<TaskRow> {
-  const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
-  const statement = sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
-    from tasks t join task_types tt on tt.id = t.type_id
-    where t.tenant_id = ${tenantId} and t.assignee_id = ${assigneeId}
-      and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
-      and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
-      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
-      and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
-      and (t.active_claim_id is null or t.lease_expires_at <= now() or (
-        select s.status <> 'active' or s.expires_at <= now()
-        from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))
-    order by t.priority, t.created_at, t.id
-    limit ${page.limit + 1}`;
-  return { statement, order: mostUrgentFirst, page };
+/** A task that may be handed out next. */
+export interface NextTaskRow {
+  task_id: string;
+  /** Whether a live claim holds it: its row in the queue is out of date. */
+  is_held: boolean;
+}
+
+/** The first tasks of the queue by their turn, or by their age where the search is narrowed, those that are held included. */
+export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
+  const narrowed = search.assigneeId !== undefined || search.workspace !== undefined;
+  const order = narrowed ? 'created_at' : 'turn_at';
+  const found = candidates(search, { order, start: beginning, judged: fragment`true`, rowsMax });
+  return compiled<NextTaskRow>(fragment`
+    ${found}
+    select f.task_id, t.active_claim_id is not null and t.lease_expires_at > clock_timestamp() and coalesce((
+        select s.status = 'active' and s.expires_at > clock_timestamp()
+        from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false) as is_held
+    from found f join tasks t on t.id = f.task_id
+    order by f.priority, f.at, f.task_id`);
+}
+
+interface Slice {
+  readonly order: Order;
+  readonly start: readonly (string | number)[];
+  /** A further condition on the task `t`. */
+  readonly judged: Fragment;
+  readonly rowsMax: number;
+}
+
+/** The common table `found`: rows of the queue, and tasks whose claim is dead and whose row is gone. */
+function candidates(search: WorkSearch, slice: Slice): Fragment {
+  const { rowsMax } = slice;
+  return fragment`
+    with sets as materialized (
+      select fulfilled_sets(${search.tenantId}, ${search.principalId}) as id
+    ), found as materialized (
+      select * from (
+        select part.* from ${placesOf(search, slice)} p cross join lateral (${part(search, slice, rowsMax)}) part
+        union all
+        (${deadPart(search, slice)})
+      ) every
+      order by priority, at, task_id limit ${rowsMax}
+    )`;
 }
 
 /**
- * The same for one workspace, or for it and all that stand below it: each one's first tasks are read by
- * `tasks_available_in`.
+ * The parts of the queue. Those of the sets are probed for their heads first: no more of them than rows can have a share in
+ * the result.
  */
-export function findWorkIn(
-  tenantId: string,
-  { principalId, viewerId }: WorkSeeker,
-  scope: { id: string; includeDescendants: boolean; assigneeId: string | undefined },
-  page: Page,
-): PageQuery<TaskRow> {
-  const [priority, createdAt, id] = startOf(mostUrgentFirst, page) ?? beginning;
-  const statement = sql<TaskRow>`
-    select part.* from workspaces w cross join lateral (
-      select t.*, tt.key as type_key, tt.version as type_version
-      from tasks t join task_types tt on tt.id = t.type_id
-      where t.tenant_id = ${tenantId} and t.workspace_id = w.id and t.workspace_id is not null
-        and (${scope.assigneeId ?? null}::uuid is null or t.assignee_id = ${scope.assigneeId ?? null}::uuid)
-        and t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and t.pending_gates = 0
-        and t.open_verification_id is null and (not t.is_restricted or may_claim(t.id, ${principalId}))
-      and (${viewerId}::uuid is null or sees_workspace(${viewerId}, t.workspace_id))
-        and (t.priority, t.created_at, t.id) > (${priority}, ${createdAt}, ${id})
-        and (t.active_claim_id is null or t.lease_expires_at <= now() or (
-          select s.status <> 'active' or s.expires_at <= now()
-          from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))
-      order by t.priority, t.created_at, t.id
-      limit ${page.limit + 1}
-    ) part
-    where w.tenant_id = ${tenantId} and w.path @> array[${scope.id}::uuid]
-      and (${scope.includeDescendants} or w.id = ${scope.id})
-    order by part.priority, part.created_at, part.id
-    limit ${page.limit + 1}`;
-  return { statement, order: mostUrgentFirst, page };
+function placesOf(search: WorkSearch, slice: Slice): Fragment {
+  const { tenantId, workspace } = search;
+  if (workspace !== undefined)
+    return fragment`(
+      select sets.id as set_id, w.id as workspace_id from sets, workspaces w
+      where w.tenant_id = ${tenantId} and w.path @> array[${workspace.id}::uuid]
+        and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
+  return fragment`(
+    select p.set_id from (select id as set_id from sets) p cross join lateral (${part(search, slice, 1)}) head
+    order by head.priority, head.at, head.task_id limit ${slice.rowsMax})`;
+}
+
+/** The first rows of the queue in the place `p`. */
+function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
+  const at = reference(`q.${slice.order}`);
+  const place =
+    search.workspace !== undefined
+      ? fragment`q.workspace_id = p.workspace_id and ${assignedTo(search, 'q.assignee_id')}`
+      : search.assigneeId === undefined
+        ? fragment`true`
+        : fragment`q.assignee_id = ${search.assigneeId}`;
+  return fragment`
+    select q.task_id, q.priority, ${at} as at
+    from work_queue q join tasks t on t.id = q.task_id
+    where q.tenant_id = ${search.tenantId} and q.set_id = p.set_id and ${place}
+      and (q.priority, ${at}, q.task_id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
+      and ${slice.judged} and ${mayBeTaken(search)}
+    order by q.priority, ${at}, q.task_id
+    limit ${rowsMax}`;
+}
+
+/** Their claim is dead, nobody has recorded it, and :claim-next had taken them out of the queue. */
+function deadPart(search: WorkSearch, slice: Slice): Fragment {
+  const at = reference(`t.${slice.order}`);
+  const { workspace, tenantId } = search;
+  const place =
+    workspace === undefined
+      ? fragment`true`
+      : fragment`t.workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${workspace.id}::uuid]
+            and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
+  return fragment`
+    select t.id as task_id, t.priority::smallint as priority, ${at} as at
+    from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d join tasks t on t.id = d.id
+    where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
+      and t.pending_gates = 0 and t.open_verification_id is null and ${place} and ${assignedTo(search, 't.assignee_id')}
+      and coalesce(t.requirement_set_id, '00000000-0000-0000-0000-000000000000') in (select id from sets)
+      and not exists (select from work_queue q where q.task_id = t.id)
+      and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
+      and ${slice.judged} and ${mayBeTaken(search)}
+    order by t.priority, ${at}, t.id
+    limit ${slice.rowsMax}`;
+}
+
+function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment {
+  return assigneeId === undefined ? fragment`true` : fragment`${reference(column)} = ${assigneeId}`;
+}
+
+/** What is not a matter of the set of requirements: other restrictions, and what the caller sees. */
+function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
+  const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;
+  return fragment`(not t.is_restricted or may_claim(t.id, ${principalId})) and ${seen}`;
+}
+
+function compiled<Row>(query: Fragment): Statement<Row> {
+  const { sql: text, parameters } = query.compile(queryBuilder());
+  return { text, values: parameters };
 }

@@ -4,12 +4,15 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
-import { findAssignedWork, findAvailableWork, findWorkIn, type WorkSeeker } from './available.sql.ts';
+import { findNextTasks, findWork, type NextTaskRow, type WorkSearch } from './available.sql.ts';
+
+export type { WorkSearch };
 
 export interface WorkQuery {
   workspaceId?: string | undefined;
   includeDescendants?: boolean | undefined;
   projectId?: string | undefined;
+  includeSubprojects?: boolean | undefined;
   assigneeId?: string | undefined;
   assignedToMe?: boolean | undefined;
 }
@@ -24,23 +27,24 @@ export async function listAvailableWork(
   query: WorkQuery,
   page: Page,
 ): Promise<ItemPage<Task>> {
-  const { tenantId, caller, db } = context;
-  const scope = await workspaceScopeOf(context, query);
-  requireNoProject(query.projectId);
-  const assigneeId = query.assignedToMe === true ? caller.principalId : query.assigneeId;
-  const seeker = { principalId: caller.principalId, viewerId: await viewerOf(context) };
-  return listPage(db, workOf(tenantId, seeker, scope, assigneeId, page), taskOf);
+  return listPage(context.db, findWork(await searchOf(context, query), page), taskOf);
 }
 
-function workOf(
-  tenantId: string,
-  seeker: WorkSeeker,
-  scope: { id: string; includeDescendants: boolean } | undefined,
-  assigneeId: string | undefined,
-  page: Page,
-) {
-  if (scope !== undefined) return findWorkIn(tenantId, seeker, { ...scope, assigneeId }, page);
-  return assigneeId === undefined
-    ? findAvailableWork(tenantId, seeker, page)
-    : findAssignedWork(tenantId, seeker, assigneeId, page);
+/** What a query for work looks for. @throws Refusal `not_found` */
+export async function searchOf(context: Context, query: WorkQuery): Promise<WorkSearch> {
+  const { tenantId, caller } = context;
+  const workspace = await workspaceScopeOf(context, query);
+  requireNoProject(query.projectId);
+  return {
+    tenantId,
+    principalId: caller.principalId,
+    viewerId: await viewerOf(context),
+    assigneeId: query.assignedToMe === true ? caller.principalId : query.assigneeId,
+    workspace,
+  };
+}
+
+/** The first tasks to hand out, and rows of the queue that are out of date, at most `rowsMax` together. */
+export function findNextWork({ db }: Context, search: WorkSearch, rowsMax: number): Promise<NextTaskRow[]> {
+  return db.rows(findNextTasks(search, rowsMax));
 }

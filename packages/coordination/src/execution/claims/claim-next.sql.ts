@@ -1,0 +1,123 @@
+import { sql } from '@baton/kernel/sql';
+import type { ClaimRow } from '../../leases/lease-rows.ts';
+import type { TaskRow } from '../../work/tasks/task.ts';
+
+export interface NewClaims {
+  tenantId: string;
+  principalId: string;
+  iamPrincipalId: string | null;
+  sessionId: string;
+  /** In the order in which they are handed out. */
+  taskIds: readonly string[];
+  /** One for each task to take, no more. */
+  claimIds: readonly string[];
+  claimedEventIds: readonly string[];
+  expiredEventIds: readonly string[];
+  ttlSeconds: number;
+  intent: string;
+  correlationId: string;
+  requestId: string;
+  traceRunId: string;
+}
+
+/** A new claim, with the payloads of its events. */
+export type NextClaimRow = ClaimRow & { claimed_payload: unknown; expired_payload: unknown };
+
+/**
+ * Takes the first of these tasks that are free and that nobody has locked, as many as there are claim ids, with their
+ * journal and outbox rows, and takes them out of the queue. Each is judged as `insertClaim` judges it, on its row and under its
+ * lock; a rival's is passed over (`skip locked`), so nobody waits and nobody is refused.
+ */
+export function insertNextClaims(request: NewClaims) {
+  return sql<NextClaimRow>`
+    with locked as materialized (
+      select t.id, t.active_claim_id as dead_claim_id, asked.n
+      from unnest(${request.taskIds}::uuid[]) with ordinality asked (id, n) join tasks t on t.id = asked.id
+      where t.tenant_id = ${request.tenantId} and t.category not in ('terminal_success', 'terminal_cancelled')
+        -- A dead claim that began after this statement can't be seen, and so not be ended by it: it is left for the next one.
+        and (t.active_claim_id is null or exists (
+          select from claims c join sessions s on s.id = c.session_id
+          where c.id = t.active_claim_id
+            and (t.lease_expires_at <= clock_timestamp() or s.status <> 'active' or s.expires_at <= statement_timestamp())))
+        and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
+        and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
+      order by asked.n
+      limit cardinality(${request.claimIds}::uuid[])
+      for no key update of t skip locked
+    ), free as materialized (
+      select id, dead_claim_id, row_number() over (order by n) as n, clock_timestamp() as at from locked
+    ), taken as (
+      update tasks t
+      set claim_epoch = t.claim_epoch + 1, active_claim_id = (${request.claimIds}::uuid[])[free.n],
+        lease_expires_at = free.at + make_interval(secs => ${request.ttlSeconds}),
+        status = case when t.status = any (tt.claim_from) then tt.claim_status else t.status end,
+        category = case when t.status = any (tt.claim_from) then tt.claim_category else t.category end,
+        version = t.version + 1, updated_at = now()
+      from free, task_types tt
+      where t.id = free.id and tt.id = t.type_id
+      returning t.id, t.public_id, t.workspace_id, t.claim_epoch, t.active_claim_id, t.lease_expires_at, t.status,
+        t.category, t.version, free.dead_claim_id, free.at, free.n
+    ), gone as (
+      delete from work_queue where task_id = any (array(select id from taken))
+    ), reaped as (
+      update claims c set status = 'stale', released_at = clock_timestamp(),
+        release_reason = case when c.expires_at <= clock_timestamp() then 'expired' else 'session_inactive' end
+      where c.id = any (array(select dead_claim_id from taken where dead_claim_id is not null)) and c.released_at is null
+      returning c.id, c.task_id, c.session_id, c.release_reason as reason
+    ), made as (
+      insert into claims (id, tenant_id, task_id, session_id, holder_id, fencing_token, intent, lease_seconds,
+        acquired_at, heartbeat_at, expires_at, sweep_at)
+      select taken.active_claim_id, ${request.tenantId}, taken.id, ${request.sessionId}, ${request.principalId},
+        taken.claim_epoch, ${request.intent}, ${request.ttlSeconds}::integer, taken.at, taken.at, taken.lease_expires_at,
+        taken.lease_expires_at
+      -- joined, so that a dead claim is off the unique index before the new one enters it
+      from taken left join reaped on reaped.task_id = taken.id
+      returning *
+    ), said as (
+      select taken.n, 1 as part, (${request.expiredEventIds}::uuid[])[taken.n] as id, 'claim.expired' as type,
+        'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id,
+        jsonb_build_object('taskId', taken.id, 'reason', reaped.reason) as payload, taken.id as task_id
+      from reaped join taken on taken.id = reaped.task_id
+      union all
+      select taken.n, 2, (${request.claimedEventIds}::uuid[])[taken.n], 'task.claimed', 'task', taken.id,
+        taken.workspace_id, made.session_id,
+        jsonb_build_object('publicId', taken.public_id, 'claimId', made.id, 'sessionId', made.session_id,
+          'holderId', made.holder_id, 'fencingToken', made.fencing_token,
+          'expiresAt', to_char(made.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'status', taken.status, 'systemStatusCategory', taken.category, 'version', taken.version), taken.id
+      from made join taken on taken.id = made.task_id
+    ), logged as (
+      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
+        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
+      select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
+        ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
+      from said order by n, part
+      returning sequence
+    ), queued as (
+      insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
+    )
+    select made.*, claimed.payload as claimed_payload, expired.payload as expired_payload
+    from made join said claimed on claimed.task_id = made.task_id and claimed.part = 2
+    left join said expired on expired.task_id = made.task_id and expired.part = 1
+    order by claimed.n`;
+}
+
+/** Takes tasks that a live claim holds out of the queue; those that somebody has locked are left for later. */
+export function deleteHeldFromQueue(tenantId: string, taskIds: readonly string[]) {
+  return sql<{ task_id: string }>`
+    with held as materialized (
+      select t.id from tasks t
+      where t.id = any (${taskIds}::uuid[]) and t.tenant_id = ${tenantId}
+        and t.active_claim_id is not null and t.lease_expires_at > clock_timestamp()
+      for no key update of t skip locked
+    )
+    delete from work_queue q using held where q.task_id = held.id
+    returning q.task_id`;
+}
+
+export function findTasksById(tenantId: string, taskIds: readonly string[]) {
+  return sql<TaskRow>`
+    select t.*, tt.key as type_key, tt.version as type_version
+    from tasks t join task_types tt on tt.id = t.type_id
+    where t.id = any (${taskIds}::uuid[]) and t.tenant_id = ${tenantId}`;
+}

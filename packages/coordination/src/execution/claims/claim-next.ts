@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { newId } from '@baton/kernel/ids';
+import { Uuid } from '@baton/kernel/wire';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
+import { claimExpired } from '../../leases/leases.events.ts';
+import { noteEvent } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
+import { findNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
+import { Task, taskOf } from '../../work/tasks/task.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { requireLiveSession } from '../sessions/live-session.ts';
+import { Claim, ClaimRequest, claimOf } from './claim.ts';
+import { deleteHeldFromQueue, findTasksById, insertNextClaims, type NextClaimRow } from './claim-next.sql.ts';
+import { taskClaimed } from './claims.events.ts';
+import { claimTtl, refuseTtl } from './ttl.ts';
+
+const countMax = 100;
+/** How many tasks more than asked for are looked at first: rivals have locked some of them. */
+const spareRows = 64;
+/** Each round looks at this many times the rows of the one before, up to the most. */
+const roundGrowth = 4;
+const roundRowsMax = 10_000;
+/** Bounds one call behind very many rows that are out of date; the next call goes on behind them. */
+const roundsMax = 12;
+
+export const ClaimNextRequest = ClaimRequest.extend({
+  count: z.int().min(1).max(countMax).default(1),
+  workspaceId: Uuid.nullish(),
+  includeDescendants: z.boolean().nullish(),
+  projectId: Uuid.nullish(),
+  includeSubprojects: z.boolean().nullish(),
+  assigneeId: Uuid.nullish(),
+  assignedToMe: z.boolean().nullish().describe('Overrides assigneeId.'),
+}).meta({ id: 'ClaimNextRequest' });
+export type ClaimNextRequest = z.output<typeof ClaimNextRequest>;
+
+export const NextWork = z
+  .strictObject({ items: z.array(z.strictObject({ task: Task, claim: Claim })) })
+  .meta({ id: 'NextWork' });
+export type NextWork = z.infer<typeof NextWork>;
+
+/**
+ * Claims the next tasks of the queue for the caller's session, in one transaction (core, section 25): the most urgent
+ * first, then the oldest, and the children of one parent a second apart. Rivals share the work: a task that another has
+ * locked is passed over.
+ * @throws Refusal `permission_denied`, those of a session, `not_found`, `invalid_ttl`
+ */
+export async function claimNextTasks(context: Context, request: ClaimNextRequest): Promise<NextWork> {
+  if (!holds(context.caller.permissions, 'tasks.read'))
+    fail('permission_denied', { required: ['tasks.read'] });
+  await requireDelegated(context, request, 'tasks.claim');
+  await requireLiveSession(context, request.sessionId);
+  const search = await searchOf(context, withoutNulls(request));
+  const ttlSeconds = claimTtl(context, request.ttlSeconds) ?? refuseTtl(context);
+  const taken = await takeNext(context, search, request, ttlSeconds);
+  for (const lease of taken) noteGranted(context, lease);
+  const ids = taken.map(({ task_id }) => task_id);
+  const rows = ids.length === 0 ? [] : await context.db.rows(findTasksById(context.tenantId, ids));
+  const tasks = new Map(rows.map((row) => [row.id, taskOf(row)]));
+  return {
+    items: taken.map((lease) => ({ task: tasks.get(lease.task_id) as Task, claim: claimOf(lease) })),
+  };
+}
+
+/** Looks at more and more of the queue until enough is taken, or nothing is left. */
+async function takeNext(
+  context: Context,
+  search: WorkSearch,
+  request: ClaimNextRequest,
+  ttlSeconds: number,
+): Promise<NextClaimRow[]> {
+  const { db, tenantId } = context;
+  const taken: NextClaimRow[] = [];
+  let rowsMax = request.count + spareRows;
+  for (let round = 1; round <= roundsMax; round += 1) {
+    const found = await findNextWork(context, search, rowsMax);
+    const held = found.filter(({ is_held }) => is_held).map(({ task_id }) => task_id);
+    if (held.length > 0) await db.rows(deleteHeldFromQueue(tenantId, held));
+    const free = found.filter(({ is_held }) => !is_held).map(({ task_id }) => task_id);
+    const wanted = request.count - taken.length;
+    if (free.length > 0)
+      taken.push(...(await db.rows(insertNextClaims(leases(context, request, free, wanted, ttlSeconds)))));
+    if (taken.length === request.count || found.length < rowsMax) break;
+    rowsMax = Math.min(rowsMax * roundGrowth, roundRowsMax);
+  }
+  return taken;
+}
+
+function leases(
+  context: Context,
+  { sessionId, intent }: ClaimNextRequest,
+  taskIds: readonly string[],
+  count: number,
+  ttlSeconds: number,
+) {
+  const { tenantId, caller, correlationId, requestId, traceRunId } = context;
+  const { principalId, iamPrincipalId } = caller;
+  const ids = () => Array.from({ length: count }, newId);
+  return {
+    tenantId,
+    principalId,
+    iamPrincipalId,
+    sessionId,
+    taskIds,
+    claimIds: ids(),
+    claimedEventIds: ids(),
+    expiredEventIds: ids(),
+    ttlSeconds,
+    intent,
+    correlationId,
+    requestId,
+    traceRunId,
+  };
+}
+
+function noteGranted(context: Context, lease: NextClaimRow): void {
+  context.wroteEvents = true;
+  noteEvent(context, taskClaimed, lease.claimed_payload);
+  if (lease.expired_payload === null) return;
+  noteEvent(context, claimExpired, lease.expired_payload);
+  context.afterCommit.push(() => context.counters.claimTakeovers.inc());
+}
+
+/** The filters as a query has them: null and absent mean the same. */
+function withoutNulls(request: ClaimNextRequest) {
+  return {
+    workspaceId: request.workspaceId ?? undefined,
+    includeDescendants: request.includeDescendants ?? undefined,
+    projectId: request.projectId ?? undefined,
+    assigneeId: request.assigneeId ?? undefined,
+    assignedToMe: request.assignedToMe ?? undefined,
+  };
+}

@@ -1,0 +1,52 @@
+import { sql } from '@baton/kernel/sql';
+
+/** How many rows were looked at, how many of them removed, and where to go on. */
+export interface TidiedRow {
+  looked_at: number;
+  removed: number;
+  last_id: string | null;
+}
+
+/**
+ * Walks the queue of work, and takes tasks out of it that a live claim holds. Tasks that somebody has locked are left.
+ * @param after the last task of the batch before
+ */
+export function deleteClaimedAfter(after: string, rowsMax: number) {
+  return sql<TidiedRow>`
+    with walked as materialized (
+      select task_id from work_queue where task_id > ${after} order by task_id limit ${rowsMax}
+    ), held as materialized (
+      select t.id from tasks t
+      where t.id = any (array(select task_id from walked))
+        and t.active_claim_id is not null and t.lease_expires_at > clock_timestamp()
+      for no key update of t skip locked
+    ), gone as (
+      delete from work_queue where task_id = any (array(select id from held)) returning task_id
+    )
+    select (select count(*)::integer from walked) as looked_at, (select count(*)::integer from gone) as removed,
+      (select task_id from walked order by task_id desc limit 1) as last_id`;
+}
+
+/** The same for the tasks of claims that are younger than some seconds. */
+export function deleteClaimedSince(seconds: number, rowsMax: number) {
+  return sql<TidiedRow>`
+    with recent as materialized (
+      select c.task_id from tenants tn cross join lateral (
+        select c.task_id from claims c
+        where c.tenant_id = tn.id and c.status = 'active' and c.acquired_at > now() - make_interval(secs => ${seconds}::integer)
+          and exists (select from work_queue q where q.task_id = c.task_id)
+        order by c.acquired_at
+        limit ${rowsMax}
+      ) c
+      limit ${rowsMax}
+    ), held as materialized (
+      select t.id from tasks t
+      where t.id = any (array(select task_id from recent))
+        and t.active_claim_id is not null and t.lease_expires_at > clock_timestamp()
+      for no key update of t skip locked
+    ), gone as (
+      delete from work_queue where task_id = any (array(select id from held)) returning task_id
+    )
+    select (select count(*)::integer from recent) as looked_at, (select count(*)::integer from gone) as removed,
+      null::uuid as last_id`;
+}

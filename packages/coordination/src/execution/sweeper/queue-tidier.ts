@@ -1,0 +1,28 @@
+import type { Job, JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
+import { deleteClaimedAfter, deleteClaimedSince, type TidiedRow } from './queue-tidier.sql.ts';
+
+const batchMax = 1000;
+/** Five rounds of the worker: what was locked in one is found again in the next. */
+const recentSeconds = 5;
+const beginning = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Removes the rows that claims of named tasks leave in the queue of work (decision 0210). Whoever looks for work reads past
+ * them, so nothing becomes wrong without it. At first the whole queue is walked, then the claims of the last seconds.
+ */
+export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
+  let after: string | null = beginning;
+  return {
+    name: 'work queue',
+    batchMax,
+    async run() {
+      const statement =
+        after === null ? deleteClaimedSince(recentSeconds, batchMax) : deleteClaimedAfter(after, batchMax);
+      const { looked_at: lookedAt, removed, last_id: lastId } = (await pool.row(statement)) as TidiedRow;
+      if (after === null) return removed;
+      after = lookedAt < batchMax ? null : lastId;
+      return lookedAt;
+    },
+  };
+}
