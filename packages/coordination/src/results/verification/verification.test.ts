@@ -383,10 +383,13 @@ describe('a check by a person', () => {
     await assign(person, { workspaceId: elsewhere.id });
     assert.deepEqual(reasonsOf((await ask()).attempt), [['failed', 'no_approver']]);
     await assign(person, { workspaceId: here.id });
-    const { task } = await ask();
+    const { task, attempt } = await ask();
     const [approval] = await approvalsOf(task.id);
     assert.deepEqual([approval.requiredRoleId, approval.assignedPrincipalId], [role.id, null]);
     assert.equal(approval.workspaceId, below.id);
+    await decide(attempt.approvalId, 'approve', {}, person);
+    await judge.run();
+    assert.equal((await read(task.id)).status, 'done');
   });
 
   test('a gate that is open already counts, if it asks the approver that the check names', async () => {
