@@ -31,16 +31,15 @@ export function parseLifecycle(sent: unknown): Lifecycle {
   ]);
   const statuses = statusesOf(sent['statuses']);
   const known = new Map(statuses.map(({ key, category }) => [key, category]));
-  const initialStatus = declared(known, sent['initialStatus'], '/initialStatus');
+  // A task that begins done would never be completed, nor its checks looked at.
+  const initialStatus = openStatus(known, sent['initialStatus'], '/initialStatus');
   const transitions = transitionsOf(known, sent['transitions'] ?? []);
-  const claimStatus = openStatus(known, sent['claimStatus'], '/claimStatus');
-  const releaseStatus = openStatus(known, sent['releaseStatus'], '/releaseStatus');
   return {
     statuses,
     initialStatus,
     transitions,
-    ...(claimStatus !== undefined && { claimStatus }),
-    ...(releaseStatus !== undefined && { releaseStatus }),
+    ...optionalStatus(known, sent, 'claimStatus'),
+    ...optionalStatus(known, sent, 'releaseStatus'),
     completionStatus: completionOf(known, sent['completionStatus']),
   };
 }
@@ -90,8 +89,12 @@ function declared(known: KnownStatuses, key: Json | undefined, path: string): st
   return typeof key === 'string' && known.has(key) ? key : defect(path, 'must be the key of a status');
 }
 
-function openStatus(known: KnownStatuses, sent: Json | undefined, path: string): string | undefined {
-  if (sent === undefined || sent === null) return undefined;
+function optionalStatus(known: KnownStatuses, sent: JsonObject, name: 'claimStatus' | 'releaseStatus') {
+  const given = sent[name];
+  return given === undefined || given === null ? {} : { [name]: openStatus(known, given, `/${name}`) };
+}
+
+function openStatus(known: KnownStatuses, sent: Json | undefined, path: string): string {
   const key = declared(known, sent, path);
   if (known.get(key)?.startsWith('terminal_')) defect(path, 'must be a status that is not terminal');
   return key;

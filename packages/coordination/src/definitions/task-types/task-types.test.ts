@@ -284,6 +284,7 @@ describe('a defect of the lifecycle is refused with its path', () => {
     ],
     ['no initial status', { ...lifecycleSchema, initialStatus: undefined }, '/initialStatus'],
     ['an undeclared initial status', { ...lifecycleSchema, initialStatus: 'x' }, '/initialStatus'],
+    ['a task that begins done', { ...lifecycleSchema, initialStatus: 'good' }, '/initialStatus'],
     ['transitions that are no list', { ...lifecycleSchema, transitions: {} }, '/transitions'],
     ['a transition that is a text', { ...lifecycleSchema, transitions: ['new'] }, '/transitions/0'],
     [
