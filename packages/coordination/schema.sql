@@ -847,6 +847,16 @@ create table task_turns (
   constraint task_turns_pkey PRIMARY KEY (parent_id)
 );
 
+create table task_type_statuses (
+  tenant_id uuid not null,
+  key text not null,
+  category task_category not null,
+  type_id uuid not null,
+  constraint task_type_statuses_pkey PRIMARY KEY (tenant_id, key, category, type_id),
+  constraint task_type_statuses_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint task_type_statuses_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
+);
+
 create table task_types (
   id uuid not null,
   tenant_id uuid not null,
@@ -880,6 +890,7 @@ create table task_types (
 );
 CREATE INDEX task_types_newest ON public.task_types USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX task_types_of_status ON public.task_types USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE TRIGGER task_types_note_statuses AFTER INSERT ON public.task_types FOR EACH ROW EXECUTE FUNCTION note_type_statuses();
 
 create table tasks (
   id uuid not null,
@@ -1410,6 +1421,17 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.note_type_statuses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into task_type_statuses (tenant_id, key, category, type_id)
+  select new.tenant_id, declared ->> 'key', declared ->> 'category', new.id
+  from jsonb_array_elements(new.lifecycle_schema -> 'statuses') as declared;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_verification()
  RETURNS trigger

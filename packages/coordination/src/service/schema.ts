@@ -42,6 +42,7 @@ export interface Tables {
   task_relations: TaskRelationsTable;
   task_search: TaskSearchTable;
   task_turns: TaskTurnsTable;
+  task_type_statuses: TaskTypeStatusesTable;
   task_types: TaskTypesTable;
   tasks: TasksTable;
   tenants: TenantsTable;
@@ -605,6 +606,13 @@ interface TaskSearchTable {
 interface TaskTurnsTable {
   parent_id: string;
   last_turn_at: string;
+}
+
+interface TaskTypeStatusesTable {
+  tenant_id: string;
+  key: string;
+  category: 'backlog' | 'active' | 'blocked' | 'terminal_success' | 'terminal_cancelled';
+  type_id: string;
 }
 
 interface TaskTypesTable {

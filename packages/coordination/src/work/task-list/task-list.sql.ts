@@ -11,6 +11,7 @@ import {
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
 import { inSight } from '../../service/sight/sight.ts';
 import type { TaskRow } from '../tasks/task.ts';
@@ -27,6 +28,8 @@ export interface TaskFilter {
   categories?: readonly TaskRow['category'][] | undefined;
   /** Never empty. */
   typeIds?: readonly string[] | undefined;
+  /** Where a key has more versions than are listed. */
+  typeKey?: string | undefined;
   priority?: number | undefined;
   ownerId?: string | undefined;
   assigneeId?: string | undefined;
@@ -98,6 +101,7 @@ function filtered(tenantId: string, filter: TaskFilter) {
   let query = matching(inSight(all, filter.viewerId, 't.workspace_id'), {
     't.status': filter.status,
     't.priority': filter.priority,
+    'tt.key': filter.typeKey,
     't.owner_id': filter.ownerId,
     't.assignee_id': filter.assigneeId,
   });
@@ -130,15 +134,21 @@ function holding(tenantId: string, terms: readonly string[]) {
       and s.tenant_id = ${tenantId}::uuid and s.words ilike all (${patterns}::text[]))`;
 }
 
-/** The types with this key, in all their versions. */
-export function findTypeIds(tenantId: string, key: string) {
-  return sql<{ id: string }>`select id from task_types where tenant_id = ${tenantId} and key = ${key}`;
+/** The types with this key, in all their versions, at most so many. */
+export function findTypeIds(tenantId: string, key: string, rowsMax: number) {
+  return sql<{ id: string }>`
+    select id from task_types where tenant_id = ${tenantId} and key = ${key} limit ${rowsMax}`;
 }
 
-/** The categories that a status has in the tenant's types. */
-export function findCategoriesOf(tenantId: string, status: string) {
-  return sql<{ category: string }>`
-    select distinct declared ->> 'category' as category
-    from task_types, jsonb_array_elements(lifecycle_schema -> 'statuses') as declared
-    where tenant_id = ${tenantId} and declared ->> 'key' = ${status}`;
+/** The categories that a status has in the tenant's types, each with types in which it has it, at most so many. */
+export function findPlacesOfStatus(tenantId: string, status: string, typesMax: number) {
+  return sql<{ category: TaskRow['category']; type_ids: string[] }>`
+    select c.category, types.ids as type_ids
+    from unnest(${statusCategories}::text[]) as c(category), lateral (
+      select coalesce(array_agg(listed.type_id), '{}') as ids from (
+        select type_id from task_type_statuses s
+        where s.tenant_id = ${tenantId} and s.key = ${status} and s.category = c.category limit ${typesMax}
+      ) listed
+    ) types
+    where types.ids <> '{}'`;
 }

@@ -50,6 +50,33 @@ describe('GET /tasks', () => {
     assert.deepEqual(page.items[0], await done(other.get(`/tasks/${page.items[0].publicId}`)));
   });
 
+  test('finds a status in every type and category that has it, also where more than 50 types do', async () => {
+    const lifecycleOf = (category: 'active' | 'blocked') => ({
+      statuses: [
+        { key: 'shelved', category, displayName: 'Shelved' },
+        { key: 'done', category: 'terminal_success' as const, displayName: 'Done' },
+      ],
+      initialStatus: 'shelved',
+      transitions: [],
+      completionStatus: 'done',
+    });
+    const made: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const lifecycle = lifecycleOf(n % 2 === 0 ? 'active' : 'blocked');
+      const typeId = await insertTestType(baton, { key: 'shelf', version: n + 1, lifecycle });
+      if (n !== 1 && n !== 58) continue;
+      made.unshift(`shelf ${n}`);
+      await makeTask(baton, { title: `shelf ${n}`, typeId });
+      // Two types have the status now, or 59: the list is the same.
+      assert.deepEqual(await titlesOf('status=shelved'), made);
+      assert.deepEqual(await titlesOf('typeKey=shelf'), made);
+    }
+    assert.deepEqual(await titlesOf('status=shelved&systemStatusCategory=blocked'), ['shelf 1']);
+    assert.deepEqual(await titlesOf('status=shelved&systemStatusCategory=backlog'), []);
+    assert.deepEqual(await titlesOf('status=shelved&typeKey=shelf&limit=1'), ['shelf 58']);
+    assert.deepEqual(await titlesOf('status=shelved&typeKey=task'), []);
+  });
+
   test('narrows by status, category, type, priority, owner and assignee, all together', async () => {
     await insertTestType(baton, { key: 'filtered' });
     const owner = await baton.actor();

@@ -7,7 +7,7 @@ import { fail } from '../errors.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { priorityIndex, requireNoGoal, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
-  findCategoriesOf,
+  findPlacesOfStatus,
   findTasks,
   findTypeIds,
   type TaskFilter,
@@ -17,6 +17,8 @@ import {
 const statusLengthMax = 64;
 const searchLengthMax = 200;
 const searchTermsMax = 10;
+/** Types that a statement names by their ids. */
+const typesListedMax = 50;
 
 /** The query of `GET /tasks`. */
 export interface TaskQuery {
@@ -54,12 +56,14 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   requireNoGoal(query.goalId);
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
-  const categories = category === undefined ? await categoriesOf(context, status) : [category];
-  const typeIds = await typeIdsOf(context, typeKey);
+  const places = await placesOf(context, status);
+  const categories = category === undefined ? places?.categories : [category];
+  const versions = await versionsOf(context, typeKey);
   const filter = {
     status,
     categories,
-    typeIds,
+    typeIds: versions?.typeIds ?? (versions === undefined ? places?.typeIds : undefined),
+    typeKey: versions !== undefined && versions.typeIds === undefined ? typeKey : undefined,
     priority,
     ownerId,
     assigneeId,
@@ -70,19 +74,28 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   };
   const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
   // Made before: a cursor of another list is refused even where nothing can be found.
-  if (categories?.length === 0 || typeIds?.length === 0) return { items: [], nextCursor: null };
+  if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
+    return { items: [], nextCursor: null };
   return listPage(context.db, found, taskOf);
 }
 
-/** No index holds the status, which every claim changes: its categories are the next narrower thing that one holds. */
-async function categoriesOf({ db, tenantId }: Context, status: string | undefined) {
+/**
+ * No index holds the status, which every claim changes. The next narrower things that one holds are its categories, and its
+ * types where they are few.
+ */
+async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   if (status === undefined) return undefined;
-  return (await db.rows(findCategoriesOf(tenantId, status))).map(({ category }) => category);
+  const places = await db.rows(findPlacesOfStatus(tenantId, status, typesListedMax + 1));
+  const categories = places.map(({ category }) => category);
+  const typeIds = places.flatMap(({ type_ids }) => type_ids);
+  return { categories, typeIds: typeIds.length > typesListedMax ? undefined : typeIds };
 }
 
-async function typeIdsOf({ db, tenantId }: Context, key: string | undefined) {
+/** The versions of a type; no list of them where they are too many. */
+async function versionsOf({ db, tenantId }: Context, key: string | undefined) {
   if (key === undefined) return undefined;
-  return (await db.rows(findTypeIds(tenantId, key))).map(({ id }) => id);
+  const typeIds = (await db.rows(findTypeIds(tenantId, key, typesListedMax + 1))).map(({ id }) => id);
+  return { typeIds: typeIds.length > typesListedMax ? undefined : typeIds };
 }
 
 function termsOf(search: string): string[] {
