@@ -57,7 +57,8 @@ const eventsBy = async ({ principalId }: Actor) =>
 for (const endpoint of writing)
   for (const keyed of [false, true])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {
-      const actor = await baton.actor();
+      // A person: some permissions are for people only.
+      const actor = await baton.actor({ kind: 'human' });
       const request = await makeFixtureRequest(fixtures, endpoint, { baton, actor });
       const headers = await headersOf(endpoint, request, actor);
       if (keyed) headers['idempotency-key'] = randomUUID();

@@ -1,3 +1,7 @@
+import type { Logger } from '@baton/kernel/log';
+import type { Job } from './job.ts';
+import { createPutOff } from './put-off.ts';
+
 /** Where an entry stands in a queue that is ordered by a time and the id. */
 export type QueuePosition = readonly [at: string, id: string];
 
@@ -28,5 +32,36 @@ export function createWalk<Row>(
       return rows;
     },
     handledOf: (rows, handled) => Math.max(handled, rows.length === batchMax ? batchMax : 0),
+  };
+}
+
+/**
+ * A job that goes through a queue of due entries again and again, and handles each by itself. One that can't be handled is
+ * put off and keeps no other.
+ * @param queue.find the next entries behind a position, at most `batchMax`
+ * @param queue.handle works on one entry, in a transaction of its own; 0 when others have it locked
+ */
+export function createDueJob<Row>(
+  { name, batchMax, log }: Pick<Job, 'name' | 'batchMax'> & { log: Logger },
+  queue: {
+    find(after: QueuePosition): Promise<Row[]>;
+    positionOf(row: Row): QueuePosition;
+    handle(row: Row): Promise<number>;
+  },
+): Job {
+  const putOff = createPutOff(name, log);
+  const walk = createWalk(batchMax, queue.find, queue.positionOf);
+  return {
+    name,
+    batchMax,
+    async run() {
+      const due = await walk.next();
+      let handled = 0;
+      for (const row of due) {
+        const [, id] = queue.positionOf(row);
+        handled += await putOff.attempt(id, () => queue.handle(row));
+      }
+      return walk.handledOf(due, handled);
+    },
   };
 }

@@ -40,7 +40,22 @@ export async function decideApproval(
   const declared = gate?.outcomes[status] ?? [];
   const outcomeStatus = declared.length > 0 ? 'pending' : null;
   const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus });
-  const decisionEventId = emit(
+  const decisionEventId = note(context, row, status, comment);
+  if (declared.length === 0) return approvalOf(row);
+  const credential = credentialOfDecider(context.caller);
+  const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
+  await context.db.run(insertOutcome({ ...led, credential, decisionEventId }));
+  return approvalOf(row);
+}
+
+/** @returns the id of the event, which all follows from that the decision leads to */
+function note(
+  context: Context,
+  row: ApprovalRow,
+  status: 'approved' | 'rejected',
+  comment: string | null,
+): string {
+  return emit(
     context,
     status === 'approved' ? approvalApproved : approvalRejected,
     { entityId: row.id, workspaceId: row.workspace_id },
@@ -48,23 +63,11 @@ export async function decideApproval(
       taskId: row.task_id,
       artifactId: row.artifact_id,
       outcomeStatus: row.outcome_status,
-      decisionBy: decidedBy,
+      decisionBy: context.caller.principalId,
       comment: comment === null ? null : eventText(comment),
       channel: context.caller.channel ?? null,
     },
   );
-  if (declared.length > 0)
-    await context.db.run(
-      insertOutcome({
-        approvalId: row.id,
-        tenantId: context.tenantId,
-        outcome: status,
-        credential: credentialOfDecider(context.caller),
-        decisionEventId,
-        declared,
-      }),
-    );
-  return approvalOf(row);
 }
 
 /**

@@ -1,8 +1,7 @@
 import { isRepeatable } from '@baton/kernel/command';
 import { isUnreachable } from '@baton/kernel/db';
 import type { Job, JobTools } from '../../service/job.ts';
-import { createPutOff } from '../../service/put-off.ts';
-import { createWalk, type QueuePosition } from '../../service/queue-walk.ts';
+import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { executeOutcome, noteFailedTry } from './executing.ts';
 import { type DueOutcomeRow, findDueOutcomes } from './outcomes.sql.ts';
@@ -15,30 +14,20 @@ const batchMax = 50;
  */
 export function doDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
   const name = 'approval-outcomes';
-  const putOff = createPutOff(name, log);
-  const walk = createWalk(
-    batchMax,
-    (after) => pool.rows(findDueOutcomes(after, batchMax)),
-    ({ next_attempt_at: at, approval_id: id }: DueOutcomeRow): QueuePosition => [at, id],
-  );
-  const tryOne = async (tenantId: string, id: string): Promise<number> => {
-    try {
-      return await command(name, tenantId, (context) => executeOutcome(context, id));
-    } catch (error) {
-      if (isUnreachable(error) || isRepeatable(error)) throw error;
-      log.error({ err: error, job: name, id }, 'what a decision leads to failed unexpectedly');
-      return command(name, tenantId, (context) => noteFailedTry(context, id));
-    }
-  };
-  return {
-    name,
-    batchMax,
-    async run() {
-      const due = await walk.next();
-      let handled = 0;
-      for (const { approval_id: id, tenant_id: tenantId } of due)
-        handled += await putOff.attempt(id, () => tryOne(tenantId, id));
-      return walk.handledOf(due, handled);
+  return createDueJob<DueOutcomeRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findDueOutcomes(after, batchMax)),
+      positionOf: ({ next_attempt_at: at, approval_id: id }) => [at, id],
+      async handle({ approval_id: id, tenant_id: tenantId }) {
+        try {
+          return await command(name, tenantId, (context) => executeOutcome(context, id));
+        } catch (error) {
+          if (isUnreachable(error) || isRepeatable(error)) throw error;
+          log.error({ err: error, job: name, id }, 'what a decision leads to failed unexpectedly');
+          return command(name, tenantId, (context) => noteFailedTry(context, id));
+        }
+      },
     },
-  };
+  );
 }
