@@ -4,7 +4,10 @@ import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
-/** Lets an agent act for a human; the permissions are recorded (core, section 4.1). */
+/**
+ * Lets an agent act for a human (core, section 4.1). The permissions are recorded; with `CP_DELEGATION_NARROWS` they bound
+ * what the agent writes in a session for that person.
+ */
 export const Delegation = z
   .strictObject({
     id: Uuid,

@@ -5,8 +5,9 @@ import { sql } from '@baton/kernel/sql';
 import { forceCancel, launch, makeFamily, newKey, say, startChild } from '../../testing/children.ts';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
-import { claimTask, done, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
+import { claimTask, done, makeRun, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
+import { untilBlockedBy } from '../../testing/waiting.ts';
 import { continueCascades } from './cascades.ts';
 
 let baton: TestCoordination;
@@ -230,6 +231,19 @@ test('a revocation and the start of the child’s run: after it nothing starts',
       assert.ok(cancelRequestedAt !== null, 'a run that came first is asked to stop');
     } else assert.equal(started.body.error.code, 'child_handle_revoked');
   }
+});
+
+test('a start that waited for a revocation is refused by it', async () => {
+  const { run } = await makeRun(baton, worker);
+  const { childHandle, childTask } = await done(launch(worker, run.id), 201);
+  const { id: claimId, fencingToken } = await claimTask(helper, childTask.id);
+  const started = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`update child_handles set revoked_at = now() where id = ${childHandle.id}`);
+    const answer = helper.actor.post(`/tasks/${childTask.id}:start-run`, { claimId, fencingToken });
+    await untilBlockedBy(tx, baton, answer);
+    return { answer };
+  });
+  await refused(started.answer, 409, 'child_handle_revoked');
 });
 
 test('a revocation and the end of the child’s run wait for one another in one order', async () => {

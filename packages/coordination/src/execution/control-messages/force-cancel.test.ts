@@ -245,6 +245,41 @@ describe('force_cancel below the run', () => {
   });
 });
 
+test('what the worker cannot cancel is put off and keeps no other', async () => {
+  const { run, task } = await makeRun(baton, worker);
+  const { controlMessage } = await done(force(run.id), 201);
+  const below = [await makeRun(baton, helper), await makeRun(baton, helper), await makeRun(baton, helper)];
+  for (const each of below) await relate(each.task.id, task.id);
+  await baton.pool.run(
+    sql`insert into run_cascades (message_id, tenant_id) values (${controlMessage.id}, ${baton.tenantId})`,
+  );
+  const poisoned = below[1]?.run.id as string;
+  const plant = (text: string) => baton.pool.run({ text, values: [] });
+  await plant(`
+    create function refuse_poison() returns trigger language plpgsql as $$ begin
+      if old.id = '${poisoned}' then raise exception 'poison'; end if;
+      return new;
+    end $$`);
+  await plant('create trigger poison before update on runs for each row execute function refuse_poison()');
+  const logged: string[] = [];
+  const { tools, close } = makeWorkerTools(baton, logged);
+  try {
+    const job = continueCascades(tools);
+    assert.equal(await job.run(), 2);
+    const statuses = await Promise.all(below.map(async (each) => (await runOf(each.run.id)).status));
+    assert.deepEqual(statuses, ['cancelled', 'running', 'cancelled']);
+    assert.ok(logged.some((line) => JSON.parse(line).id === below[1]?.task.id));
+    assert.equal(await job.run(), 0);
+    assert.equal((await baton.pool.rows(sql`select from run_cascades`)).length, 1);
+  } finally {
+    await plant('drop trigger poison on runs');
+    await close();
+  }
+  assert.equal(await runWorker(), 1);
+  assert.equal(await runWorker(), 0);
+  assert.deepEqual(await baton.pool.rows(sql`select from run_cascades`), []);
+});
+
 describe('request_cancel below the run', () => {
   const ask = { operation: 'request_cancel', reason: 'enough' };
   async function apply(by: Worker, { run, claim }: { run: any; claim: any }, message: any) {
