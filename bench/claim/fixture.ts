@@ -94,7 +94,7 @@ async function insertClaimant(pool: Pool, tenantId: string, issuer: string) {
     values (${principalId}, ${tenantId}, 'agent', 'bench agent')`);
   await pool.run(sql`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
-    values (${newId()}, ${tenantId}, ${principalId}, ${issuer}, ${tenantId}, ${iamPrincipalId}, '{tasks.claim}')`);
+    values (${newId()}, ${tenantId}, ${principalId}, ${issuer}, ${tenantId}, ${iamPrincipalId}, '{tasks.claim,tasks.read}')`);
   await pool.run(sql`
     insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
     values (${sessionId}, ${tenantId}, ${principalId}, 'bench', 'connected', now() + interval '1 hour')`);

@@ -1247,19 +1247,20 @@ end $function$;
 
 CREATE OR REPLACE FUNCTION public.fulfilled_sets(tenant uuid, principal uuid)
  RETURNS SETOF uuid
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-  select '00000000-0000-0000-0000-000000000000'::uuid
-  union all
+begin
+  return next '00000000-0000-0000-0000-000000000000'::uuid;
+  return query
   select s.id
   from held_tokens(tenant, principal) h
   join requirement_items i on i.tenant_id = tenant and i.token = h.token
   join requirement_sets s on s.id = i.set_id
   left join workspaces w on w.id = s.workspace_id
   where h.workspace_id is null or h.workspace_id = any (w.path)
-  group by s.id, s.items having count(distinct i.position) = s.items
-$function$;
+  group by s.id, s.items having count(distinct i.position) = s.items;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.has_required_inputs(artifact_schema jsonb)
  RETURNS boolean
