@@ -55,6 +55,26 @@ const violations = {
         <> case when r.status = 'running' then 0 else 1 end`,
   'attempts of a task count from one without a gap': sql`
     select task_id from runs group by task_id having max(attempt) <> count(*)`,
+  'checkpoints and actions of a run count from one without a gap, up to its tallies': sql`
+    select r.id from runs r
+    where (select array[count(*), coalesce(max(seq), 0)] from checkpoints c where c.run_id = r.id)
+        <> array[r.checkpoint_count, r.checkpoint_count]::bigint[]
+      or (select array[count(*), coalesce(max(seq), 0)] from run_actions a where a.run_id = r.id)
+        <> array[r.action_count, r.action_count]::bigint[]`,
+  'a run has used what its actions have used': sql`
+    select r.id from runs r
+    where (r.input_tokens, r.output_tokens) <> (
+        select coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) from run_actions a where a.run_id = r.id)
+      or r.costs <> coalesce((
+        select jsonb_object_agg(currency, spent) from (
+          select currency, sum(cost_micros) as spent from run_actions a
+          where a.run_id = r.id and cost_micros is not null group by currency) as summed), '{}')`,
+  'a run has its manifest from its start on, in versions without a gap': sql`
+    select r.id from runs r left join harness_manifests m on m.run_id = r.id group by r.id
+    having count(m.version) = 0 or max(m.version) <> count(m.version)`,
+  'a sweeper looks at a live lease before it is over': sql`
+    select id from claims where status = 'active' and sweep_at > expires_at
+    union all select id from sessions where status = 'active' and sweep_at > expires_at`,
   'a task is completed once': sql`
     select entity_id from events where type = 'task.completed' group by entity_id having count(*) > 1`,
   'every event has its outbox row until it is delivered': sql`
