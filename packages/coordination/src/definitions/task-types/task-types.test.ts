@@ -108,6 +108,7 @@ describe('POST makes the next version of the key', () => {
     const documents = {
       fieldSchema: { properties: { points: { type: 'integer' }, password: { const: 1 } } },
       execution: { progressTimeoutSeconds: 60 },
+      approvalSchema: { gates: { default: { outcomes: { approved: [{ comment: { body: 'Yes.' } }] } } } },
       completionSchema: { onComplete: { actions: [{ comment: { body: 'Done.' } }] } },
       contextSchema: {
         anchors: ['task:{publicId}', 'service:{customFields.name}/{workspaceId}', 'p:{projectId}'],
@@ -156,7 +157,6 @@ describe('POST makes the next version of the key', () => {
           { from: 'on it', to: ['new', 'good', 'better'] },
         ],
       },
-      approvalSchema: {},
       status: 'active',
       createdBy: baton.admin.principalId,
       updatedAt: createdAt,
@@ -174,7 +174,7 @@ describe('POST makes the next version of the key', () => {
       initialStatus: 'new',
       completionStatus: 'better',
       execution: { progressTimeoutSeconds: 60 },
-      declaresApprovalOutcomes: false,
+      declaresApprovalOutcomes: true,
       declaresContextProfile: true,
       declaresInstructions: true,
       declaresCompletionWork: true,
@@ -442,11 +442,11 @@ describe('a malformed type is refused with the code of the document', () => {
       'secret_material_rejected',
     ],
     [
-      'approval outcomes',
-      { approvalSchema: { gates: {} } },
+      'unknown approval outcomes',
+      { approvalSchema: { gates: { default: { outcomes: { approved: [{ dance: {} }] } } } } },
       422,
       'invalid_approval_schema',
-      { field: 'approvalSchema', path: '/gates' },
+      { field: 'approvalSchema', path: '/gates/default/outcomes/approved/0/dance' },
     ],
     [
       'unknown completion work',

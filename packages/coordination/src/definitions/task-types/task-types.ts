@@ -37,7 +37,6 @@ import {
   parseArtifactSchema,
   parseContextSchema,
   parseExecution,
-  refuseDeclaredActions,
 } from './type-documents.ts';
 
 /**
@@ -64,7 +63,6 @@ async function documentsOf(context: Context, request: NewTaskType) {
   checkStoredSchema(fieldSchema, { field: 'fieldSchema' });
   const lifecycle = parseLifecycle(lifecycleSchema ?? systemLifecycle);
   const approvalSchema = await parseApprovalSchema(context, request.approvalSchema);
-  refuseDeclaredActions(approvalSchema, 'approvalSchema', 'invalid_approval_schema');
   const contextSchema = parseContextSchema(request.contextSchema);
   checkInstructions(instructions);
   const completionSchema = await parseCompletionSchema(context, request.completionSchema);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type JsonObject, textsByName } from '@baton/kernel/wire';
 import { checkDocument } from '../../service/documents.ts';
 import { parseDocument } from '../acceptance/parsed-document.ts';
-import { type ErrorCode, fail } from '../errors.ts';
+import { fail } from '../errors.ts';
 
 /** The documents of a task type besides its fields, its lifecycle and what it brings (core, section 7.4). */
 
@@ -100,15 +100,6 @@ export function parseContextSchema(sent: unknown): JsonObject {
     fault?.code === 'unrecognized_keys' ? [...fault.path, ...fault.keys.slice(0, 1)] : fault?.path;
   const at = (names ?? []).map((key) => `/${String(key)}`).join('');
   return fail('invalid_context_schema', { path: at.slice(0, 200).toWellFormed(), message: fault?.message });
-}
-
-/**
- * Refuses a document of declared actions that nobody carries out yet, so that nothing is promised that would not happen.
- * @throws Refusal `code`
- */
-export function refuseDeclaredActions(document: object, field: string, code: ErrorCode): void {
-  const [first] = Object.keys(document);
-  if (first !== undefined) fail(code, { field, path: `/${first}`, message: 'is not carried out yet' });
 }
 
 const artifactKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,55}$/);
