@@ -407,6 +407,40 @@ CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 
+create table goals (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  title text not null,
+  desired_state text default ''::text not null,
+  criteria jsonb default '[]'::jsonb not null,
+  owner_id uuid,
+  status text default 'active'::text not null,
+  created_from jsonb not null,
+  parent_goal_id uuid,
+  path uuid[] not null,
+  version integer default 1 not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  closed_at timestamp(3) with time zone,
+  constraint goals_pkey PRIMARY KEY (id),
+  constraint goals_check CHECK ((((cardinality(path) >= 1) AND (cardinality(path) <= 32)) AND (path[cardinality(path)] = id))),
+  constraint goals_check1 CHECK (((status = 'active'::text) = (closed_at IS NULL))),
+  constraint goals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'achieved'::text, 'abandoned'::text]))),
+  constraint goals_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint goals_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES principals(id),
+  constraint goals_parent_goal_id_fkey FOREIGN KEY (parent_goal_id) REFERENCES goals(id),
+  constraint goals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint goals_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX goals_below ON public.goals USING gin (path);
+CREATE INDEX goals_newest ON public.goals USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX goals_of_owner ON public.goals USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
+CREATE INDEX goals_of_parent ON public.goals USING btree (tenant_id, parent_goal_id, created_at DESC, id DESC) WHERE (parent_goal_id IS NOT NULL);
+CREATE INDEX goals_of_status ON public.goals USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX goals_of_workspace ON public.goals USING btree (tenant_id, workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
+
 create table harness_manifests (
   run_id uuid not null,
   version integer not null,
@@ -944,6 +978,7 @@ CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(sta
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_id, created_at DESC, id DESC) WHERE (assignee_id IS NOT NULL);
 CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category, created_at DESC, id DESC);
+CREATE INDEX tasks_of_goal ON public.tasks USING btree (tenant_id, goal_id, created_at DESC, id DESC) WHERE (goal_id IS NOT NULL);
 CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
 CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority, created_at DESC, id DESC);
 CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);

@@ -34,8 +34,10 @@ import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { commentsApi } from '../work/comments/comments.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
+import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
+import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
 import { tasksApi } from '../work/tasks/tasks.api.ts';
 import { typeMigrationApi } from '../work/type-migration/type-migration.api.ts';
@@ -98,6 +100,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Task relations',
     about: 'How tasks belong together: parts, dependencies, origins.',
     endpoints: taskRelationsApi,
+  },
+  {
+    tag: 'Goals',
+    about: 'What should be so, by what one sees that it is, and the work towards it.',
+    endpoints: [...goalsApi, ...goalWorkApi],
   },
   {
     tag: 'Workspaces',

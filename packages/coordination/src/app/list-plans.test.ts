@@ -119,6 +119,7 @@ const samples: Record<string, string | boolean> = {
   'listRoles package': 'absent',
   'listArtifacts type': 'absent',
   'listApprovals status': 'rejected',
+  'listGoals status': 'abandoned',
   'listWorkspaces status': 'archived',
   'listWorkspaces rootsOnly': true,
   'listWorkspaceTypes status': 'archived',
@@ -171,6 +172,14 @@ describe('the tasks of one workspace among 20,000, and of those below it, are re
 test('a status that few types have is found among 20,000 tasks of its category by fewer than 1,000 rows', async () => {
   const searchTasks = endpoints.find(({ id }) => id === 'listTasks') as Endpoint<Context>;
   assert.ok((await rowsReadBy(searchTasks, { status: 'odd' })) <= rowsReadMax);
+});
+
+test('the work of one goal among 20,000 tasks is read without the others', async () => {
+  const { body: goal } = await baton.admin.post('/goals', { title: 'x' });
+  await baton.pool.run(sql`
+    update tasks set goal_id = ${goal.id} where id in (select id from tasks where goal_id is null limit 5)`);
+  const list = endpoints.find(({ id }) => id === 'listTasks') as Endpoint<Context>;
+  assert.ok((await rowsReadBy(list, { goalId: goal.id })) <= rowsReadMax);
 });
 
 describe('a search over 20,000 rows reads fewer than 1,000 of them', () => {

@@ -20,6 +20,7 @@ export interface Tables {
   endings: EndingsTable;
   ensured_work: EnsuredWorkTable;
   events: EventsTable;
+  goals: GoalsTable;
   harness_manifests: HarnessManifestsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
@@ -309,6 +310,25 @@ interface EventsTable {
   trace_run_id: string | null;
   payload: unknown;
   occurred_at: Generated<string>;
+}
+
+interface GoalsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  title: string;
+  desired_state: Generated<string>;
+  criteria: Generated<unknown>;
+  owner_id: string | null;
+  status: Generated<'active' | 'achieved' | 'abandoned'>;
+  created_from: unknown;
+  parent_goal_id: string | null;
+  path: string[];
+  version: Generated<number>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  closed_at: string | null;
 }
 
 interface HarnessManifestsTable {

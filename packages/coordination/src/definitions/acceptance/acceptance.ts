@@ -9,7 +9,7 @@ import { findArtifactTypeKeys } from './acceptance.sql.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const acceptanceChecksMax = 50;
-const specBytesMax = 16_384;
+export const checkSpecBytesMax = 16_384;
 
 const conditionCharactersMax = 500;
 const isCondition = (text: string) =>
@@ -23,7 +23,7 @@ export const AcceptanceCheck = z.strictObject({
   key: z.string().regex(checkKeyForm),
   kind: z.enum(kinds),
   description: z.string().min(1).max(2000),
-  spec: freeObjectOf(specBytesMax).nullish(),
+  spec: freeObjectOf(checkSpecBytesMax).nullish(),
   when: z
     .array(
       z
@@ -89,7 +89,7 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
 }
 
 function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: string): void {
-  checkDocument(spec, { field, bytesMax: specBytesMax });
+  checkDocument(spec, { field, bytesMax: checkSpecBytesMax });
   refuseSecretKeys(spec, field);
   if (!specOf[kind].safeParse(spec).success) fail('invalid_acceptance_spec', { field, kind });
   if (spec['approver'] !== undefined && spec['approverRole'] !== undefined)

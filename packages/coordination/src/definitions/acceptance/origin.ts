@@ -24,11 +24,14 @@ export const OriginSummary = z.strictObject({
   evidence: z.int(),
 });
 
-/** @throws Refusal `invalid_origin`, `duplicate_evidence`, `secret_material_rejected` */
-export function parseOrigin(sent: unknown): Origin {
-  const origin = withoutNulls(parseDocument(Origin, sent, 'origin', 'invalid_origin'));
-  const refuse = (field: string, message: string) =>
-    fail('invalid_origin', { field: `origin.${field}`, message });
+/**
+ * @param field the document's name in the body
+ * @throws Refusal `invalid_origin`, `duplicate_evidence`, `secret_material_rejected`
+ */
+export function parseOrigin(sent: unknown, field = 'origin'): Origin {
+  const origin = withoutNulls(parseDocument(Origin, sent, field, 'invalid_origin'));
+  const refuse = (member: string, message: string) =>
+    fail('invalid_origin', { field: `${field}.${member}`, message });
   if (['parent', 'process', 'external'].includes(origin.kind) && origin.ref == null)
     refuse('ref', 'is required for this kind');
   if ((origin.kind === 'rule') !== (origin.ruleId != null))
@@ -36,8 +39,8 @@ export function parseOrigin(sent: unknown): Origin {
   if (origin.kind === 'rule' && origin.evidence.length === 0)
     refuse('evidence', 'is required for the kind rule');
   if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'names no check');
-  if (origin.ref) refuseSecretText(origin.ref, 'origin.ref');
-  return { ...origin, evidence: parseEvidence(origin.evidence, 'origin.evidence') };
+  if (origin.ref) refuseSecretText(origin.ref, `${field}.ref`);
+  return { ...origin, evidence: parseEvidence(origin.evidence, `${field}.evidence`) };
 }
 
 /** The origin of a task that names none. */

@@ -30,6 +30,7 @@ interface Filed {
   approvalId: string;
   artifactId: string;
   handleId: string;
+  goalId: string;
   roleId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
@@ -76,6 +77,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
   const launched = await done(worker.actor.post(`/runs/${run.id}/child-handles`, child, key), 201);
   const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
   return {
+    goalId: (await done(baton.admin.post('/goals', { title: 'g', workspaceId }), 201)).id,
     handleId: launched.childHandle.id,
     roleId: role.id,
     taskId,
@@ -102,6 +104,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/child-handles/{id}': ({ handleId }) => handleId,
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
+    '/goals/{id}': ({ goalId }) => goalId,
     '/workspaces/{id}': ({ workspaceId }) => workspaceId,
   };
   const id = newId();
@@ -113,6 +116,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     artifactId: id,
     workspaceId: id,
     handleId: id,
+    goalId: id,
     roleId: id,
   };
   const faceOf = (text: string) =>
@@ -224,6 +228,7 @@ describe('lists leave out what is hidden', () => {
     ['/approvals', 'approvalId'],
     ['/artifacts', 'artifactId'],
     ['/roles', 'roleId'],
+    ['/goals', 'goalId'],
   ] as const)
     test(`GET ${path}`, async () => {
       const ids = await idsOf(member, path);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { changeWorkspace, makeWorkspace, makeWorkspaceType } from '../../testing/workspaces.ts';
@@ -47,6 +48,7 @@ test('POST answers 201 with the workspace and writes workspace.created in it', a
     [event?.type, event?.schema_version, event?.payload],
     ['workspace.created', 1, { slug: 'team-1', name: 'Platform', parentId: parent.id, typeKey: 'generic' }],
   );
+  await journalIsStable(baton.pool);
   const { items } = await done(baton.admin.get(`/events?entityId=${id}`));
   assert.deepEqual([items[0].entityType, items[0].workspaceId], ['workspace', id]);
   const read = await baton.admin.get(`/workspaces/${id}`);

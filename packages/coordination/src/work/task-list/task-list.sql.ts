@@ -40,6 +40,7 @@ export interface TaskFilter {
   /** Each one occurs in the title, the description or the public id, in any case. */
   terms: readonly string[];
   workspace?: WorkspaceScope | undefined;
+  goal?: GoalScope | undefined;
   /** Who sees only a part of the tree. */
   viewerId: string | null;
 }
@@ -75,6 +76,12 @@ const orders = {
 } as const satisfies Record<string, ListOrder<TaskRow>>;
 export type TaskOrder = keyof typeof orders;
 
+/** A goal, or it with all its subgoals. */
+export interface GoalScope {
+  readonly id: string;
+  readonly includeSubgoals: boolean;
+}
+
 export function findTasks(
   tenantId: string,
   filter: TaskFilter,
@@ -82,14 +89,30 @@ export function findTasks(
   page: Page,
 ): PageQuery<TaskRow> {
   const query = filtered(tenantId, filter).where('t.tenant_id', '=', tenantId);
-  if (filter.workspace === undefined)
-    return pageQuery<Joined, 't' | 'tt', TaskRow>(query, orders[order], page);
-  const { id, includeDescendants } = filter.workspace;
-  const workspaces = fragment`
+  const { workspace, goal } = filter;
+  const owned = (owners: ReturnType<typeof workspacesOf>, tasks: typeof query) =>
+    ownedPageQuery<Joined, 't' | 'tt', TaskRow>(owners, tasks, orders[order], page);
+  if (goal !== undefined) {
+    const inIt = query.where(condition`t.goal_id = owner.id and t.goal_id is not null`);
+    if (workspace === undefined) return owned(goalsOf(tenantId, goal), inIt);
+    const inBoth = inIt.where(condition`t.workspace_id in (${workspacesOf(tenantId, workspace)})`);
+    return owned(goalsOf(tenantId, goal), inBoth);
+  }
+  if (workspace === undefined) return pageQuery<Joined, 't' | 'tt', TaskRow>(query, orders[order], page);
+  const inIt = query.where(condition`t.workspace_id = owner.id and t.workspace_id is not null`);
+  return owned(workspacesOf(tenantId, workspace), inIt);
+}
+
+function workspacesOf(tenantId: string, { id, includeDescendants }: WorkspaceScope) {
+  return fragment`
     select id from workspaces
     where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeDescendants} or id = ${id})`;
-  const inOne = query.where(condition`t.workspace_id = owner.id and t.workspace_id is not null`);
-  return ownedPageQuery<Joined, 't' | 'tt', TaskRow>(workspaces, inOne, orders[order], page);
+}
+
+function goalsOf(tenantId: string, { id, includeSubgoals }: GoalScope) {
+  return fragment`
+    select id from goals
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeSubgoals} or id = ${id})`;
 }
 
 function filtered(tenantId: string, filter: TaskFilter) {

@@ -1,11 +1,13 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
+import { holds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { getGoalRow } from '../goals/goals.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { priorityIndex, requireNoGoal, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
+import { priorityIndex, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
   findPlacesOfStatus,
   findTasks,
@@ -53,7 +55,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const viewerId = await viewerOf(context);
   const workspace = await workspaceScopeOf(context, query);
   requireNoProject(query.projectId);
-  requireNoGoal(query.goalId);
+  const goal = query.goalId === undefined ? undefined : await goalScopeOf(context, query.goalId, false);
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
   const places = await placesOf(context, status);
@@ -70,6 +72,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
     ...dates,
     terms,
     workspace,
+    goal,
     viewerId,
   };
   const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
@@ -77,6 +80,32 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
   return listPage(context.db, found, taskOf);
+}
+
+/**
+ * The tasks of a goal, and with `includeSubgoals` of all goals below it (organisation, section 7).
+ * @throws Refusal `permission_denied`, `not_found`, `invalid_status_category`, `invalid_cursor`
+ */
+export async function listGoalWork(
+  context: Context,
+  goalId: string,
+  query: { includeSubgoals?: boolean | undefined; systemStatusCategory?: string | undefined },
+  page: Page,
+): Promise<ItemPage<Task>> {
+  const required = ['tasks.read'] as const;
+  if (!holds(context.caller.permissions, ...required)) fail('permission_denied', { required });
+  const goal = await goalScopeOf(context, goalId, query.includeSubgoals === true);
+  const { systemStatusCategory: category } = query;
+  if (category !== undefined && !statusCategories.includes(category as StatusCategory))
+    fail('invalid_status_category', { known: statusCategories });
+  const categories = category === undefined ? undefined : [category as StatusCategory];
+  const filter = { categories, terms: [], goal, viewerId: await viewerOf(context) };
+  return listPage(context.db, findTasks(context.tenantId, filter, 'createdAt', page), taskOf);
+}
+
+async function goalScopeOf(context: Context, goalId: string, includeSubgoals: boolean) {
+  const { id } = await getGoalRow(context, goalId);
+  return { id, includeSubgoals };
 }
 
 /**

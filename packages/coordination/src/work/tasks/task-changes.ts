@@ -15,6 +15,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
 import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { namesOfRequirements, type RequirementNames, requirementsAfter } from './requirements.ts';
@@ -22,7 +23,6 @@ import { priorities, type Task, type TaskChange, type TaskRow, taskOf } from './
 import {
   priorityIndex,
   requireDatesInOrder,
-  requireNoGoal,
   requirePrincipals,
   requireStatus,
   requireTitle,
@@ -120,7 +120,7 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
   const startDate = change.startDate === undefined ? before.start_date : change.startDate;
   const dueDate = change.dueDate === undefined ? before.due_date : change.dueDate;
   if (change.startDate !== undefined || change.dueDate !== undefined) requireDatesInOrder(startDate, dueDate);
-  requireNoGoal(change.goalId);
+  const goalId = await goalAfter(context, before, change, workspaceId);
   const proof = await proofAfter(context, rules, before, change);
   const requirementSetId = await requirementsAfter(
     context,
@@ -140,10 +140,25 @@ async function valuesAfter(context: Context, before: TaskRow, change: TaskChange
     custom_fields: customFields,
     start_date: startDate,
     due_date: dueDate,
+    goal_id: goalId,
     ...proof,
     requirement_set_id: requirementSetId,
     completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
   };
+}
+
+/** The goal that is named; one that stays must not belong to the workspace that the task leaves. */
+async function goalAfter(
+  context: Context,
+  before: TaskRow,
+  change: TaskChange,
+  workspaceId: string | null,
+): Promise<string | null> {
+  const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
+  if (goalId === null) return null;
+  if (goalId !== before.goal_id) await requireGoalForTask(context, goalId, workspaceId);
+  else if (workspaceId !== before.workspace_id) await requireGoalStays(context, goalId, workspaceId);
+  return goalId;
 }
 
 function statusAfter(
@@ -196,6 +211,7 @@ function differences(before: TaskRow, after: TaskValues): Changes {
     ...(changed('custom_fields') && { customFields: true }),
     ...(changed('start_date') && { startDate: after.start_date }),
     ...(changed('due_date') && { dueDate: after.due_date }),
+    ...(changed('goal_id') && { goalId: after.goal_id }),
     ...(changed('acceptance') && { acceptance: after.acceptance.length }),
     ...(changed('evidence') && { evidence: after.evidence.length }),
   };

@@ -81,11 +81,6 @@ export async function workspaceScopeOf(
   return { id, includeDescendants: query.includeDescendants === true };
 }
 
-/** Goals come with their registry; until then none exists. @throws Refusal `not_found` */
-export function requireNoGoal(goalId: string | null | undefined): void {
-  if (goalId != null) fail('not_found', { goalId });
-}
-
 /** Projects come with their registry; until then none exists. @throws Refusal `not_found` */
 export function requireNoProject(projectId: string | null | undefined): void {
   if (projectId != null) fail('not_found', { projectId });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { changeWorkspace, makeWorkspace } from '../../testing/workspaces.ts';
@@ -25,6 +26,7 @@ test('a task is filed in its workspace, and so are its events', async () => {
   const worker = await makeWorker(baton);
   const { claimId, fencingToken } = await claimTask(worker, task.id);
   const run = await done(worker.actor.post(`/tasks/${task.id}:start-run`, { claimId, fencingToken }), 201);
+  await journalIsStable(baton.pool);
   const { items } = await done(baton.admin.get('/events?limit=200'));
   const inIt = items.filter((event: any) => [task.id, run.id, claimId].includes(event.entityId));
   assert.ok(inIt.length >= 3);
@@ -68,6 +70,7 @@ test('PATCH moves a task into a workspace and out; the event is filed where it t
     events.slice(1).map(({ payload }) => payload['changes']),
     [{ workspaceId }, { workspaceId: null }],
   );
+  await journalIsStable(baton.pool);
   const { items } = await done(baton.admin.get(`/events?entityId=${id}`));
   assert.deepEqual(
     items.map((event: any) => event.workspaceId),

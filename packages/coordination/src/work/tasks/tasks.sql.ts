@@ -41,6 +41,7 @@ export interface NewTaskValues {
   id: string;
   tenantId: string;
   workspaceId: string | null;
+  goalId: string | null;
   typeId: string;
   title: string;
   description: string;
@@ -66,10 +67,10 @@ export interface NewTaskValues {
 export function insertTask(task: NewTaskValues) {
   return sql<TaskRow>`
     with made as (
-      insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, description, status, category, priority,
+      insert into tasks (id, tenant_id, public_number, workspace_id, goal_id, type_id, title, description, status, category, priority,
         owner_id, assignee_id, custom_fields, start_date, due_date, origin, acceptance, evidence, requirement_set_id,
         is_restricted, created_by)
-      values (${task.id}, ${task.tenantId}, next_task_number(${task.tenantId}), ${task.workspaceId}, ${task.typeId}, ${task.title}, ${task.description},
+      values (${task.id}, ${task.tenantId}, next_task_number(${task.tenantId}), ${task.workspaceId}, ${task.goalId}, ${task.typeId}, ${task.title}, ${task.description},
         ${task.status}, ${task.category}, ${task.priority}, ${task.ownerId}, ${task.assigneeId},
         ${JSON.stringify(task.customFields)}, ${task.startDate}, ${task.dueDate}, ${JSON.stringify(task.origin)},
         ${JSON.stringify(task.acceptance)}, ${JSON.stringify(task.evidence)}, ${task.requirementSetId},
@@ -97,6 +98,7 @@ export type TaskValues = Pick<
   | 'owner_id'
   | 'assignee_id'
   | 'workspace_id'
+  | 'goal_id'
   | 'custom_fields'
   | 'start_date'
   | 'due_date'
@@ -112,7 +114,7 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
     update tasks t
     set title = ${values.title}, description = ${values.description}, priority = ${values.priority},
       status = ${values.status}, category = ${values.category}, owner_id = ${values.owner_id},
-      assignee_id = ${values.assignee_id}, workspace_id = ${values.workspace_id}, custom_fields = ${JSON.stringify(values.custom_fields)},
+      assignee_id = ${values.assignee_id}, workspace_id = ${values.workspace_id}, goal_id = ${values.goal_id}, custom_fields = ${JSON.stringify(values.custom_fields)},
       start_date = ${values.start_date}, due_date = ${values.due_date},
       acceptance = ${JSON.stringify(values.acceptance)}, evidence = ${JSON.stringify(values.evidence)},
       requirement_set_id = ${values.requirement_set_id},

@@ -13,13 +13,13 @@ import { eventText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { requireGoalForTask } from '../goals/goals.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import { resolveRequirements } from './requirements.ts';
 import { type NewTask, type Task, type TaskRow, taskOf } from './task.ts';
 import {
   priorityIndex,
   requireDatesInOrder,
-  requireNoGoal,
   requirePrincipals,
   requireStatus,
   requireTitle,
@@ -99,7 +99,8 @@ async function valuesOf(context: Context, request: NewTask) {
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);
   await requireEvidenceTargets(context, [...evidence, ...(givenOrigin?.evidence ?? [])]);
-  requireNoGoal(request.goalId);
+  const goalId = request.goalId ?? null;
+  if (goalId !== null) await requireGoalForTask(context, goalId, workspaceId);
   const requirementSetId =
     request.requirements == null
       ? null
@@ -109,7 +110,16 @@ async function valuesOf(context: Context, request: NewTask) {
   const { title, description } = request;
   const { key, category } = status;
   const texts = { title, description };
-  const state = { typeId: rules.id, status: key, category, priority, ownerId, assigneeId, workspaceId };
+  const state = {
+    typeId: rules.id,
+    status: key,
+    category,
+    priority,
+    ownerId,
+    assigneeId,
+    workspaceId,
+    goalId,
+  };
   const documents = { customFields, origin, acceptance, evidence, requirementSetId };
   return {
     values: { ...texts, ...state, startDate, dueDate, ...documents },

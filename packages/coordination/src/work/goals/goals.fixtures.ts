@@ -1,0 +1,9 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+export const goal = defineObject({
+  path: '/goals/{id}',
+  make: ({ actor }) => done(actor.post('/goals', { title: 'wanted' }), 201),
+});
+
+export default defineFixtures({ objects: [goal] });

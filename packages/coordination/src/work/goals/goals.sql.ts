@@ -1,0 +1,97 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import { inSight } from '../../service/sight/sight.ts';
+import type { GoalRow } from './goal.ts';
+
+/** Lets one command of the tenant at a time change goals, until its commit; works as the lock of the workspaces' tree. */
+export function takeGoalsLock(tenantId: string) {
+  return sql`select pg_advisory_xact_lock(hashtextextended(${`goals/${tenantId}`}, 0))`;
+}
+
+/** Keeps the tenant's goals as they are until the commit, together with all others that do. */
+export function shareGoalsLock(tenantId: string) {
+  return sql`select pg_advisory_xact_lock_shared(hashtextextended(${`goals/${tenantId}`}, 0))`;
+}
+
+export function findGoal(tenantId: string, id: string) {
+  return sql<GoalRow>`select * from goals where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+export type NewGoal = Pick<
+  GoalRow,
+  | 'id'
+  | 'tenant_id'
+  | 'workspace_id'
+  | 'title'
+  | 'desired_state'
+  | 'criteria'
+  | 'owner_id'
+  | 'created_from'
+  | 'parent_goal_id'
+  | 'path'
+  | 'created_by'
+>;
+
+export function insertGoal(goal: NewGoal) {
+  return sql<GoalRow>`
+    insert into goals (id, tenant_id, workspace_id, title, desired_state, criteria, owner_id, created_from, parent_goal_id,
+      path, created_by)
+    values (${goal.id}, ${goal.tenant_id}, ${goal.workspace_id}, ${goal.title}, ${goal.desired_state},
+      ${JSON.stringify(goal.criteria)}, ${goal.owner_id}, ${JSON.stringify(goal.created_from)}, ${goal.parent_goal_id},
+      ${goal.path}, ${goal.created_by})
+    returning *`;
+}
+
+export type GoalValues = Pick<
+  GoalRow,
+  'title' | 'desired_state' | 'criteria' | 'owner_id' | 'status' | 'parent_goal_id'
+>;
+
+/** A status that changes sets the time at which the goal was closed, or empties it. */
+export function updateGoalValues(tenantId: string, id: string, values: GoalValues) {
+  return sql<GoalRow>`
+    update goals
+    set title = ${values.title}, desired_state = ${values.desired_state}, criteria = ${JSON.stringify(values.criteria)},
+      owner_id = ${values.owner_id}, status = ${values.status}, parent_goal_id = ${values.parent_goal_id},
+      closed_at = case when ${values.status} = 'active' then null when status = ${values.status} then closed_at else now() end,
+      version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** How many levels stand below a goal; 0 for one without subgoals. */
+export function findLevelsBelow(tenantId: string, { id, path }: Pick<GoalRow, 'id' | 'path'>) {
+  return sql<{ levels: number }>`
+    select max(cardinality(path)) - ${path.length}::integer as levels from goals
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
+}
+
+/** Puts a goal with all its subgoals below another. @param pathAbove empty for none */
+export function updateGoalPaths(
+  tenantId: string,
+  { id, path }: Pick<GoalRow, 'id' | 'path'>,
+  pathAbove: readonly string[],
+) {
+  return sql`
+    update goals set path = ${pathAbove}::uuid[] || path[${path.length}::integer:]
+    where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
+}
+
+const build = queryBuilder<{ goals: GoalRow }>();
+
+const newestFirst: ListOrder<GoalRow> = {
+  cursor: 'goals',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type GoalFilter = {
+  readonly [Column in 'status' | 'workspace_id' | 'owner_id' | 'parent_goal_id']: string | undefined;
+};
+
+export function findGoals(tenantId: string, filter: GoalFilter, viewerId: string | null, page: Page) {
+  const query = build.selectFrom('goals').selectAll().where('tenant_id', '=', tenantId);
+  return pageQuery(inSight(matching(query, filter), viewerId, 'goals.workspace_id'), newestFirst, page);
+}

@@ -1,0 +1,22 @@
+import { QueryFlag, QueryWord } from '@baton/kernel/wire';
+import { idParams } from '../../organisation/keys.ts';
+import { endpoint } from '../context.ts';
+import { TaskPage } from '../tasks/task.ts';
+import { listGoalWork } from './task-list.ts';
+
+export const goalWorkApi = [
+  endpoint({
+    id: 'listGoalWork',
+    method: 'GET',
+    path: '/goals/{id}/work',
+    summary: 'List the tasks of a goal, newest first.',
+    description: 'Needs tasks.read, too.',
+    permission: 'goals.read',
+    params: idParams,
+    query: { includeSubgoals: QueryFlag.optional(), systemStatusCategory: QueryWord.optional() },
+    paging: true,
+    returns: { 200: TaskPage },
+    errors: ['not_found', 'invalid_status_category', 'invalid_cursor'],
+    handle: ({ params, query, page }, context) => listGoalWork(context, params.id, query, page),
+  }),
+];
