@@ -407,6 +407,29 @@ CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
 
+create table external_references (
+  id uuid not null,
+  tenant_id uuid not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  external_system text not null,
+  external_type text not null,
+  external_id text not null,
+  reference_key text not null,
+  metadata jsonb default '{}'::jsonb not null,
+  version integer default 1 not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint external_references_pkey PRIMARY KEY (id),
+  constraint external_references_tenant_id_reference_key_key UNIQUE (tenant_id, reference_key),
+  constraint external_references_entity_type_check CHECK ((entity_type = 'task'::text)),
+  constraint external_references_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint external_references_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES tasks(id),
+  constraint external_references_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX external_references_of_entity ON public.external_references USING btree (tenant_id, entity_id, created_at DESC, id DESC);
+
 create table goals (
   id uuid not null,
   tenant_id uuid not null,

@@ -36,6 +36,7 @@ import { commentsApi } from '../work/comments/comments.api.ts';
 import { completionApi } from '../work/completion/completion.api.ts';
 import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
+import { externalReferencesApi } from '../work/relations/external-references/external-references.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
 import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
@@ -100,6 +101,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Task relations',
     about: 'How tasks belong together: parts, dependencies, origins.',
     endpoints: taskRelationsApi,
+  },
+  {
+    tag: 'External references',
+    about: 'What tasks are called in other systems.',
+    endpoints: externalReferencesApi,
   },
   {
     tag: 'Goals',

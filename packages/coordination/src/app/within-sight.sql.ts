@@ -24,6 +24,8 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select sees_task(${viewerId}, parent_task_id) as sees from child_handles where id = ${id} and tenant_id = ${tenantId}`,
   '/roles/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from roles where id = ${id} and tenant_id = ${tenantId}`,
+  '/external-references/{id}': (tenantId, viewerId, id) => sql`
+    select sees_task(${viewerId}, entity_id) as sees from external_references where id = ${id} and tenant_id = ${tenantId}`,
   '/goals/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from goals where id = ${id} and tenant_id = ${tenantId}`,
   '/workspaces/{id}': (tenantId, viewerId, id) => sql`

@@ -20,6 +20,7 @@ export interface Tables {
   endings: EndingsTable;
   ensured_work: EnsuredWorkTable;
   events: EventsTable;
+  external_references: ExternalReferencesTable;
   goals: GoalsTable;
   harness_manifests: HarnessManifestsTable;
   iam_bindings: IamBindingsTable;
@@ -310,6 +311,22 @@ interface EventsTable {
   trace_run_id: string | null;
   payload: unknown;
   occurred_at: Generated<string>;
+}
+
+interface ExternalReferencesTable {
+  id: string;
+  tenant_id: string;
+  entity_type: string;
+  entity_id: string;
+  external_system: string;
+  external_type: string;
+  external_id: string;
+  reference_key: string;
+  metadata: Generated<unknown>;
+  version: Generated<number>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface GoalsTable {

@@ -31,6 +31,7 @@ interface Filed {
   artifactId: string;
   handleId: string;
   goalId: string;
+  referenceId: string;
   roleId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
@@ -73,10 +74,16 @@ async function file(workspaceId: string | null): Promise<Filed> {
     201,
   );
   const key = { 'idempotency-key': newId() };
+  const named = { entityType: 'task', entityId: taskId, externalSystem: 's', externalType: 't' };
+  const reference = await done(
+    baton.admin.post('/external-references', { ...named, externalId: newId() }),
+    201,
+  );
   const child = { correlationId: 'a', title: 'part' };
   const launched = await done(worker.actor.post(`/runs/${run.id}/child-handles`, child, key), 201);
   const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
   return {
+    referenceId: reference.id,
     goalId: (await done(baton.admin.post('/goals', { title: 'g', workspaceId }), 201)).id,
     handleId: launched.childHandle.id,
     roleId: role.id,
@@ -105,6 +112,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
     '/goals/{id}': ({ goalId }) => goalId,
+    '/external-references/{id}': ({ referenceId }) => referenceId,
     '/workspaces/{id}': ({ workspaceId }) => workspaceId,
   };
   const id = newId();
@@ -117,6 +125,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     workspaceId: id,
     handleId: id,
     goalId: id,
+    referenceId: id,
     roleId: id,
   };
   const faceOf = (text: string) =>

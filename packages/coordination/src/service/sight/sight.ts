@@ -53,15 +53,19 @@ export async function requireSight(
   if (!(await isInSight(context, workspaceId))) fail('not_found', details);
 }
 
-/** The same for what hangs on a task. @throws Refusal `not_found` */
+/** Whether the caller sees a task, and what hangs on it. */
+export async function isTaskInSight(context: Asking, taskId: string): Promise<boolean> {
+  const viewer = await viewerOf(context);
+  return viewer === null || (await context.db.row(seesTask(viewer, taskId)))?.sees === true;
+}
+
+/** @throws Refusal `not_found` */
 export async function requireSightOfTask(
   context: Asking,
   taskId: string,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const viewer = await viewerOf(context);
-  if (viewer === null) return;
-  if ((await context.db.row(seesTask(viewer, taskId)))?.sees !== true) fail('not_found', details);
+  if (!(await isTaskInSight(context, taskId))) fail('not_found', details);
 }
 
 /** Narrows a list to what the viewer sees of the workspaces that its rows are filed in. */

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import {
+  FreeObject,
+  type JsonObject,
+  pageOf,
+  queryWordCharactersMax,
+  Timestamp,
+  Uuid,
+} from '@baton/kernel/wire';
+import { documentBytesMax } from '../../../service/documents.ts';
+import type { Tables } from '../../../service/schema.ts';
+
+/** What can have a name in another system. No project exists until projects can be made. */
+export const entityTypes = ['project', 'task'] as const;
+export const externalTextCharactersMax = 512;
+
+/** What an object is called in another system (organisation, section 6). */
+export const ExternalReference = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    entityType: z.enum(entityTypes),
+    entityId: Uuid,
+    externalSystem: z.string(),
+    externalType: z.string(),
+    externalId: z.string(),
+    metadata: FreeObject,
+    version: z.int().positive(),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'ExternalReference' });
+export type ExternalReference = z.infer<typeof ExternalReference>;
+
+export const ExternalReferencePage = pageOf(ExternalReference);
+
+/** Its bounds have a code of their own. */
+const word = z.string().max(queryWordCharactersMax);
+
+export const ExternalReferenceRequest = z
+  .strictObject({
+    entityType: word,
+    entityId: word.meta({ description: 'A UUID; of a task also its public id.' }),
+    externalSystem: word,
+    externalType: word,
+    externalId: word,
+    /** Of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+    metadata: z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({}),
+  })
+  .meta({ id: 'ExternalReferenceRequest' });
+export type ExternalReferenceRequest = z.output<typeof ExternalReferenceRequest>;
+
+/** The name in the other system: unique in a tenant. */
+export type ExternalName = Pick<ExternalReference, 'externalSystem' | 'externalType' | 'externalId'>;
+
+export type ExternalReferenceRow = RowOf<
+  Tables['external_references'],
+  { entity_type: (typeof entityTypes)[number]; metadata: JsonObject }
+>;
+
+export const externalReferenceOf = wireMapper<ExternalReferenceRow>()(ExternalReference, {});

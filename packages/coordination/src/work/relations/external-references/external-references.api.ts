@@ -1,0 +1,93 @@
+import { reply } from '@baton/kernel/service';
+import { QueryWord } from '@baton/kernel/wire';
+import { idParams } from '../../../organisation/keys.ts';
+import { endpoint } from '../../context.ts';
+import { ExternalReference, ExternalReferencePage, ExternalReferenceRequest } from './external-reference.ts';
+import {
+  externalReferenceAdded,
+  externalReferenceRemoved,
+  externalReferenceUpdated,
+} from './external-references.events.ts';
+import {
+  deleteExternalReference,
+  listExternalReferences,
+  parseEntityType,
+  putExternalReference,
+} from './external-references.ts';
+
+export const externalReferencesApi = [
+  endpoint({
+    id: 'putExternalReference',
+    method: 'POST',
+    path: '/external-references',
+    summary: 'Give a task a name of another system.',
+    description:
+      'The same name again replaces the metadata: 201 when it is new, else 200. A task needs tasks.write.',
+    permission: ['tasks.write', 'projects.manage'],
+    body: ExternalReferenceRequest,
+    returns: { 200: ExternalReference, 201: ExternalReference },
+    errors: [
+      'invalid_entity_type',
+      'invalid_entity_reference',
+      'not_found',
+      'invalid_external_reference',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+      'external_reference_conflict',
+    ],
+    emits: [externalReferenceAdded, externalReferenceUpdated],
+    example: {
+      entityType: 'task',
+      entityId: 'TASK-000042',
+      externalSystem: 'github',
+      externalType: 'issue',
+      externalId: 'acme/platform#7',
+    },
+    precheck: ({ body }) => {
+      parseEntityType(body.entityType);
+    },
+    async handle({ body }, context) {
+      const { reference, isNew } = await putExternalReference(context, body);
+      return reply(isNew ? 201 : 200, reference);
+    },
+  }),
+  endpoint({
+    id: 'listExternalReferences',
+    method: 'GET',
+    path: '/external-references',
+    summary: 'List the external names of an object, or find what has a name.',
+    description: 'Either entityType and entityId, or externalSystem, externalType and externalId.',
+    permission: ['tasks.read', 'projects.read'],
+    query: {
+      entityType: QueryWord.optional(),
+      entityId: QueryWord.optional(),
+      externalSystem: QueryWord.optional(),
+      externalType: QueryWord.optional(),
+      externalId: QueryWord.optional(),
+    },
+    paging: true,
+    returns: { 200: ExternalReferencePage },
+    errors: [
+      'invalid_external_lookup',
+      'invalid_entity_type',
+      'invalid_entity_reference',
+      'not_found',
+      'invalid_cursor',
+    ],
+    handle: ({ query, page }, context) => listExternalReferences(context, query, page),
+  }),
+  endpoint({
+    id: 'deleteExternalReference',
+    method: 'DELETE',
+    path: '/external-references/{id}',
+    summary: 'Take an external name away.',
+    permission: ['tasks.write', 'projects.manage'],
+    params: idParams,
+    returns: { 204: null },
+    errors: ['not_found'],
+    emits: [externalReferenceRemoved],
+    handle: ({ params }, context) => deleteExternalReference(context, params.id),
+  }),
+];

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+const reference = z.strictObject({
+  externalReferenceId: Uuid,
+  externalSystem: z.string(),
+  externalType: z.string(),
+  externalId: z.string(),
+});
+export const externalReferenceAdded = defineEvent('task.external_reference_added', 'task', reference);
+export const externalReferenceUpdated = defineEvent('task.external_reference_updated', 'task', reference);
+export const externalReferenceRemoved = defineEvent('task.external_reference_removed', 'task', reference);

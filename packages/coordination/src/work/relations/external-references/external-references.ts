@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@baton/kernel/idempotency';
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { EventDeclaration } from '@baton/kernel/service';
+import { emit } from '../../../ledger/journal/journal.ts';
+import { checkDocument, eventText, refuseSecretKeys } from '../../../service/documents.ts';
+import { holds, type Permission } from '../../../service/permissions.ts';
+import { isTaskInSight } from '../../../service/sight/sight.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import type { Task } from '../../tasks/task.ts';
+import { parseTaskRef } from '../../tasks/task-ref.ts';
+import { getTask } from '../../tasks/tasks.ts';
+import {
+  type ExternalName,
+  type ExternalReference,
+  type ExternalReferenceRequest,
+  type ExternalReferenceRow,
+  entityTypes,
+  externalReferenceOf,
+  externalTextCharactersMax,
+} from './external-reference.ts';
+import {
+  externalReferenceAdded,
+  externalReferenceRemoved,
+  externalReferenceUpdated,
+} from './external-references.events.ts';
+import {
+  deleteReference,
+  findReference,
+  findReferenceByName,
+  findReferencesOf,
+  insertReference,
+  lockReferenceByName,
+  updateReferenceMetadata,
+} from './external-references.sql.ts';
+
+type EntityType = (typeof entityTypes)[number];
+
+const writePermission: Readonly<Record<EntityType, Permission>> = {
+  project: 'projects.manage',
+  task: 'tasks.write',
+};
+const readPermission: Readonly<Record<EntityType, Permission>> = {
+  project: 'projects.read',
+  task: 'tasks.read',
+};
+
+/** @throws Refusal `invalid_entity_type` */
+export function parseEntityType(text: string): EntityType {
+  return (
+    entityTypes.find((known) => known === text) ?? fail('invalid_entity_type', { supported: entityTypes })
+  );
+}
+
+/**
+ * Gives a task a name of another system; given again, its metadata are replaced, and equal ones change nothing.
+ * @throws Refusal `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`, `not_found`,
+ * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`,
+ * `external_reference_conflict`
+ */
+export async function putExternalReference(
+  context: Context,
+  request: ExternalReferenceRequest,
+): Promise<{ reference: ExternalReference; isNew: boolean }> {
+  const { externalSystem, externalType, externalId, metadata } = request;
+  const task = await entityOf(context, request, writePermission);
+  const name = { externalSystem, externalType, externalId };
+  requireName(name);
+  checkDocument(metadata, { field: 'metadata' });
+  refuseSecretKeys(metadata, 'metadata');
+  const { db, tenantId, caller } = context;
+  const referenceKey = keyOf(name);
+  const values = { ...name, id: newId(), tenantId, entityId: task.id, referenceKey, metadata };
+  const made = await db.row(insertReference({ ...values, createdBy: caller.principalId }));
+  if (made !== undefined) {
+    emitOn(context, externalReferenceAdded, task, made);
+    return { reference: externalReferenceOf(made), isNew: true };
+  }
+  const known = await db.row(lockReferenceByName(tenantId, referenceKey));
+  // Removed between the two statements: then it is given after that.
+  if (known === undefined) return putExternalReference(context, request);
+  if (known.entity_id !== task.id) return refuseTaken(context, known);
+  if (canonicalJson(known.metadata) === canonicalJson(metadata))
+    return { reference: externalReferenceOf(known), isNew: false };
+  const row = await db.row(updateReferenceMetadata(tenantId, known.id, metadata));
+  if (row === undefined) throw new Error('a locked external reference is gone');
+  emitOn(context, externalReferenceUpdated, task, row);
+  return { reference: externalReferenceOf(row), isNew: false };
+}
+
+/** Names the holder where the caller sees it. */
+async function refuseTaken(context: Context, known: ExternalReferenceRow): Promise<never> {
+  const { entity_type: entityType, entity_id: entityId } = known;
+  const isSeen = await isTaskInSight(context, entityId);
+  fail('external_reference_conflict', isSeen ? { entityType, entityId } : {});
+}
+
+/** The object that is named. No project exists yet. */
+async function entityOf(
+  context: Context,
+  { entityType: text, entityId }: { entityType: string; entityId: string },
+  permissions: Readonly<Record<EntityType, Permission>>,
+): Promise<Task> {
+  const entityType = parseEntityType(text);
+  requirePermission(context, permissions[entityType]);
+  const ref = parseTaskRef(entityId);
+  const isNamed = ref.id !== null || (entityType === 'task' && ref.number !== null);
+  if (!isNamed) fail('invalid_entity_reference', { entityType });
+  if (entityType === 'project') fail('not_found', { projectId: ref.id });
+  return getTask(context, ref);
+}
+
+function requirePermission({ caller }: Context, name: Permission): void {
+  if (!holds(caller.permissions, name)) fail('permission_denied', { required: [name] });
+}
+
+function requireName(name: ExternalName): void {
+  for (const [field, text] of Object.entries(name))
+    if (text.trim() === '' || Array.from(text).length > externalTextCharactersMax)
+      fail('invalid_external_reference', { field, maxLength: externalTextCharactersMax });
+}
+
+function keyOf({ externalSystem, externalType, externalId }: ExternalName): string {
+  return createHash('sha256')
+    .update(JSON.stringify([externalSystem, externalType, externalId]))
+    .digest('hex');
+}
+
+export interface ExternalReferenceQuery extends Partial<ExternalName> {
+  entityType?: string;
+  entityId?: string;
+}
+
+/**
+ * The names of an object, or what has a name. Of what the caller may not read, or doesn't see, the second finds nothing.
+ * @throws Refusal `invalid_external_lookup`, `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`,
+ * `not_found`, `invalid_cursor`
+ */
+export async function listExternalReferences(
+  context: Context,
+  query: ExternalReferenceQuery,
+  page: Page,
+): Promise<ItemPage<ExternalReference>> {
+  const { db, tenantId } = context;
+  const { entityType, entityId, externalSystem, externalType, externalId } = query;
+  const byEntity = [entityType, entityId];
+  const byName = [externalSystem, externalType, externalId];
+  const isGiven = (parts: (string | undefined)[]) => parts.every((part) => part !== undefined);
+  const isAbsent = (parts: (string | undefined)[]) => parts.every((part) => part === undefined);
+  if (isGiven(byEntity) && isAbsent(byName)) {
+    const named = { entityType: entityType as string, entityId: entityId as string };
+    const task = await entityOf(context, named, readPermission);
+    return listPage(db, findReferencesOf(tenantId, task.id, page), externalReferenceOf);
+  }
+  if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
+  // Made before: a cursor of another list is refused, though a name has one page only.
+  findReferencesOf(tenantId, tenantId, page);
+  const row = await db.row(findReferenceByName(tenantId, keyOf(query as ExternalName)));
+  const isReadable =
+    row !== undefined &&
+    holds(context.caller.permissions, readPermission[row.entity_type]) &&
+    (await isTaskInSight(context, row.entity_id));
+  return { items: isReadable ? [externalReferenceOf(row)] : [], nextCursor: null };
+}
+
+/** Takes a name away. @throws Refusal `not_found`, `permission_denied` */
+export async function deleteExternalReference(context: Context, id: string): Promise<undefined> {
+  const { db, tenantId } = context;
+  const known = (await db.row(findReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
+  requirePermission(context, writePermission[known.entity_type]);
+  const task = await getTask(context, { id: known.entity_id, number: null });
+  const row = (await db.row(deleteReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
+  emitOn(context, externalReferenceRemoved, task, row);
+}
+
+function emitOn(
+  context: Context,
+  event: EventDeclaration<typeof externalReferenceAdded.payload>,
+  task: Task,
+  row: ExternalReferenceRow,
+): void {
+  emit(
+    context,
+    event,
+    { entityId: task.id, workspaceId: task.workspaceId },
+    {
+      externalReferenceId: row.id,
+      externalSystem: eventText(row.external_system),
+      externalType: eventText(row.external_type),
+      externalId: eventText(row.external_id),
+    },
+  );
+}
