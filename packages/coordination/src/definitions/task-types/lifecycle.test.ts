@@ -7,7 +7,7 @@ import { statusCategories } from './lifecycle.ts';
 
 /** Histories are tried beside each other, each kind of them so often; a history has 12 to 16 calls. */
 const lanes = 6;
-const historiesOfLane = 40;
+const historiesOfLane = 60;
 const callsMin = 2_000;
 
 let baton: TestCoordination;
