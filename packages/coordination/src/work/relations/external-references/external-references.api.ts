@@ -11,7 +11,6 @@ import {
 import {
   deleteExternalReference,
   listExternalReferences,
-  parseEntityType,
   putExternalReference,
 } from './external-references.ts';
 
@@ -44,9 +43,6 @@ export const externalReferencesApi = [
       externalSystem: 'github',
       externalType: 'issue',
       externalId: 'acme/platform#7',
-    },
-    precheck: ({ body }) => {
-      parseEntityType(body.entityType);
     },
     async handle({ body }, context) {
       const { reference, isNew } = await putExternalReference(context, body);

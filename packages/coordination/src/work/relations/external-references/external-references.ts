@@ -49,7 +49,7 @@ const readPermission: Readonly<Record<EntityType, Permission>> = {
 };
 
 /** @throws Refusal `invalid_entity_type` */
-export function parseEntityType(text: string): EntityType {
+function parseEntityType(text: string): EntityType {
   return (
     entityTypes.find((known) => known === text) ?? fail('invalid_entity_type', { supported: entityTypes })
   );
