@@ -1,4 +1,4 @@
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { releaseChunk } from '@baton/kernel/byte-stream';
@@ -63,6 +63,7 @@ export function createS3Store(settings: Settings): ContentStore {
 /** A file that exists only as long as it is open. */
 function openNameless(folder: string): Promise<FileHandle> {
   return failing(async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, `${newId()}.upload`);
     const file = await open(path, 'wx+', 0o600);
     await rm(path);
