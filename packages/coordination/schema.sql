@@ -183,6 +183,7 @@ create table artifacts (
   constraint artifacts_supersedes_artifact_id_fkey FOREIGN KEY (supersedes_artifact_id) REFERENCES artifacts(id),
   constraint artifacts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX artifacts_as_inputs ON public.artifacts USING btree (tenant_id, task_id, type, created_at, id) WHERE (content_state <> 'purged'::text);
 CREATE INDEX artifacts_by_content ON public.artifacts USING btree (content_id) WHERE (content_id IS NOT NULL);
 CREATE INDEX artifacts_by_run ON public.artifacts USING btree (tenant_id, run_id, created_at, id) WHERE (run_id IS NOT NULL);
 CREATE INDEX artifacts_by_superseded ON public.artifacts USING btree (supersedes_artifact_id) WHERE (supersedes_artifact_id IS NOT NULL);
@@ -1460,9 +1461,23 @@ AS $function$
 begin
   return exists (
     select from tasks t join task_types tt on tt.id = t.type_id
-    where t.id = task and t.requirement_set_id is not null and not has_required_inputs(tt.artifact_schema)
-      and not exists (select from missing_items(t.tenant_id, t.requirement_set_id, principal)));
+    where t.id = task and (t.requirement_set_id is not null or has_required_inputs(tt.artifact_schema))
+      and (t.requirement_set_id is null or not exists (
+        select from missing_items(t.tenant_id, t.requirement_set_id, principal)))
+      and (not has_required_inputs(tt.artifact_schema) or missing_inputs(t.id) = '[]'));
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.missing_inputs(task uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_agg(jsonb_build_object('key', key, 'type', type, 'from', source) order by place), '[]')
+  from (
+    select i.place, i.key, i.type, i.source from task_inputs(task) i where i.required
+    group by i.place, i.key, i.type, i.source having count(i.artifact_id) = 0
+  ) absent
+$function$;
 
 CREATE OR REPLACE FUNCTION public.missing_items(tenant uuid, requirements uuid, principal uuid)
  RETURNS SETOF smallint
@@ -1721,6 +1736,35 @@ begin
     where gram is not null and position(' ' in gram) = 0
   );
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.task_inputs(task uuid)
+ RETURNS TABLE(place integer, key text, type text, source text, required boolean, source_task_id uuid, artifact_id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select declared.n::integer, declared.input ->> 'key', declared.input ->> 'type', declared.input ->> 'from',
+    coalesce((declared.input ->> 'required')::boolean, false), found.task_id, found.id
+  from tasks t join task_types tt on tt.id = t.type_id
+  cross join lateral jsonb_array_elements(coalesce(tt.artifact_schema -> 'inputs', '[]')) with ordinality as declared (input, n)
+  left join lateral (
+    select s.id as task_id, newest.id
+    from (
+      select r.prerequisite_task_id as id from task_relations r
+      where declared.input ->> 'from' = 'depends_on' and r.waiting_task_id = t.id
+      union
+      select r.to_task_id from task_relations r
+      where r.from_task_id = t.id and r.type = declared.input ->> 'from' and r.type in ('spawned_by', 'parent')
+    ) s
+    cross join lateral (
+      select a.id from artifacts a
+      where a.tenant_id = t.tenant_id and a.task_id = s.id and a.type = declared.input ->> 'type'
+        and a.content_state <> 'purged'
+        and not exists (select from artifacts later where later.supersedes_artifact_id = a.id)
+      order by a.created_at desc, a.id desc limit 1
+    ) newest
+  ) found on true
+  where t.id = task
+$function$;
 
 CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
  RETURNS text

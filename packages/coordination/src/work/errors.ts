@@ -10,6 +10,7 @@ export const errors = {
   approval_required: conflict('A person has to decide a gate of the task first.'),
   run_in_progress: conflict('A run of the presented claim is still running.'),
   task_already_completed: conflict('The task is completed.'),
+  input_missing: conflict('An artifact that the task needs is not there.'),
   not_eligible: forbidden('The principal does not meet what is required here.'),
   relation_exists: conflict('The relation exists.'),
   invalid_sort: invalid('sort is startDate or dueDate.'),

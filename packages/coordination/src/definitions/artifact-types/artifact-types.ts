@@ -78,6 +78,14 @@ export async function listArtifactTypes(
   return listPage(db, found, artifactTypeOf);
 }
 
+/** The newest version of a key, undefined for one that isn't registered. */
+export function findNewestArtifactType(
+  { db, tenantId }: Context,
+  key: string,
+): Promise<ArtifactTypeRow | undefined> {
+  return db.row(findArtifactType(tenantId, { id: null, key, version: null }));
+}
+
 /** @throws Refusal `not_found` */
 export async function getArtifactType(
   { db, tenantId }: Context,

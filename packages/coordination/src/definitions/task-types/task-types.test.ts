@@ -120,7 +120,7 @@ describe('POST makes the next version of the key', () => {
         asOf: 'now',
       },
       artifactSchema: {
-        inputs: [{ key: 'plan', type: 'report', from: 'depends_on', required: false }],
+        inputs: [{ key: 'plan', type: 'report', from: 'depends_on', required: true }],
         outputs: [
           {
             key: 'text',
@@ -530,11 +530,6 @@ describe('a malformed type is refused with the code of the document', () => {
         'an input from a sibling',
         { inputs: [{ key: 'a', type: 'paper', from: 'related_to' }] },
         'artifactSchema.inputs.0.from',
-      ],
-      [
-        'a required input',
-        { inputs: [{ key: 'a', type: 'paper', from: 'parent', required: true }] },
-        'artifactSchema.inputs.0.required',
       ],
       [
         'content of another kind',

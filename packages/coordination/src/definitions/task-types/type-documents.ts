@@ -144,12 +144,5 @@ export function parseArtifactSchema(sent: unknown): ArtifactSchema {
     if (repeated >= 0)
       fail('invalid_artifact_schema', { field: `${field}.${list}.${repeated}.key`, message: 'stands twice' });
   }
-  // Claims don't look at inputs yet: a task must not be handed out without one that is required.
-  const required = (parsed.inputs ?? []).findIndex((input) => input.required === true);
-  if (required >= 0)
-    fail('invalid_artifact_schema', {
-      field: `${field}.inputs.${required}.required`,
-      message: 'inputs cannot be required yet',
-    });
   return parsed;
 }

@@ -18,6 +18,7 @@ const taskErrors = [
   'task_not_claimable',
   'not_eligible',
   'task_not_ready',
+  'input_missing',
   'approval_required',
   'verification_pending',
   'task_already_claimed',

@@ -35,6 +35,9 @@ export const artifactsApi = [
       'artifact_mismatch',
       'child_grant_exceeded',
       'content_ref_not_found',
+      'invalid_artifact_metadata',
+      'media_type_not_allowed',
+      'artifact_too_large',
     ],
     emits: [artifactCreated],
     example: {

@@ -9,6 +9,12 @@ export function findArtifact(tenantId: string, id: string) {
   return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId}`;
 }
 
+/** Whether an artifact is one of the inputs that a task would be given now. */
+export function isInputOf(artifactId: string, taskId: string) {
+  return sql<{ found: boolean }>`
+    select exists (select from task_inputs(${taskId}) i where i.artifact_id = ${artifactId}) as found`;
+}
+
 /** Locks the record against another purge. */
 export function lockArtifact(tenantId: string, id: string) {
   return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId} for no key update`;

@@ -16,6 +16,7 @@ import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
 import { artifactCreated } from './artifacts.events.ts';
 import { findArtifact, findArtifacts, insertArtifact } from './artifacts.sql.ts';
+import { requireTypeRules } from './registered-type.ts';
 
 const typeCharactersMax = 200;
 const nameCharactersMax = 500;
@@ -23,12 +24,14 @@ const nameCharactersMax = 500;
 /**
  * Records a result (core, section 15).
  * @throws Refusal `invalid_type`, `invalid_name`, `invalid_artifact_content`, those of documents, `not_found`,
- * `artifact_mismatch`, `content_ref_not_found`
+ * `artifact_mismatch`, `child_grant_exceeded`, `content_ref_not_found`, `invalid_artifact_metadata`,
+ * `media_type_not_allowed`, `artifact_too_large`
  */
 export async function createArtifact(context: Context, request: NewArtifact): Promise<Artifact> {
   const document = documentsOf(request);
   const place = await placeOf(context, request);
   const content = request.contentRef == null ? undefined : await keepUpload(context, request.contentRef);
+  const typeVersion = await requireTypeRules(context, document.type, document.metadata, content);
   const row = (await context.db.row(
     insertArtifact({
       id: newId(),
@@ -36,7 +39,7 @@ export async function createArtifact(context: Context, request: NewArtifact): Pr
       created_by: context.caller.principalId,
       ...place,
       ...document,
-      type_version: null,
+      type_version: typeVersion,
       content_id: content?.content_id ?? null,
       size_bytes: content?.size_bytes ?? null,
       media_type: content?.media_type ?? null,

@@ -1,9 +1,11 @@
 import { holds } from '../../service/permissions.ts';
+import type { Task } from '../../work/tasks/task.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf } from './artifact.ts';
+import { isInputOf } from './artifacts.sql.ts';
 import { getArtifactRow } from './artifacts.ts';
 
 export interface ReadableArtifact {
@@ -26,9 +28,13 @@ export async function findReadableArtifact(
   if (!holds(permissions, 'artifacts.read') && forTask === undefined) fail('permission_denied', { required });
   const artifact = await getArtifactRow(context, artifactId);
   const task = forTask === undefined ? undefined : await getTask(context, forTask);
-  // No type declares inputs yet.
-  if (!holds(permissions, 'artifacts.read')) fail('permission_denied', { required });
+  if (!holds(permissions, 'artifacts.read') && !(await isInput(context, artifact, task)))
+    fail('permission_denied', { required });
   return { artifact, forTaskId: task?.id ?? null };
+}
+
+async function isInput({ db }: Context, { id }: ArtifactRow, task: Task | undefined): Promise<boolean> {
+  return task !== undefined && (await db.row(isInputOf(id, task.id)))?.found === true;
 }
 
 /** @throws Refusal as `findReadableArtifact` */

@@ -87,6 +87,8 @@ function remediesOf(code: string, details: Record<string, unknown>, source: Advi
           : [can('complete_prerequisite', 'POST', `/tasks/${prerequisite}:complete`, 'tasks.write')]),
         can('remove_relation', 'DELETE', `/tasks/${taskId}/relations/${relationId}`, 'tasks.write'),
       ]);
+    case 'input_missing':
+      return [can('record_input', 'POST', '/artifacts', 'artifacts.write')];
     case 'approval_required':
       return (details['pendingApprovals'] as string[])
         .slice(0, adviceItemsMax)

@@ -20,6 +20,7 @@ export type ClaimabilityRow = Pick<
 } & {
   claim_id: string | null;
   pending_approvals: string[];
+  missing_inputs: { key: string; type: string; from: string }[];
   unmet: { taskId: string; publicId: string; status: string; systemStatusCategory: string }[];
 };
 
@@ -36,7 +37,8 @@ export function findClaimability(tenantId: string, ref: TaskRef) {
           'systemStatusCategory', p.category) order by p.public_number)
         from task_relations r join tasks p on p.id = r.prerequisite_task_id
         where r.waiting_task_id = t.id and p.category <> 'terminal_success'), '[]') as unmet,
-      pending_gates_of(t.id) as pending_approvals
+      pending_gates_of(t.id) as pending_approvals,
+      case when t.is_restricted then missing_inputs(t.id) else '[]' end as missing_inputs
     from tasks t
     left join (claims c join sessions s on s.id = c.session_id and s.status = 'active' and s.expires_at > clock_timestamp())
       on c.id = t.active_claim_id and c.status = 'active' and c.expires_at > clock_timestamp()

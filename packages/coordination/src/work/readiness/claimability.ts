@@ -27,6 +27,8 @@ export function obstaclesOf(row: ClaimabilityRow, missing: readonly RequirementI
     obstacles.push({ code: 'not_eligible', details });
   }
   if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.missing_inputs.length > 0)
+    obstacles.push({ code: 'input_missing', details: { missing: row.missing_inputs } });
   if (row.pending_gates > 0)
     obstacles.push({ code: 'approval_required', details: { pendingApprovals: row.pending_approvals } });
   if (row.open_verification_id !== null)

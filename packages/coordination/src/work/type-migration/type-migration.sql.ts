@@ -65,7 +65,9 @@ export function updateTaskTypes(
 ) {
   return sql<MigratedTaskRow>`
     update tasks t
-    set type_id = ${typeId}, status = moved.status, category = moved.category, version = t.version + 1, updated_at = now()
+    set type_id = ${typeId}, status = moved.status, category = moved.category, version = t.version + 1, updated_at = now(),
+      is_restricted = t.requirement_set_id is not null
+        or (select has_required_inputs(artifact_schema) from task_types where id = ${typeId})
     from unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ status }) => status)}::text[],
       ${moves.map(({ category }) => category)}::text[]) as moved(id, status, category)
     where t.id = moved.id and t.tenant_id = ${tenantId}
