@@ -548,6 +548,25 @@ create table journal_floors (
   constraint journal_floors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table observations (
+  id uuid not null,
+  event_id uuid not null,
+  tenant_id uuid not null,
+  created_by uuid not null,
+  kind text not null,
+  source text,
+  dedup_key text,
+  task_id uuid,
+  run_id uuid,
+  workspace_id uuid,
+  recorded_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint observations_pkey PRIMARY KEY (id),
+  constraint observations_check CHECK (((dedup_key IS NULL) OR (source IS NOT NULL))),
+  constraint observations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE UNIQUE INDEX observations_by_event ON public.observations USING btree (event_id);
+CREATE UNIQUE INDEX observations_once ON public.observations USING btree (tenant_id, created_by, source, dedup_key) WHERE (dedup_key IS NOT NULL);
+
 create table outbox (
   event_sequence bigint not null,
   tenant_id uuid not null,

@@ -30,6 +30,7 @@ import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
+import { observationsApi } from '../results/observations/observations.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { workApi } from '../work/available/available.api.ts';
 import { commentsApi } from '../work/comments/comments.api.ts';
@@ -81,6 +82,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Artifacts',
     about: 'What runs leave behind: records of results, their bytes, and what each type of them must be.',
     endpoints: [...artifactsApi, ...contentsApi, ...artifactTypesApi],
+  },
+  {
+    tag: 'Observations',
+    about: 'Facts that are published in the journal, for whoever remembers them.',
+    endpoints: observationsApi,
   },
   {
     tag: 'Approvals',

@@ -12,6 +12,7 @@ export const errors = {
   invalid_artifact_metadata: invalid("The metadata don't fit the schema of the artifact's type."),
   media_type_not_allowed: invalid("The artifact's type does not take bytes of this media type."),
   artifact_too_large: invalid("The artifact's type does not take that many bytes."),
+  observation_invalid: invalid('A value of the observation is out of its bounds.'),
   content_not_found: row(404, 'Absent: the record is all there is.')('The artifact has no stored bytes.'),
   content_purged: row(410, 'Do without them.')('The bytes of the artifact were deleted.'),
   content_not_stored: conflict('The artifact has no stored bytes that could be purged.'),

@@ -28,6 +28,7 @@ export interface Tables {
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
+  observations: ObservationsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
   requirement_items: RequirementItemsTable;
@@ -411,6 +412,20 @@ interface JournalFloorsTable {
   tenant_id: string;
   floor_position: Generated<number>;
   floor_sequence: Generated<number>;
+}
+
+interface ObservationsTable {
+  id: string;
+  event_id: string;
+  tenant_id: string;
+  created_by: string;
+  kind: string;
+  source: string | null;
+  dedup_key: string | null;
+  task_id: string | null;
+  run_id: string | null;
+  workspace_id: string | null;
+  recorded_at: Generated<string>;
 }
 
 interface OutboxTable {

@@ -7,3 +7,11 @@ export function findArtifactIds(tenantId: string, viewerId: string | null, ids: 
     where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and (${viewerId}::uuid is null or
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
+
+/** The same of observations. */
+export function findObservationIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from observations
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and (${viewerId}::uuid is null or
+      case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
+}

@@ -5,7 +5,7 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
-import { findArtifactIds } from './evidence.sql.ts';
+import { findArtifactIds, findObservationIds } from './evidence.sql.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const evidenceItemsMax = 200;
@@ -63,19 +63,31 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 }
 
 /**
- * Looks up what evidence points at. Observations and context packs come with their registries; until then none exists.
+ * Looks up what evidence points at. Context packs come with their registry; until then none exists.
  * @throws Refusal `not_found` with the id of the first that doesn't exist, or that the caller doesn't see
  */
 export async function requireEvidenceTargets(context: Context, evidence: readonly Evidence[]): Promise<void> {
-  const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
-  const viewerId = artifactIds.length === 0 ? null : await viewerOf(context);
-  const rows =
-    artifactIds.length === 0
-      ? []
-      : await context.db.rows(findArtifactIds(context.tenantId, viewerId, artifactIds));
-  const known = new Set(rows.map(({ id }) => id));
-  for (const { kind: _, check: __, note: ___, ...target } of evidence) {
+  const known = await findKnownFacts(context, evidence);
+  for (const { kind, check: _, note: __, ...target } of evidence) {
     if ('externalRef' in target) continue;
-    if (!('artifactId' in target) || !known.has(target.artifactId)) fail('not_found', target);
+    const [id] = Object.values(target);
+    if (!known.has(`${kind}/${id}`)) fail('not_found', target);
   }
+}
+
+/** `artifact/<id>` and `observation/<id>` of those that exist. */
+async function findKnownFacts(context: Context, evidence: readonly Evidence[]): Promise<ReadonlySet<string>> {
+  const { db, tenantId } = context;
+  const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
+  const observationIds = evidence.flatMap((item) => (item.kind === 'observation' ? [item.observationId] : []));
+  if (artifactIds.length + observationIds.length === 0) return new Set();
+  const viewerId = await viewerOf(context);
+  const artifacts =
+    artifactIds.length === 0 ? [] : await db.rows(findArtifactIds(tenantId, viewerId, artifactIds));
+  const observations =
+    observationIds.length === 0 ? [] : await db.rows(findObservationIds(tenantId, viewerId, observationIds));
+  return new Set([
+    ...artifacts.map(({ id }) => `artifact/${id}`),
+    ...observations.map(({ id }) => `observation/${id}`),
+  ]);
 }

@@ -6,6 +6,8 @@ import type { Context } from '../context.ts';
 import { insertEvents } from './journal.sql.ts';
 
 export interface EventAbout {
+  /** Where somebody must know the event's id before it is written. */
+  eventId?: string;
   entityId: string;
   workspaceId?: string | null;
   sessionId?: string | null;
@@ -24,7 +26,7 @@ export function emit<Payload extends z.ZodType>(
   payload: z.input<Payload>,
 ): string {
   noteEvent(context, event, payload);
-  const id = newId();
+  const id = about.eventId ?? newId();
   context.drafts.push({
     id,
     type: event.type,

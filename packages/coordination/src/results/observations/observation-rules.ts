@@ -1,0 +1,121 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { fail } from '../errors.ts';
+import type { Assertion, NewObservation } from './observation.ts';
+
+const contentCharactersMax = 65_536;
+const dataKeysMax = 100;
+const assertionsMax = 200;
+const assertionBytesMax = 65_536;
+const entityKeyForm = /^(?=.{3,256}$)[a-z][a-z0-9._-]*:\S+$/;
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** What is recorded of an observation besides its references: each only where it was given. */
+export interface ObservedFacts {
+  kind: string;
+  content: string;
+  observedAt?: string;
+  source?: string;
+  dedupKey?: string;
+  externalRef?: { system: string; id: string; url?: string };
+  assertions?: Assertion[];
+  data?: JsonObject;
+}
+
+/**
+ * Checks what an observation says by itself (organisation, section 17).
+ * @throws Refusal `observation_invalid` with `field`; `invalid_document`, `payload_too_large`, `payload_too_deep`,
+ * `secret_material_rejected`
+ */
+export function parseFacts(request: NewObservation): ObservedFacts {
+  const { kind, content, source, dedupKey, externalRef } = request;
+  require('kind', /^[a-z0-9][a-z0-9._-]{0,127}$/.test(kind));
+  require('content', content.trim() !== '' && content.length <= contentCharactersMax);
+  const data = request.data == null ? undefined : parseData(request.data);
+  checkAssertions(request.assertions);
+  require('source', source == null || /^[a-z0-9][a-z0-9._:/-]{0,127}$/.test(source));
+  require('dedupKey', dedupKey == null || isWithin(dedupKey, 512));
+  const observedAt = request.observedAt == null ? undefined : parseInstant(request.observedAt);
+  const ref = externalRef == null ? undefined : parseRef(externalRef);
+  require('source', source != null || (dedupKey == null && ref === undefined));
+  const facts: ObservedFacts = {
+    kind,
+    content,
+    ...(observedAt !== undefined && { observedAt }),
+    ...(source != null && { source }),
+    ...(dedupKey != null && { dedupKey }),
+    ...(ref !== undefined && { externalRef: ref }),
+    ...(request.assertions.length > 0 && { assertions: request.assertions }),
+    ...(data !== undefined && { data }),
+  };
+  refuseSecrets(facts);
+  return facts;
+}
+
+function require(field: string, holds: boolean): void {
+  if (!holds) fail('observation_invalid', { field });
+}
+
+/** Counted as JavaScript does, in units of UTF-16. */
+function isWithin(text: string, charactersMax: number): boolean {
+  return text.trim() !== '' && text.length <= charactersMax;
+}
+
+function parseData(sent: unknown): JsonObject {
+  checkDocument(sent, { field: 'data' });
+  require('data', Object.keys(sent).length <= dataKeysMax);
+  return sent;
+}
+
+function parseRef({ system, id, url }: NonNullable<NewObservation['externalRef']>) {
+  require('externalRef.system', isWithin(system, 128));
+  require('externalRef.id', isWithin(id, 512));
+  require('externalRef.url', url == null || isWithin(url, 2048));
+  return { system, id, ...(url != null && { url }) };
+}
+
+function parseInstant(sent: string): string {
+  const time = instantForm.test(sent) ? Date.parse(sent) : Number.NaN;
+  const text = Number.isNaN(time) ? '' : new Date(time).toISOString();
+  // An offset can push an instant out of the years that have four digits.
+  require('observedAt', /^(?!0000)\d{4}-/.test(text));
+  return text;
+}
+
+function checkAssertions(assertions: readonly Assertion[]): void {
+  require('assertions', assertions.length <= assertionsMax);
+  require('assertions', Buffer.byteLength(JSON.stringify(assertions)) <= assertionBytesMax);
+  for (const [index, assertion] of assertions.entries()) {
+    const at = `assertions[${index}].${assertion.assert}`;
+    if (assertion.assert === 'entity') checkEntity(assertion.entity, at);
+    else checkFact(assertion.fact, at);
+  }
+}
+
+function checkEntity(
+  { key, type, properties }: (Assertion & { assert: 'entity' })['entity'],
+  at: string,
+): void {
+  require(`${at}.key`, entityKeyForm.test(key));
+  require(`${at}.type`, type.trim() !== '');
+  if (properties !== undefined) checkDocument(properties, { field: `${at}.properties` });
+}
+
+function checkFact(
+  { subject, predicate, confidence }: (Assertion & { assert: 'fact' })['fact'],
+  at: string,
+): void {
+  require(`${at}.subject`, entityKeyForm.test(subject));
+  require(`${at}.predicate`, predicate.trim() !== '');
+  require(`${at}.confidence`, confidence == null || (confidence >= 0 && confidence <= 1));
+}
+
+/** In the content as in comments; in documents by the names of keys, and in all of their text. */
+function refuseSecrets({ content, data, assertions, externalRef }: ObservedFacts): void {
+  refuseSecretText(content, 'content');
+  for (const [field, document] of Object.entries({ data, assertions, externalRef }))
+    if (document !== undefined) {
+      refuseSecretKeys(document as JsonObject, field);
+      refuseSecretText(JSON.stringify(document), field);
+    }
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import { TaskRef } from '../../work/tasks/task-ref.ts';
+
+/** What the form of a request bounds; the field's own bound is stricter and has the code `observation_invalid`. */
+const text = z.string().max(2000);
+
+const Entity = z.strictObject({
+  key: text,
+  type: text,
+  title: text.nullish(),
+  properties: z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).optional(),
+});
+
+const Fact = z.strictObject({
+  subject: text,
+  predicate: text,
+  object: z.union([text, z.number(), z.boolean()]),
+  confidence: z.number().nullish(),
+});
+
+/** What an observation says in terms of the memory: of a thing, or how two are related. */
+export const Assertion = z
+  .discriminatedUnion('assert', [
+    z.strictObject({ assert: z.literal('entity'), entity: Entity }),
+    z.strictObject({ assert: z.literal('fact'), fact: Fact }),
+  ])
+  .meta({ id: 'Assertion' });
+export type Assertion = z.infer<typeof Assertion>;
+
+export const ObservedRef = z
+  .strictObject({ system: text, id: text, url: z.string().max(4000).nullish() })
+  .meta({ description: 'system has at most 128 characters, id 512, url 2048.' });
+
+/** A fact for the journal (core, section 16; organisation, section 17). */
+export const NewObservation = z
+  .strictObject({
+    kind: text.meta({
+      description: 'Lower case letters, digits, dots, underscores and hyphens, at most 128.',
+    }),
+    content: z.string().max(524_288).meta({ description: '1 to 65536 characters.' }),
+    data: z
+      .unknown()
+      .meta({ type: 'object', 'x-maxBytes': documentBytesMax, description: 'At most 100 keys.' })
+      .optional(),
+    assertions: z
+      .array(Assertion)
+      .max(1000)
+      .default([])
+      .meta({ description: 'At most 200, of 65536 bytes.' }),
+    task: TaskRef.nullish(),
+    runId: Uuid.nullish(),
+    workspaceId: Uuid.nullish(),
+    sessionId: Uuid.nullish().meta({ description: 'A session of the caller.' }),
+    source: text.nullish().meta({ description: 'Required with dedupKey and externalRef.' }),
+    dedupKey: text.nullish().meta({
+      description: 'A repetition by the same author with the same source and key writes nothing.',
+    }),
+    observedAt: z.string().max(100).nullish().meta({ description: 'RFC 3339 with an offset.' }),
+    supersedes: Uuid.nullish().meta({ description: 'The event id of an earlier observation.' }),
+    externalRef: ObservedRef.nullish(),
+  })
+  .meta({ id: 'NewObservation' });
+export type NewObservation = z.output<typeof NewObservation>;
+
+export const RecordedObservation = z
+  .strictObject({
+    id: Uuid,
+    eventId: Uuid,
+    kind: z.string(),
+    recordedAt: Timestamp,
+    deduplicated: z
+      .boolean()
+      .meta({ description: 'Whether it was recorded before, and nothing was written now.' }),
+  })
+  .meta({ id: 'RecordedObservation' });
+export type RecordedObservation = z.infer<typeof RecordedObservation>;

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { Assertion, ObservedRef } from './observation.ts';
+
+/** The one payload with free text: what it says is the fact that is published. */
+export const observationRecorded = defineEvent(
+  'observation.recorded',
+  'observation',
+  z.strictObject({
+    kind: z.string(),
+    content: z.string(),
+    observedAt: Timestamp,
+    source: z.string().optional(),
+    dedupKey: z.string().optional(),
+    externalRef: ObservedRef.optional(),
+    assertions: z.array(Assertion).optional(),
+    data: FreeObject.optional(),
+    taskId: Uuid.optional(),
+    runId: Uuid.optional(),
+    workspaceId: Uuid.optional(),
+    supersedes: Uuid.optional(),
+  }),
+);

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+
+const rounds = 60;
+
+let baton: TestCoordination;
+let second: { url: string };
+before(async () => {
+  baton = await startCoordination();
+  second = await baton.another();
+});
+after(() => baton.close());
+
+test('of the same source and key at once, through two processes, exactly one event is written', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const dedupKey = newId();
+    const answers = await Promise.all(
+      [baton, second, baton, second].map(({ url }, n) =>
+        sendRequest(`${url}/api/v1/observations`, 'POST', {
+          token: baton.admin.token,
+          body: { kind: 'ci.passed', content: `${n}`, source: 'ci', dedupKey },
+        }),
+      ),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201], `round ${round}`);
+    assert.equal(new Set(answers.map(({ body }) => body.eventId)).size, 1);
+    const [row] = await baton.pool.rows<{ n: number }>(sql`
+      select count(*)::int as n from events where type = 'observation.recorded' and payload ->> 'dedupKey' = ${dedupKey}`);
+    assert.equal(row?.n, 1, `round ${round}`);
+  }
+});

@@ -1,0 +1,104 @@
+import { newId } from '@baton/kernel/ids';
+import { type Reply, reply } from '@baton/kernel/service';
+import { getRun } from '../../execution/runs/runs.ts';
+import { requireRunGrant } from '../../leases/children/child-grant.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
+import { holds } from '../../service/permissions.ts';
+import { requireSightOfPlace } from '../../service/sight/sight.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { NewObservation, RecordedObservation } from './observation.ts';
+import { type ObservedFacts, parseFacts } from './observation-rules.ts';
+import { observationRecorded } from './observations.events.ts';
+import {
+  findByEvent,
+  findOwnSession,
+  findRepeated,
+  insertObservation,
+  type ObservationRow,
+} from './observations.sql.ts';
+
+/**
+ * Publishes a fact in the journal (core, section 16). The same source and key of the same author write nothing again,
+ * also when two come at once.
+ * @throws Refusal `permission_denied`, `observation_invalid`, those of documents, `not_found`, `child_grant_exceeded`
+ */
+export async function recordObservation(
+  context: Context,
+  request: NewObservation,
+): Promise<Reply<RecordedObservation>> {
+  const namesWork = request.task != null || request.runId != null;
+  if (namesWork && !holds(context.caller.permissions, 'tasks.read'))
+    fail('permission_denied', { required: ['tasks.read'] });
+  const facts = parseFacts(request);
+  const before = await repeated(context, facts);
+  if (before !== undefined) return answer(before, true);
+  const references = await referencesOf(context, request);
+  const { sessionId, placeId, ...told } = references;
+  const [id, eventId] = [newId(), newId()];
+  const row = await context.db.row(
+    insertObservation({
+      id,
+      event_id: eventId,
+      tenant_id: context.tenantId,
+      created_by: context.caller.principalId,
+      kind: facts.kind,
+      source: facts.source ?? null,
+      dedup_key: facts.dedupKey ?? null,
+      task_id: told.taskId ?? null,
+      run_id: told.runId ?? null,
+      workspace_id: placeId,
+    }),
+  );
+  // Another one was written between the look and this statement, which has waited for it.
+  if (row === undefined) return answer((await repeated(context, facts)) as ObservationRow, true);
+  const about = { entityId: id, eventId, workspaceId: placeId, sessionId };
+  emit(context, observationRecorded, about, { observedAt: row.recorded_at, ...facts, ...told });
+  return answer(row, false);
+}
+
+async function repeated(
+  { db, tenantId, caller }: Context,
+  { source, dedupKey }: ObservedFacts,
+): Promise<ObservationRow | undefined> {
+  if (source === undefined || dedupKey === undefined) return undefined;
+  return db.row(findRepeated(tenantId, caller.principalId, source, dedupKey));
+}
+
+function answer(row: ObservationRow, deduplicated: boolean): Reply<RecordedObservation> {
+  const { id, event_id: eventId, kind, recorded_at: recordedAt } = row;
+  return reply(deduplicated ? 200 : 201, { id, eventId, kind, recordedAt, deduplicated });
+}
+
+/** Finds what the observation refers to; `placeId` is the workspace that its event belongs to. */
+async function referencesOf(context: Context, request: NewObservation) {
+  const task = request.task == null ? undefined : await getTask(context, request.task);
+  const run = request.runId == null ? undefined : await getRun(context, request.runId);
+  if (request.workspaceId != null) await getWorkspaceRow(context, request.workspaceId);
+  if (request.sessionId != null) await requireOwnSession(context, request.sessionId);
+  if (request.supersedes != null) await requireObservation(context, request.supersedes);
+  if (run !== undefined && task !== undefined && run.taskId !== task.id)
+    fail('observation_invalid', { field: 'runId' });
+  if (run !== undefined) await requireRunGrant(context, run.id, 'observations.write');
+  return {
+    sessionId: request.sessionId ?? null,
+    placeId: request.workspaceId ?? task?.workspaceId ?? null,
+    ...(task !== undefined && { taskId: task.id }),
+    ...(run !== undefined && { runId: run.id }),
+    ...(request.workspaceId != null && { workspaceId: request.workspaceId }),
+    ...(request.supersedes != null && { supersedes: request.supersedes }),
+  };
+}
+
+async function requireOwnSession({ db, tenantId, caller }: Context, sessionId: string): Promise<void> {
+  if ((await db.row(findOwnSession(tenantId, caller.principalId, sessionId))) === undefined)
+    fail('not_found', { sessionId });
+}
+
+async function requireObservation(context: Context, eventId: string): Promise<void> {
+  const details = { supersedes: eventId };
+  const row = (await context.db.row(findByEvent(context.tenantId, eventId))) ?? fail('not_found', details);
+  await requireSightOfPlace(context, row, details);
+}
