@@ -91,6 +91,26 @@ async function clientOf(at: string) {
       assert.equal(status, 201, JSON.stringify(task));
       return task['id'] as string;
     },
+    /** An artifact with these bytes. @returns its id */
+    async store(bytes: string): Promise<string> {
+      const response = await fetch(`${coordinationUrl}/api/v1/artifact-contents`, {
+        method: 'PUT',
+        headers: { ...headers, 'content-type': 'text/plain' },
+        body: bytes,
+      });
+      const { contentRef } = (await response.json()) as { contentRef: string };
+      const { status, body: artifact } = await call('/artifacts', {
+        type: 'report',
+        name: 'Findings',
+        contentRef,
+      });
+      assert.equal(status, 201, JSON.stringify(artifact));
+      return artifact['id'] as string;
+    },
+    async bytesOf(artifactId: string): Promise<string> {
+      const response = await fetch(`${coordinationUrl}/api/v1/artifacts/${artifactId}/content`, { headers });
+      return response.text();
+    },
     async cursorAtEnd(): Promise<string> {
       return (await call('/events?tail=1')).body['nextCursor'] as string;
     },
@@ -102,6 +122,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   const file = join(folder, 'under-traffic');
   const before: string[] = [];
   for (let n = 0; n < 20; n += 1) before.push(await client.create(`before ${n}`));
+  const artifactId = await client.store('kept'.repeat(50_000));
   let writing = true;
   const during: string[] = [];
   const writers = Array.from({ length: 4 }, async () => {
@@ -130,6 +151,9 @@ test('a backup under traffic has all that was acknowledged before it, and what i
     (await Promise.all(ids.map((id) => reader.call(`/tasks/${id}`)))).map(({ status }) => status);
   assert.deepEqual(new Set(await found(before)), new Set([200]));
   assert.deepEqual(new Set(await found(lost)), new Set([404]));
+
+  assert.equal(await reader.bytesOf(artifactId), 'kept'.repeat(50_000));
+  assert.equal(statSync(join(target, 'contents')).mode & 0o777, 0o700);
 
   const ready = await reader.ready();
   const epoch = (ready['detail'] as { journalEpoch?: { reason: string } } | undefined)?.journalEpoch;

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { shortSecretWarning } from '@baton/kernel/admin-secret';
+import { artifactFolder } from './backup/artifact-bytes.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState } from './bootstrap/state.ts';
 import { doorOf, type Environment, type PlatformSettings, readPlatformSettings } from './config.ts';
@@ -79,7 +81,10 @@ async function start(parts: Parts, { env, say, signal, onFailure }: BatonOptions
   const urls = urlsOf(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
-  const defaults = defaultSettings(secrets, databases, urls, state.issuer);
+  const defaults = defaultSettings(secrets, databases, urls, {
+    issuer: state.issuer,
+    home: settings.BATON_HOME,
+  });
   const services = (parts.services = await startServices(serviceEnvironment(env, defaults)));
   router.routeTo(services);
   signal.throwIfAborted();
@@ -112,7 +117,7 @@ function defaultSettings(
   secrets: Secrets,
   databases: Databases,
   urls: Urls,
-  issuer: string,
+  { issuer, home }: { issuer: string; home: string },
 ): Record<string, string> {
   return {
     IAM_DATABASE_URL: databases.iamDatabaseUrl,
@@ -126,6 +131,7 @@ function defaultSettings(
     IAM_LOG_LEVEL: 'warn',
     CP_DATABASE_URL: databases.cpDatabaseUrl,
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,
+    CP_ARTIFACT_FOLDER: join(home, artifactFolder),
     CP_IAM_ISSUER: issuer,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
     CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']),

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-const isFolder = (part: string) => ['postgres', 'secrets'].includes(part);
+const isFolder = (part: string) => ['postgres', 'secrets', 'contents'].includes(part);
 
 /** Fills a place for each part with its name and a word. */
 function fill(word: string, pathOf: (part: (typeof homeParts)[number]) => string): void {

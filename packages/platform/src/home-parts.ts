@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 
 /** All that Baton keeps in its folder, besides the lock. */
-export const homeParts = ['postgres', 'secrets', 'state.json', 'connection.json', 'version.json'] as const;
+export const homeParts = [
+  'postgres',
+  'secrets',
+  'contents',
+  'state.json',
+  'connection.json',
+  'version.json',
+] as const;
 export type HomePart = (typeof homeParts)[number];
 
 /** Its presence means: the drafts are complete and belong in the places of the parts. */

@@ -9,7 +9,14 @@ import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { Header, type HeaderData } from 'tar';
 import { StartError } from '../start-error.ts';
 import { privateFolder } from '../testing/private-folder.ts';
-import { formatVersion, type Manifest, packArchive, unpackArchive, verifyArchive } from './archive.ts';
+import {
+  type ArchiveFile,
+  formatVersion,
+  type Manifest,
+  packArchive,
+  unpackArchive,
+  verifyArchive,
+} from './archive.ts';
 
 let folder: ReturnType<typeof privateFolder>;
 let path: string;
@@ -44,6 +51,12 @@ const dataDirectory = [
   entry({ path: 'PG_VERSION', type: 'File' }, '18\n'),
 ];
 
+const large = Buffer.alloc(200_001, 'l');
+async function* largeFiles(): AsyncGenerator<ArchiveFile> {
+  yield { name: 'contents/t/01/one', sizeBytes: large.length, read: () => Readable.from([large]) };
+  yield { name: 'contents/t/02/none', sizeBytes: 0, read: () => Readable.from([]) };
+}
+
 /** Writes a backup whose data directory has these entries; what its manifest says can be changed. */
 async function write(entries: readonly Buffer[], change: Partial<Manifest> = {}): Promise<void> {
   // In pieces of an odd length, as they may come from a connection.
@@ -52,7 +65,7 @@ async function write(entries: readonly Buffer[], change: Partial<Manifest> = {})
     data.subarray(n * 700, (n + 1) * 700),
   );
   const files = new Map([['secrets/key', Buffer.from('secret')]]);
-  const packed = packArchive({ ...manifest, ...change }, files, Readable.from(pieces));
+  const packed = packArchive({ ...manifest, ...change }, files, Readable.from(pieces), largeFiles());
   await pipeline(Readable.from(packed), createGzip(), createWriteStream(path));
 }
 
@@ -84,6 +97,8 @@ test('what is packed is unpacked, with its manifest first and its checksum last'
   await unpack(to);
   assert.equal(readFileSync(join(to, 'base/1'), 'utf8'), page);
   assert.equal(readFileSync(join(to, 'baton/secrets/key'), 'utf8'), 'secret');
+  assert.deepEqual(readFileSync(join(to, 'baton/contents/t/01/one')), large);
+  assert.equal(readFileSync(join(to, 'baton/contents/t/02/none'), 'utf8'), '');
   assert.deepEqual(readdirSync(to).sort(), ['PG_VERSION', 'base', 'baton']);
 });
 

@@ -7,7 +7,7 @@ import { extract, Header } from 'tar';
 import { failureCode, StartError } from '../start-error.ts';
 
 /** Raised with every change that an older Baton can't read. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** What the first entry of a backup says about it. */
 export interface Manifest {
@@ -19,6 +19,15 @@ export interface Manifest {
   /** PostgreSQL's major version, and the machine: a physical copy runs on no other. */
   readonly postgres: number;
   readonly platform: string;
+}
+
+/** A large file for a backup, read when its turn comes. */
+export interface ArchiveFile {
+  /** Below the own folder. */
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Exactly that many bytes. */
+  read(): AsyncIterable<Buffer>;
 }
 
 /** The folder in the archive for what is not PostgreSQL's. */
@@ -34,15 +43,17 @@ const endBytes = 2 * blockBytes;
 const checksumBytes = 2 * blockBytes + endBytes;
 
 /**
- * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory, and
- * last the SHA-256 of all that precedes it. Any tar can unpack it.
+ * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory, the
+ * large files, and last the SHA-256 of all that precedes it. Any tar can unpack it.
  * @param files content by name, below the own folder
  * @param data a tar archive of the data directory
+ * @param largeFiles looked for only when the data directory is complete
  */
 export async function* packArchive(
   manifest: Manifest,
   files: ReadonlyMap<string, Buffer>,
   data: AsyncIterable<Buffer>,
+  largeFiles: AsyncIterable<ArchiveFile>,
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   const hashed = (bytes: Buffer) => {
@@ -55,6 +66,7 @@ export async function* packArchive(
   for await (const chunk of data) yield hashed(tail.add(chunk));
   if (tail.bytes.length !== endBytes || tail.bytes.some((byte) => byte !== 0))
     throw new StartError("PostgreSQL's copy ended too early: try again.");
+  for await (const file of largeFiles) for await (const bytes of entryOfFile(file)) yield hashed(bytes);
   yield entryOf(checksumName, Buffer.from(hash.digest('hex')));
   yield Buffer.alloc(endBytes);
 }
@@ -151,10 +163,29 @@ const isInside = (name: string) => !name.startsWith('/') && !name.split('/').inc
 
 /** One regular file, readable by its owner only, filled up to whole blocks. */
 function entryOf(path: string, content: Buffer): Buffer {
+  return Buffer.concat([headerOf(path, content.length), content, paddingOf(content.length)]);
+}
+
+/** The same, without ever holding the whole file. @throws StartError when the file changes meanwhile */
+async function* entryOfFile({ name, sizeBytes, read }: ArchiveFile): AsyncGenerator<Buffer> {
+  yield headerOf(`${ownFolder}/${name}`, sizeBytes);
+  let bytes = 0;
+  for await (const chunk of read()) {
+    bytes += chunk.length;
+    yield chunk;
+  }
+  if (bytes !== sizeBytes) throw new StartError(`${name} changed while it was copied: try again.`);
+  yield paddingOf(sizeBytes);
+}
+
+function headerOf(path: string, size: number): Buffer {
   const header = Buffer.alloc(blockBytes);
-  new Header({ path, mode: 0o600, size: content.length, mtime: new Date(), type: 'File' }).encode(header);
-  const padding = Buffer.alloc((blockBytes - (content.length % blockBytes)) % blockBytes);
-  return Buffer.concat([header, content, padding]);
+  new Header({ path, mode: 0o600, size, mtime: new Date(), type: 'File' }).encode(header);
+  return header;
+}
+
+function paddingOf(size: number): Buffer {
+  return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes);
 }
 
 /** The entry of that name which begins here; undefined when there is another one. */

@@ -12,6 +12,7 @@ import { type Cluster, findCluster, startCluster } from '../postgres/cluster.ts'
 import { serverVersion } from '../postgres/databases.sql.ts';
 import { failureCode, StartError } from '../start-error.ts';
 import { formatVersion, type Manifest, packArchive } from './archive.ts';
+import { artifactFiles, artifactSettingOutside } from './artifact-bytes.ts';
 import { baseBackup } from './base-backup.ts';
 import { readContents, settingsOutside } from './contents.ts';
 
@@ -44,7 +45,8 @@ export async function backUp({ env, file, say, signal }: BackupOptions): Promise
       postgres: await serverVersion(address),
       platform: thisPlatform,
     };
-    await writeNew(path, packArchive(manifest, contents, baseBackup(address)), signal);
+    const artifacts = artifactFiles(settings.BATON_HOME);
+    await writeNew(path, packArchive(manifest, contents, baseBackup(address), artifacts), signal);
   } finally {
     await server.leave();
   }
@@ -54,6 +56,8 @@ export async function backUp({ env, file, say, signal }: BackupOptions): Promise
   say('It holds keys and secrets as they are: keep it as safe as the folder itself.');
   const outside = settingsOutside(env, settings.BATON_HOME);
   if (outside.length > 0) say(`Not in it, as they lie elsewhere: the files of ${outside.join(', ')}.`);
+  const store = artifactSettingOutside(env, settings.BATON_HOME);
+  if (store !== undefined) say(`Not in it: the bytes of artifacts, which ${store} keeps elsewhere.`);
 }
 
 export const thisPlatform = `${process.platform}-${process.arch}`;

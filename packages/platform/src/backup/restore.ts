@@ -12,6 +12,7 @@ import { isServerOf, readPidFile } from '../postgres/pid-file.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 import { failureCode, StartError } from '../start-error.ts';
 import { type Manifest, ownFolder, unpackArchive, verifyArchive } from './archive.ts';
+import { draftArtifactFiles } from './artifact-bytes.ts';
 import { refuseOtherDatabases, thisPlatform } from './backup.ts';
 import { auditHead, auditHeadFile } from './contents.ts';
 import { beginNewHistory } from './history.sql.ts';
@@ -111,6 +112,7 @@ async function prepare(
   const own = join(data, ownFolder);
   const head = readPrivateFile(join(own, auditHead));
   draftOwnFiles(home, own, path);
+  draftArtifactFiles(home, own);
   rmSync(own, { recursive: true });
   const cluster = await startCluster({ directory, durable: true, say });
   try {

@@ -79,7 +79,9 @@ export async function requireEvidenceTargets(context: Context, evidence: readonl
 async function findKnownFacts(context: Context, evidence: readonly Evidence[]): Promise<ReadonlySet<string>> {
   const { db, tenantId } = context;
   const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
-  const observationIds = evidence.flatMap((item) => (item.kind === 'observation' ? [item.observationId] : []));
+  const observationIds = evidence.flatMap((item) =>
+    item.kind === 'observation' ? [item.observationId] : [],
+  );
   if (artifactIds.length + observationIds.length === 0) return new Set();
   const viewerId = await viewerOf(context);
   const artifacts =

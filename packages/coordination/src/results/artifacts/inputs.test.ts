@@ -113,10 +113,10 @@ test('requirements and inputs must both be there', async () => {
   const task = await makeTask(baton, { typeKey: 'reading', requirements: { capabilities: ['reading'] } });
   await relate(task.id, parent.id, 'parent');
   const codes = async () => (await reasonsOf(task.id)).map(({ code }: { code: string }) => code);
-  assert.deepEqual(await codes(), ['not_eligible', 'input_missing']);
+  assert.deepEqual(await codes(), ['not_eligible', 'input_missing', 'no_eligible_principal']);
   await refused(claim(task.id), 403, 'not_eligible');
   await record(parent.id, 'plan');
-  assert.deepEqual(await codes(), ['not_eligible']);
+  assert.deepEqual(await codes(), ['not_eligible', 'no_eligible_principal']);
   await refused(claim(task.id), 403, 'not_eligible');
   assert.equal(await isAvailable(task.id), false);
 });
