@@ -20,6 +20,14 @@ export interface WrittenContent extends ContentFacts {
   readonly mediaType: string;
 }
 
+/** Bytes behind a reference. */
+export interface UploadedContentRow {
+  content_id: string;
+  media_type: string;
+  sha256: string;
+  size_bytes: number;
+}
+
 export const contentRefOf = (uploadId: string) => `cref_${uploadId}`;
 
 /** The id in a reference, undefined when it has another form. */

@@ -1,5 +1,6 @@
 import { sql } from '@baton/kernel/sql';
 import type { ContentName } from '../content-store.ts';
+import type { UploadedContentRow } from './content.ts';
 
 /** A crash from here on leaves a row that the sweep finds: no object is ever without one. */
 export function insertContent({ id, tenantId }: ContentName) {
@@ -41,13 +42,6 @@ export function insertUpload(upload: {
     values (${upload.id}, ${upload.tenantId}, ${upload.contentId}, ${upload.createdBy}, ${upload.mediaType},
       clock_timestamp() + make_interval(secs => ${upload.ttlSeconds}))
     returning expires_at`;
-}
-
-export interface UploadedContentRow {
-  content_id: string;
-  media_type: string;
-  sha256: string;
-  size_bytes: number;
 }
 
 /**

@@ -132,8 +132,8 @@ describe("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissing() 
       const artifact = await storeArtifact(baton, bytes, { mediaType: 'image/png' });
       assert.deepEqual((await download(baton, baton.admin, artifact.id)).bytes, bytes);
       await baton.pool.run(sql`delete from artifact_uploads`);
-      const [{ id = '' } = {}] = await baton.pool.rows<{ id: string }>(sql`select id from artifact_contents`);
-      const name = { tenantId: baton.tenantId, id };
+      const [stored] = await baton.pool.rows<{ id: string }>(sql`select id from artifact_contents`);
+      const name = { tenantId: baton.tenantId, id: stored?.id ?? '' };
       (await store.open(name, bytes.length)).destroy();
       await done(baton.admin.post(`/artifacts/${artifact.id}:purge-content`, { reason: 'x' }));
       await assert.rejects(store.open(name, bytes.length), ContentStoreFailed);

@@ -3,14 +3,19 @@ import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel
 import type { ContentFacts, ContentName, ContentStore } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type ArtifactUpload, contentRefOf, uploadIdOf, type WrittenContent } from './content.ts';
+import {
+  type ArtifactUpload,
+  contentRefOf,
+  type UploadedContentRow,
+  uploadIdOf,
+  type WrittenContent,
+} from './content.ts';
 import {
   insertContent,
   insertUpload,
   keepStoredContent,
   keepUploadedContent,
   lockDigest,
-  type UploadedContentRow,
   updateContentToStored,
 } from './contents.sql.ts';
 import { discardUnadopted } from './discarding.ts';
