@@ -12,8 +12,8 @@ export const taskTypesApi = [
     path: '/task-types',
     summary: 'Make the next version of a task type.',
     description:
-      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. Inputs cannot be required, ' +
-      'and skills cannot be named until they can be called.',
+      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. Skills cannot be named ' +
+      'until they can be called.',
     permission: 'task_types.manage',
     body: NewTaskType,
     returns: { 201: TaskType },
