@@ -4,11 +4,9 @@ import { Uuid } from '@baton/kernel/wire';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
-import { holds } from '../../service/permissions.ts';
 import { findNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
 import { Task, taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
 import { requireLiveSession } from '../sessions/live-session.ts';
 import { Claim, ClaimRequest, claimOf } from './claim.ts';
 import { deleteHeldFromQueue, findTasksById, insertNextClaims, type NextClaimRow } from './claim-next.sql.ts';
@@ -47,8 +45,6 @@ export type NextWork = z.infer<typeof NextWork>;
  * @throws Refusal `permission_denied`, those of a session, `not_found`, `invalid_ttl`
  */
 export async function claimNextTasks(context: Context, request: ClaimNextRequest): Promise<NextWork> {
-  if (!holds(context.caller.permissions, 'tasks.read'))
-    fail('permission_denied', { required: ['tasks.read'] });
   await requireDelegated(context, request, 'tasks.claim');
   await requireLiveSession(context, request.sessionId);
   const search = await searchOf(context, withoutNulls(request));

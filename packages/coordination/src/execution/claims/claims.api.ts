@@ -48,8 +48,9 @@ export const claimsApi = [
     path: '/work:claim-next',
     summary: 'Claim the next tasks that the caller may do, the most urgent first, then the oldest.',
     description:
-      'Wants tasks.read besides, as it answers with the tasks. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
+      'Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do.',
     permission: 'tasks.claim',
+    alsoOneOf: ['tasks.read'],
     body: ClaimNextRequest,
     returns: { 200: NextWork },
     errors: ['permission_denied', 'not_found', ...sessionErrors, 'invalid_ttl'],

@@ -12,6 +12,7 @@ export const goalWorkApi = [
     summary: 'List the tasks of a goal, newest first.',
     description: 'Needs tasks.read, too.',
     permission: 'goals.read',
+    alsoOneOf: ['tasks.read'],
     params: idParams,
     query: { includeSubgoals: QueryFlag.optional(), systemStatusCategory: QueryWord.optional() },
     paging: true,
