@@ -44,7 +44,7 @@ function linesOf(page: string): string {
     .replaceAll('heads.json', join(folder, 'heads.json'));
 }
 
-for (const page of ['README.md', 'docs/identity.md'])
+for (const page of ['README.md', 'docs/identity.md', 'docs/coordination.md'])
   test(`every command of ${page} works as written`, { skip }, async () => {
     const lines = linesOf(page);
     assert.ok(lines.includes('curl') && lines.includes('npx baton'));
