@@ -31,6 +31,8 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   assigneeId: principal,
   capabilityId: { object: '/capabilities/{id}' },
   claimId: { object: '/claims/{id}' },
+  // A filter: nobody's work is none.
+  'claimNextTasks.assigneeId': { ...principal, mayBeAbsent: true },
   'createdFrom.evidence.[].artifactId': {
     object: '/artifacts/{id}',
     fields: (id) => ({ createdFrom: { kind: 'human', ...evidence('artifact', 'artifactId').fields(id) } }),
