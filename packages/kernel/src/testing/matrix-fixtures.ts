@@ -118,12 +118,17 @@ function uniqueMap<Value>(entries: readonly (readonly [string, Value])[]): Map<s
   return map;
 }
 
-/** What is missing for the endpoints, and what belongs to none of them; one sentence each. */
+/**
+ * What is missing for the endpoints, and what belongs to none of them; one sentence each.
+ * @param namedInside paths of objects that bodies and queries name
+ */
 export function findFixtureProblems<Tenant extends object>(
   { objects, operations, fileOf }: Fixtures<Tenant>,
   endpoints: readonly Operation[],
+  namedInside: readonly (string | null)[] = [],
 ): string[] {
-  const paths = new Set(endpoints.flatMap((endpoint) => paramsOf(endpoint).map(({ path }) => path)));
+  const paths = new Set<string | null>(namedInside);
+  for (const endpoint of endpoints) for (const { path } of paramsOf(endpoint)) paths.add(path);
   const ids = new Set(endpoints.map(({ id }) => id));
   const missing = endpoints.flatMap((endpoint) =>
     paramsOf(endpoint)

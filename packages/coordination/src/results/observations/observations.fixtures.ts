@@ -1,0 +1,23 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+/** Observations have no path of their own; evidence names them. */
+export const observation = defineObject({
+  path: '/observations/{id}',
+  make: ({ actor }) =>
+    done(actor.post('/observations', { kind: 'build', content: 'All tests pass.' }), 201) as Promise<{
+      id: string;
+      eventId: string;
+    }>,
+});
+
+/** The same by the event that published it, which a later one supersedes. */
+export const observationEvent = defineObject({
+  path: '/observation-events/{id}',
+  async make(tenant) {
+    const { eventId } = await observation.make(tenant);
+    return { id: eventId };
+  },
+});
+
+export default defineFixtures({ objects: [observation, observationEvent] });
