@@ -6,12 +6,13 @@ import { sourceFiles } from './sources.ts';
 
 const root = dirname(import.meta.dirname);
 
-/** The one listener of Baton, and the fakes of other people's servers. */
+/** The one listener of Baton, what it is made of where that is tested alone, and the fakes of other people's servers. */
 const allowed = [
   'packages/cli/src/program.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',
   'packages/coordination/src/access/access-tokens/jwks.test.ts',
   'packages/coordination/src/access/access-tokens/tokens.test.ts',
+  'packages/coordination/src/results/contents/stores.test.ts',
   'packages/coordination/src/testing/issuer.ts',
   'packages/identity/src/operations/outbound/outbound.test.ts',
   'packages/identity/src/provisioning/upstream-directory/testing/keycloak.ts',
@@ -20,6 +21,7 @@ const allowed = [
   'packages/identity/src/sign-in/identity-providers/provider-keys.test.ts',
   'packages/identity/src/sign-in/upstream-token/bad-keys.test.ts',
   'packages/identity/src/testing/oidc-provider.main.ts',
+  'packages/kernel/src/byte-stream.test.ts',
   'packages/kernel/src/listener.ts',
 ];
 

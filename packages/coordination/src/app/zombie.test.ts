@@ -83,6 +83,7 @@ const otherWrites: Record<string, string> = {
   sendControlMessage: 'is said to the own run',
   revokeChildHandleOfRun: 'takes rights from children of the own run',
   createArtifact: 'records a result; who may use it is decided by whoever reads it',
+  recordObservation: 'publishes what somebody saw; it changes no task',
   createTaskComment: 'says something about the task, as everybody may',
 };
 
@@ -215,6 +216,12 @@ test('what a woken executor may still do leaves the task and its new holder alon
     releaseClaim: await actor.post(`/claims/${claim.id}:release`),
     reclaimTask: await actor.post(`/claims/${claim.id}:reclaim`, { sessionId }),
     createArtifact: await actor.post('/artifacts', { type: 'note', name: 'n', runId: run.id }),
+    recordObservation: await actor.post('/observations', {
+      kind: 'note',
+      content: 'I slept',
+      task: task.id,
+      runId: run.id,
+    }),
     createTaskComment: await actor.post(`/tasks/${task.id}/comments`, { body: 'I slept', runId: run.id }),
     sendControlMessage: await say(actor, run.id, {
       operation: 'queue',
@@ -234,6 +241,7 @@ test('what a woken executor may still do leaves the task and its new holder alon
     releaseClaim: 200,
     reclaimTask: 'task_already_claimed',
     createArtifact: 201,
+    recordObservation: 201,
     createTaskComment: 201,
     sendControlMessage: 201,
     requestRunCancel: 200,

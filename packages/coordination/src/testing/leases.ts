@@ -65,13 +65,17 @@ export async function endSessionLease(baton: TestCoordination, sessionId: string
 
 /** The lease of a task's claim ends, now or `inMs` from now; the rows are locked in the order of the service. */
 export async function endClaimLease(baton: TestCoordination, taskId: string, inMs = -1000): Promise<void> {
-  await baton.pool.run(sql`
-    with task as (
-      update tasks set lease_expires_at = now() + make_interval(secs => ${inMs / 1000})
-      where id = ${taskId} and active_claim_id is not null
-      returning active_claim_id, lease_expires_at
-    )
-    update claims set expires_at = task.lease_expires_at, sweep_at = task.lease_expires_at from task where claims.id = task.active_claim_id`);
+  await baton.pool.transaction(async (tx) => {
+    // In a statement of its own: the next one must see a claim that was made while this one waited.
+    await tx.rows(sql`select id from tasks where id = ${taskId} for no key update`);
+    await tx.run(sql`
+      with task as (
+        update tasks set lease_expires_at = now() + make_interval(secs => ${inMs / 1000})
+        where id = ${taskId} and active_claim_id is not null
+        returning active_claim_id, lease_expires_at
+      )
+      update claims set expires_at = task.lease_expires_at, sweep_at = task.lease_expires_at from task where claims.id = task.active_claim_id`);
+  });
 }
 
 export async function delegate(human: Actor, agent: Actor, baton: TestCoordination): Promise<string> {

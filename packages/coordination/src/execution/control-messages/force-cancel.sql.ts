@@ -5,7 +5,7 @@ import type { ControlMessageRow } from './control-message.ts';
 
 /** Lets one cancellation of a tree of runs go on at a time in a tenant, until its commit. */
 export function lockCascades(tenantId: string) {
-  return sql<object>`select pg_advisory_xact_lock(hashtextextended(${`run_cascades/${tenantId}`}, 0))`;
+  return sql`select pg_advisory_xact_lock(hashtextextended(${`run_cascades/${tenantId}`}, 0))`;
 }
 
 /**

@@ -83,9 +83,17 @@ export const MoveViolations = z
   .meta({ id: 'MoveViolations' });
 export type MoveViolations = z.infer<typeof MoveViolations>;
 
+/** The workspace where it stands now; with dryRun what would refuse the move. */
+export const MoveAnswer = z.union([WorkspaceDetail, MoveViolations]).meta({ id: 'MoveAnswer' });
+
 export type WorkspaceRow = RowOf<Tables['workspaces'], { custom_fields: JsonObject }>;
-/** A workspace with the task types that are allowed in it. */
-export type WorkspaceDetailRow = WorkspaceRow & { effective_task_types: string[] | null };
+/** A workspace with the task types that are allowed in it, and its parent where the caller sees it. */
+export type WorkspaceDetailRow = WorkspaceRow & {
+  effective_task_types: string[] | null;
+  visible_parent_id: string | null;
+};
 
 export const workspaceOf = wireMapper<WorkspaceRow>()(Workspace, {});
-export const workspaceDetailOf = wireMapper<WorkspaceDetailRow>()(WorkspaceDetail, {});
+export const workspaceDetailOf = wireMapper<WorkspaceDetailRow>()(WorkspaceDetail, {
+  parentId: ({ visible_parent_id: parentId }) => parentId,
+});

@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import { pageOf, QueryFlag, QueryWord, queryInteger, Uuid } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { idParams } from '../keys.ts';
 import { WorkspaceTree } from './tree-node.ts';
 import {
-  MoveViolations,
+  MoveAnswer,
   Workspace,
   WorkspaceChange,
   WorkspaceDetail,
@@ -176,7 +175,7 @@ export const workspacesApi = [
     params: idParams,
     query: { dryRun: QueryFlag.optional() },
     body: WorkspaceMove,
-    returns: { 200: z.union([WorkspaceDetail, MoveViolations]) },
+    returns: { 200: MoveAnswer },
     errors: [
       'not_found',
       'version_conflict',

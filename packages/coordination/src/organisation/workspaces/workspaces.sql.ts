@@ -21,7 +21,7 @@ export function findWorkspace(tenantId: string, id: string) {
 /** The list of the nearest workspace upward that has one, itself first; null where none has. */
 export function findWorkspaceDetail(tenantId: string, viewerId: string | null, id: string) {
   return sql<WorkspaceDetailRow>`
-    select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as parent_id, (
+    select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as visible_parent_id, (
       select a.task_types from workspaces a
       where a.id = any (w.path) and a.tenant_id = w.tenant_id and a.task_types is not null
       order by cardinality(a.path) desc limit 1) as effective_task_types

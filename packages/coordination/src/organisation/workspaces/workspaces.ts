@@ -68,7 +68,6 @@ export async function showWorkspace(context: Context, id: string): Promise<Works
   return workspaceDetailOf(await getDetailRow(context, id));
 }
 
-/** Its parent is null where the caller doesn't see it. */
 async function getDetailRow(context: Context, id: string): Promise<WorkspaceDetailRow> {
   const { db, tenantId } = context;
   const found = await db.row(findWorkspaceDetail(tenantId, await viewerOf(context), id));
