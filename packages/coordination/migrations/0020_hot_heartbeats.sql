@@ -14,6 +14,6 @@ create index claims_due on claims (sweep_at, id) where status = 'active';
 create index sessions_due on sessions (sweep_at, id) where status = 'active';
 
 -- Room on the page for the new version. Dead versions are removed when the page is read next, so this much suffices.
-alter table claims set (fillfactor = 80);
-alter table sessions set (fillfactor = 80);
+alter table claims set (fillfactor = 70);
+alter table sessions set (fillfactor = 70);
 alter table tasks set (fillfactor = 85);
