@@ -173,3 +173,14 @@ test('a rehearsal fails rather than wait for a lock of another transaction', asy
     await worker.end();
   }
 });
+
+test('a connection that is cut while it migrates fails the call, not the process', async () => {
+  await write(
+    '0001_cut.sql',
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton-migrate' and datname = current_database();`,
+  );
+  await assert.rejects(migrate(database.url, directory), /terminat/);
+  await unlink(join(directory, '0001_cut.sql'));
+  await write('0001_doors.sql', 'create table doors (id int);');
+  assert.deepEqual(await migrate(database.url, directory), { applied: [1], head: 1 });
+});

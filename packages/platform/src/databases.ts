@@ -51,10 +51,13 @@ export async function openDatabases(
  * @throws StartError for a database that can't be reached, is too old, or was migrated by a newer Baton
  */
 export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databases): Promise<string> {
-  const [identity, coordination] = await Promise.all([
+  const migrating = [
     migrateOne('identity', 'IAM_DATABASE_URL', iamDatabaseUrl),
     migrateOne('coordination', 'CP_DATABASE_URL', cpDatabaseUrl),
-  ]);
+  ] as const;
+  // When one fails, the caller stops the server: not while the other is at work there.
+  await Promise.allSettled(migrating);
+  const [identity, coordination] = await Promise.all(migrating);
   const count = identity.applied.length + coordination.applied.length;
   const summary = count === 0 ? 'Both databases are up to date' : `${count} migrations applied`;
   return `${summary} (identity at ${identity.head}, coordination at ${coordination.head}).`;
