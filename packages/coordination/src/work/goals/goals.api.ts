@@ -31,7 +31,6 @@ export const goalsApi = [
     errors: [
       ...textErrors,
       'invalid_origin',
-      'invalid_evidence',
       'duplicate_evidence',
       'not_found',
       'workspace_archived',

@@ -26,7 +26,7 @@ import { findGoal, findGoals, insertGoal, shareGoalsLock, takeGoalsLock } from '
 /**
  * Creates a goal (organisation, section 7).
  * @throws Refusal `invalid_title`, `secret_material_rejected`, `invalid_acceptance`, `duplicate_check_key`,
- * `payload_too_large`, `payload_too_deep`, `invalid_desired_state`, `invalid_origin`, `invalid_evidence`,
+ * `payload_too_large`, `payload_too_deep`, `invalid_desired_state`, `invalid_origin`,
  * `duplicate_evidence`, `not_found`, `workspace_archived`, `goal_workspace_mismatch`, `goal_too_deep`
  */
 export async function createGoal(context: Context, request: GoalRequest): Promise<Goal> {
