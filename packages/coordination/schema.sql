@@ -560,12 +560,18 @@ create table observations (
   run_id uuid,
   workspace_id uuid,
   recorded_at timestamp(3) with time zone default clock_timestamp() not null,
+  external_system text,
+  external_id text,
+  supersedes uuid,
   constraint observations_pkey PRIMARY KEY (id),
   constraint observations_check CHECK (((dedup_key IS NULL) OR (source IS NOT NULL))),
   constraint observations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE UNIQUE INDEX observations_by_event ON public.observations USING btree (event_id);
+CREATE INDEX observations_of_reference ON public.observations USING btree (tenant_id, hashtextextended(external_id, (0)::bigint), kind, recorded_at, id) WHERE (external_id IS NOT NULL);
+CREATE INDEX observations_of_task ON public.observations USING btree (tenant_id, task_id, kind, recorded_at, id) WHERE (task_id IS NOT NULL);
 CREATE UNIQUE INDEX observations_once ON public.observations USING btree (tenant_id, created_by, source, dedup_key) WHERE (dedup_key IS NOT NULL);
+CREATE INDEX observations_superseding ON public.observations USING btree (supersedes) WHERE (supersedes IS NOT NULL);
 
 create table outbox (
   event_sequence bigint not null,

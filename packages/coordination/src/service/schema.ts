@@ -426,6 +426,9 @@ interface ObservationsTable {
   run_id: string | null;
   workspace_id: string | null;
   recorded_at: Generated<string>;
+  external_system: string | null;
+  external_id: string | null;
+  supersedes: string | null;
 }
 
 interface OutboxTable {

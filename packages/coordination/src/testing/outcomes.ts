@@ -15,11 +15,11 @@ export function outcomeTester(baton: TestCoordination, person: Actor) {
     /** One cycle of a worker that has put nothing off. */
     work: () => doDueOutcomes(worker.tools).run(),
     /** A task with a pending gate; its type declares these outcomes. */
-    async gate(outcomes: object, more: { task?: object; preconditions?: object; approval?: object } = {}) {
+    async gate(outcomes: object, more: { task?: object; preconditions?: object[]; approval?: object } = {}) {
       types += 1;
       const typeKey = `gated-${types}-${baton.tenantId.slice(-4)}`;
       const { preconditions } = more;
-      const gate = { outcomes, ...(preconditions && { preconditions: { approved: [preconditions] } }) };
+      const gate = { outcomes, ...(preconditions && { preconditions: { approved: preconditions } }) };
       await insertTestType(baton, { key: typeKey, approvalSchema: { gates: { default: gate } } });
       const task = await makeTask(baton, { typeKey, ...more.task });
       const request = {

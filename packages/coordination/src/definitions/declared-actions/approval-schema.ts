@@ -35,6 +35,8 @@ const Precondition = z.strictObject({
   reason: z.string().min(1).max(1000),
 });
 
+export type Precondition = z.output<typeof Precondition>;
+
 const Gate = z.strictObject({
   preconditions: z
     .strictObject({ approved: z.array(Precondition).max(preconditionsMax).optional() })

@@ -18,6 +18,7 @@ import {
   updateApprovalToEnded,
 } from './approvals.sql.ts';
 import { credentialOfDecider, requireMayDecide, requirePersonWhoDecides } from './deciders.ts';
+import { requirePreconditions } from './preconditions.ts';
 
 /**
  * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way.
@@ -36,7 +37,8 @@ export async function decideApproval(
   await requireMayDecide(context, approval);
   const decidedBy = context.caller.principalId;
   const gate = await declaredGateOf(context, approval);
-  if (status === 'approved') requirePreconditions(gate);
+  if (status === 'approved')
+    await requirePreconditions(context, approval, gate?.preconditions?.approved ?? []);
   const declared = gate?.outcomes[status] ?? [];
   const outcomeStatus = declared.length > 0 ? 'pending' : null;
   const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus });
@@ -127,19 +129,6 @@ async function declaredGateOf(
   if (task === undefined) return undefined;
   const { approvalSchema } = await rulesOf(context, task.type_id);
   return approvalSchema.gates?.['default'];
-}
-
-/** Observations are not looked at yet: what must have been observed was not, and the gate stays closed to approvals. */
-function requirePreconditions(gate: DeclaredGate | undefined): void {
-  const preconditions = gate?.preconditions?.approved ?? [];
-  if (preconditions.length === 0) return;
-  const failed = preconditions.map(({ observation: { kind }, reason }, index) => ({
-    index,
-    kind,
-    cause: 'observation_missing',
-    reason,
-  }));
-  fail('approval_precondition_failed', { failed });
 }
 
 /** The approval as it is under its lock, and under that of the task that its gate holds back. */

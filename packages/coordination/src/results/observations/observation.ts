@@ -76,3 +76,11 @@ export const RecordedObservation = z
   })
   .meta({ id: 'RecordedObservation' });
 export type RecordedObservation = z.infer<typeof RecordedObservation>;
+
+/** What an observation is looked for by: its kind, and the task or the object of another system that it is about. */
+export interface Observable {
+  kind: string;
+  source: string | undefined;
+  taskId: string | undefined;
+  externalRef: { system: string; id: string } | undefined;
+}

@@ -1,5 +1,6 @@
 import { newId } from '@baton/kernel/ids';
 import { type Reply, reply } from '@baton/kernel/service';
+import type { JsonObject } from '@baton/kernel/wire';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
@@ -9,11 +10,13 @@ import { requireSightOfPlace } from '../../service/sight/sight.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { NewObservation, RecordedObservation } from './observation.ts';
+import type { NewObservation, Observable, RecordedObservation } from './observation.ts';
 import { type ObservedFacts, parseFacts } from './observation-rules.ts';
 import { observationRecorded } from './observations.events.ts';
 import {
   findByEvent,
+  findNewestObservation,
+  findObservedPayload,
   findOwnSession,
   findRepeated,
   insertObservation,
@@ -50,6 +53,9 @@ export async function recordObservation(
       task_id: told.taskId ?? null,
       run_id: told.runId ?? null,
       workspace_id: placeId,
+      external_system: facts.externalRef?.system ?? null,
+      external_id: facts.externalRef?.id ?? null,
+      supersedes: told.supersedes ?? null,
     }),
   );
   // Another one was written between the look and this statement, which has waited for it.
@@ -101,4 +107,15 @@ async function requireObservation(context: Context, eventId: string): Promise<vo
   const details = { supersedes: eventId };
   const row = (await context.db.row(findByEvent(context.tenantId, eventId))) ?? fail('not_found', details);
   await requireSightOfPlace(context, row, details);
+}
+
+/** The newest observation of something, with the payload of its event; undefined when there is none. */
+export async function findNewest(
+  { db, tenantId }: Context,
+  observable: Observable,
+): Promise<{ id: string; payload: JsonObject } | undefined> {
+  const found = await db.row(findNewestObservation(tenantId, observable));
+  if (found === undefined) return undefined;
+  const event = await db.row(findObservedPayload(tenantId, found.id, found.event_id));
+  return event === undefined ? undefined : { id: found.id, payload: event.payload };
 }

@@ -436,21 +436,6 @@ test('an outcome that hangs can be replayed: after a failed try, or when it is d
   await done(replay(id));
 });
 
-test('preconditions: until observations are looked at, a gate with any is approved by nobody, but may be rejected', async () => {
-  const preconditions = { observation: { kind: 'ci.passed' }, reason: 'The pipeline must be green.' };
-  const { id } = await tester.gate({}, { preconditions });
-  assert.deepEqual(
-    await refused(person.post(`/approvals/${id}:approve`), 409, 'approval_precondition_failed'),
-    {
-      failed: [
-        { index: 0, kind: 'ci.passed', cause: 'observation_missing', reason: 'The pipeline must be green.' },
-      ],
-    },
-  );
-  assert.equal((await done(person.get(`/approvals/${id}`))).status, 'pending');
-  await tester.decide(id, 'reject');
-});
-
 test('failure work goes into no workspace where the one of the approval takes no tasks', async () => {
   const post = (path: string, body: object) => done(baton.admin.post(path, body), 201);
   const types = (await done(baton.admin.get('/workspace-types'))).items;

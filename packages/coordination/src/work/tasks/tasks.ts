@@ -34,6 +34,12 @@ export async function getTask(context: Context, ref: TaskRef): Promise<Task> {
   return taskOf(await getTaskRow(context, ref));
 }
 
+/** The task also where the caller may not see it: for what its type asks for. Undefined when there is none. */
+export async function findTaskUnseen({ db, tenantId }: Context, ref: TaskRef): Promise<Task | undefined> {
+  const row = await db.row(findTask(tenantId, ref));
+  return row === undefined ? undefined : taskOf(row);
+}
+
 /** @throws Refusal `not_found` */
 export async function getTaskRow(context: Context, ref: TaskRef): Promise<TaskRow> {
   const row = (await context.db.row(findTask(context.tenantId, ref))) ?? fail('not_found');

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask, refused } from '../../testing/leases.ts';
+import { outcomeTester } from '../../testing/outcomes.ts';
+
+let baton: TestCoordination;
+let person: Actor;
+let tester: ReturnType<typeof outcomeTester>;
+before(async () => {
+  baton = await startCoordination();
+  person = await baton.actor({ kind: 'human' });
+  tester = outcomeTester(baton, person);
+});
+after(async () => {
+  await tester.close();
+  await baton.close();
+});
+
+const reason = 'The pipeline must be green.';
+const kind = 'ci.finished';
+const isGreen = { eq: [{ var: 'payload.data.result' }, 'green'] };
+const observe = (body: object, actor = baton.admin) =>
+  done(actor.post('/observations', { kind, content: 'The pipeline is done.', ...body }), 201);
+const approve = (id: string) => person.post(`/approvals/${id}:approve`);
+
+/** Why an approval is refused, without kind and reason, which are those of the declaration. */
+async function causesOf(id: string): Promise<object[]> {
+  const { failed } = (await refused(approve(id), 409, 'approval_precondition_failed')) as { failed: any[] };
+  return failed.map(({ kind: told, reason: why, ...failure }) => {
+    assert.deepEqual([told, why], [kind, reason]);
+    return failure;
+  });
+}
+
+const gate = (observation: object = {}, more: { condition?: object; task?: object } = {}) =>
+  tester.gate(
+    {},
+    {
+      task: more.task ?? {},
+      preconditions: [
+        {
+          observation: { kind, ...observation },
+          reason,
+          ...(more.condition && { condition: more.condition }),
+        },
+      ],
+    },
+  );
+
+test('the newest observation of the kind about the task opens the way, if its condition holds', async () => {
+  const { id, task } = await gate({}, { condition: isGreen });
+  const other = await makeTask(baton);
+  await observe({ task: other.id, data: { result: 'green' } });
+  await observe({ data: { result: 'green' } });
+  await done(
+    baton.admin.post('/observations', {
+      kind: 'ci.begun',
+      content: 'x',
+      task: task.id,
+      data: { result: 'green' },
+    }),
+    201,
+  );
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  await observe({ task: task.publicId, data: { result: 'green' } });
+  const red = await observe({ task: task.id, data: { result: 'red' } });
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'condition_not_met', observationId: red.id }]);
+  assert.equal((await done(person.get(`/approvals/${id}`))).status, 'pending');
+  await observe({ task: task.id, data: { result: 'green' } });
+  assert.equal((await tester.decide(id)).status, 'approved');
+});
+
+test('what a later observation supersedes does not count', async () => {
+  const { id, task } = await gate();
+  const first = await observe({ task: task.id });
+  await observe({ supersedes: first.eventId, task: (await makeTask(baton)).id });
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  await observe({ task: task.id });
+  await done(approve(id));
+});
+
+test('a source that is asked for has to be that of the observation', async () => {
+  const { id, task } = await gate({ source: 'ci:main' });
+  await observe({ task: task.id });
+  await observe({ task: task.id, source: 'ci:fork' });
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  await observe({ task: task.id, source: 'ci:main' });
+  await observe({ task: task.id, source: 'ci:fork' });
+  await done(approve(id));
+});
+
+test('an object of another system is looked for wherever it was observed, by its whole name', async () => {
+  const ref = { system: 'github', id: '$.task.customFields.pr!' };
+  const { id } = await gate({ externalRef: ref }, { task: { customFields: { pr: 417 } } });
+  for (const externalRef of [
+    { system: 'github', id: '418' },
+    { system: 'gitlab', id: '417' },
+  ])
+    await observe({ source: 'ci', externalRef });
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  await observe({
+    source: 'ci',
+    externalRef: { system: 'github', id: '417', url: 'https://example.com/417' },
+  });
+  await done(approve(id));
+});
+
+test('a task that is asked for together with an object has to fit too', async () => {
+  const { id, task } = await gate({ task: '$.task.id', externalRef: { system: 'github', id: 'x' } });
+  const externalRef = { system: 'github', id: 'x' };
+  await observe({ source: 'ci', externalRef });
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  await observe({ source: 'ci', externalRef, task: task.id });
+  await done(approve(id));
+});
+
+test('what has no value, names no task, or cannot be compared keeps the gate shut, and the refusal names all', async () => {
+  const preconditions = [
+    { observation: { kind, externalRef: { system: 'github', id: '$.task.customFields.pr!' } }, reason },
+    { observation: { kind, task: '$.task.customFields.other' }, reason },
+    { observation: { kind, task: newId() }, reason },
+    { observation: { kind, task: '$.spawnedBy.id' }, reason },
+    { observation: { kind }, reason, condition: { lt: [{ var: 'payload.data.result' }, 1] } },
+    { observation: { kind }, reason },
+    {
+      observation: { kind },
+      reason,
+      condition: { ne: [{ var: 'task.publicId' }, { var: 'payload.taskId' }] },
+    },
+  ];
+  const { id, task } = await tester.gate({}, { preconditions });
+  const seen = await observe({ task: task.id, data: { result: 'green' } });
+  assert.deepEqual(await causesOf(id), [
+    ...[0, 1, 2, 3].map((index) => ({ index, cause: 'unresolved_expression' })),
+    { index: 4, cause: 'condition_error', observationId: seen.id },
+  ]);
+});
+
+test('a rejection and a cancellation need no observation', async () => {
+  const [rejected, cancelled] = [await gate(), await gate()];
+  assert.equal((await tester.decide(rejected.id, 'reject')).status, 'rejected');
+  await done(baton.admin.post(`/approvals/${cancelled.id}:cancel`));
+});
+
+test('ten thousand observations from other sources neither hide what is looked for longer than stated nor cost much', async () => {
+  const { id, task } = await gate({ source: 'ci:main' });
+  await observe({ task: task.id, source: 'ci:main' });
+  await baton.pool.run(sql`
+    insert into observations (id, event_id, tenant_id, created_by, kind, source, task_id)
+    select gen_random_uuid(), gen_random_uuid(), ${baton.tenantId}, ${baton.admin.principalId}, ${kind}, 'flood', ${task.id}
+    from generate_series(1, 10000)`);
+  const began = performance.now();
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
+  assert.ok(performance.now() - began < 1000);
+  await observe({ task: task.id, source: 'ci:main' });
+  await done(approve(id));
+});

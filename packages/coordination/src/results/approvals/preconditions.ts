@@ -1,0 +1,96 @@
+import type { Precondition } from '../../definitions/declared-actions/approval-schema.ts';
+import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
+import {
+  type Lookup,
+  UnresolvedExpression,
+  valueOfText,
+} from '../../definitions/declared-actions/expressions.ts';
+import { lookupOf } from '../../work/declared-actions/lookup.ts';
+import type { ApprovalRow } from '../../work/gates/gates.ts';
+import type { Task } from '../../work/tasks/task.ts';
+import { parseTaskRef } from '../../work/tasks/task-ref.ts';
+import { findTaskUnseen } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { Observable } from '../observations/observation.ts';
+import { findNewest } from '../observations/observations.ts';
+
+/** Why a precondition does not hold, and of which observation. */
+interface Failure {
+  cause: 'unresolved_expression' | 'observation_missing' | 'condition_not_met' | 'condition_error';
+  observationId?: string;
+}
+
+/**
+ * What must have been observed before a gate is approved (core, section 7.4): the newest observation of each precondition
+ * that no later one supersedes exists, and its condition holds. Paths start from `payload`, which is that of the
+ * observation's event, and from `task`.
+ * @throws Refusal `approval_precondition_failed` with all that fail
+ */
+export async function requirePreconditions(
+  context: Context,
+  approval: ApprovalRow,
+  preconditions: readonly Precondition[],
+): Promise<void> {
+  if (preconditions.length === 0 || approval.task_id === null) return;
+  const task = (await findTaskUnseen(context, { id: approval.task_id, number: null })) ?? fail('not_found');
+  const lookup = lookupOf(context, task);
+  const failed = [];
+  for (const [index, precondition] of preconditions.entries()) {
+    const failure = await failureOf(context, task, precondition, lookup);
+    const { observation, reason } = precondition;
+    if (failure !== undefined) failed.push({ index, kind: observation.kind, reason, ...failure });
+  }
+  if (failed.length > 0) fail('approval_precondition_failed', { failed });
+}
+
+async function failureOf(
+  context: Context,
+  task: Task,
+  { observation, condition = true }: Precondition,
+  lookup: Lookup,
+): Promise<Failure | undefined> {
+  const observable = await observableOf(context, task, observation, lookup);
+  if (observable === undefined) return { cause: 'unresolved_expression' };
+  const found = await findNewest(context, observable);
+  if (found === undefined) return { cause: 'observation_missing' };
+  const { id: observationId, payload } = found;
+  try {
+    if (holdsCondition(condition, { payload, task })) return undefined;
+    return { cause: 'condition_not_met', observationId };
+  } catch (error) {
+    if (error instanceof ConditionFault) return { cause: 'condition_error', observationId };
+    throw error;
+  }
+}
+
+/** What to look for; without a task or an object of another system it is about the gate's own task. */
+async function observableOf(
+  context: Context,
+  own: Task,
+  { kind, source, task, externalRef }: Precondition['observation'],
+  lookup: Lookup,
+): Promise<Observable | undefined> {
+  try {
+    const ref = externalRef && {
+      system: await textOf(externalRef.system, lookup),
+      id: await textOf(externalRef.id, lookup),
+    };
+    const about =
+      task === undefined ? own : await findTaskUnseen(context, parseTaskRef(await textOf(task, lookup)));
+    if (about === undefined) return undefined;
+    const isOfTask = task !== undefined || ref === undefined;
+    return { kind, source, externalRef: ref, taskId: isOfTask ? about.id : undefined };
+  } catch (error) {
+    if (error instanceof UnresolvedExpression) return undefined;
+    throw error;
+  }
+}
+
+/** @throws UnresolvedExpression where it is not a text or a number */
+async function textOf(text: string, lookup: Lookup): Promise<string> {
+  const value = await valueOfText(text, lookup);
+  if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
+    throw new UnresolvedExpression(text);
+  return String(value);
+}
