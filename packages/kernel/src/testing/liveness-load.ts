@@ -16,16 +16,16 @@ export interface LoadOptions {
   readonly parallel: number;
   readonly ordinary: readonly Sent[];
   readonly lastsMs: number;
+  /** Fewer calls of the bystander say nothing: slow ones make the load last longer, up to 15 s. */
+  readonly samplesMin?: number;
 }
 
 const ordinaryAtOnce = 2;
 const pauseMs = 2;
-/** Fewer samples say nothing; a bystander who waits long makes the load last longer, up to the bound. */
-const samplesMin = 12;
 const lastsMsMax = 15_000;
 
 /** Sends hostile requests without a pause, and beside them the ordinary ones. Afterwards nothing is under way. */
-export async function runLoad({ url, hostile, parallel, ordinary, lastsMs }: LoadOptions) {
+export async function runLoad({ url, hostile, parallel, ordinary, lastsMs, samplesMin = 12 }: LoadOptions) {
   const startedAt = performance.now();
   const [theirs, bystander] = [newCalls(), newCalls()];
   const agent = new Agent({ keepAlive: true });
