@@ -9,6 +9,7 @@ import {
   controlMessageAccepted,
   runCancelRequested,
 } from '../control-messages/control-messages.events.ts';
+import { liveRunErrors } from '../runs/live-run.ts';
 import { ChildHandle, ChildHandlePage, LaunchedChild, NewChild } from './child-handle.ts';
 import { childLaunched } from './child-handles.events.ts';
 import { getChildHandle, listChildHandles, revokeChildHandle } from './child-handles.ts';
@@ -53,11 +54,7 @@ export const childHandlesApi = [
       'invalid_cancellation_policy',
       'invalid_child_expiry',
       'invalid_child_grant',
-      'not_found',
-      'run_not_active',
-      'run_holder_mismatch',
-      'stale_claim',
-      'claim_holder_mismatch',
+      ...liveRunErrors,
       'child_handle_revoked',
       'child_handle_expired',
       'child_grant_exceeds_parent',

@@ -319,6 +319,11 @@ describe('a launched task', () => {
     const comment = await refused(say(child.run.id), 403, 'child_grant_exceeded');
     assert.deepEqual(comment, { runId: child.run.id, required: ['tasks.write'] });
     await done(say(), 201);
+    const observe = (runId?: string) =>
+      helper.actor.post('/observations', { kind: 'ci.passed', content: 'The tests pass.', runId });
+    const observation = await refused(observe(child.run.id), 403, 'child_grant_exceeded');
+    assert.deepEqual(observation, { runId: child.run.id, required: ['observations.write'] });
+    await done(observe(), 201);
     const free = await family({ grant: { permissions: [...permissions, 'artifacts.write'] } });
     await done(make(free.child.run.id), 201);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -152,6 +153,7 @@ describe('POST /runs/{id}:handoff', () => {
       fencingToken: 1,
       reason: 'out of ideas',
     });
+    await journalIsStable(baton.pool);
     const { items } = await done(baton.admin.get(`/events?cursor=${eventCursor}&entityId=${run.id}`));
     assert.ok(items.some(({ type }: { type: string }) => type === 'run.handoff_prepared'));
     await refused(handOff(run.id), 409, 'run_not_active');

@@ -4,6 +4,7 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { launch, say } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -79,6 +80,7 @@ test('of a bare run it holds run, task and claim, and empty lists', async () => 
     availableSkills: [],
   });
   await done(worker.actor.post(`/runs/${run.id}/checkpoints`, { kind: 'later' }), 201);
+  await journalIsStable(baton.pool);
   const { items } = await done(worker.actor.get(`/events?cursor=${eventCursor}&entityId=${run.id}`));
   assert.ok(items.some(({ type }: { type: string }) => type === 'run.checkpointed'));
 });

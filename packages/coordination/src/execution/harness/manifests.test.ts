@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -109,6 +110,7 @@ describe('a start of a run', () => {
     assert.ok(createdAt >= run.startedAt);
     assert.deepEqual(captured.entityVersions, { task: 2, run: 1 });
     assert.equal(captured.contextPackId, null);
+    await journalIsStable(baton.pool);
     const { items } = await done(
       worker.actor.get(`/events?cursor=${captured.eventCursor}&entityId=${run.id}`),
     );
@@ -270,6 +272,8 @@ describe('POST /runs/{id}/harness-manifest:compile', () => {
     await refused(compile(made, { ...late, claimId: newId() }), 409, 'stale_claim');
     await endClaimLease(baton, made.task.id);
     await refused(compile(made, late), 409, 'stale_claim');
+    const { id: claimId, fencingToken } = await claimTask(rival, made.task.id);
+    await refused(compile(made, { ...late, claimId, fencingToken }), 403, 'claim_holder_mismatch');
     await done(worker.actor.post(`/runs/${made.run.id}:fail`));
     await refused(compile(made, late, rival), 409, 'run_not_active');
     assert.equal((await read(made.run.id)).version, 1);

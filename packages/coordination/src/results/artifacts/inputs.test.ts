@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { download, freshBytes, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, eventsOf, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
+import {
+  done,
+  endClaimLease,
+  eventsOf,
+  makeTask,
+  makeWorker,
+  refused,
+  type Worker,
+} from '../../testing/leases.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -101,6 +109,21 @@ test('an input that was purged is missing, a superseded one is replaced by its s
   assert.deepEqual(await reasonsOf(review.id), []);
   await record(author.id, 'photo', { supersedesArtifactId: second.id });
   assert.deepEqual((await refused(claim(review.id), 409, 'input_missing')).missing, [draft]);
+});
+
+test('a lapsed claim of a task whose input was purged meanwhile is not taken over', async () => {
+  const { review, author, parent, complete } = await makeReview();
+  await complete();
+  await record(parent.id, 'plan');
+  const { contentRef } = await done(upload(baton, baton.admin, freshBytes()), 201);
+  const paper = await record(author.id, 'paper', { contentRef });
+  const lapsed = await done(claim(review.id));
+  await endClaimLease(baton, review.id);
+  await done(baton.admin.post(`/artifacts/${paper.id}:purge-content`, { reason: 'x' }));
+  const reclaim = () => worker.actor.post(`/claims/${lapsed.id}:reclaim`, { sessionId: worker.sessionId });
+  assert.deepEqual((await refused(reclaim(), 409, 'input_missing')).missing, [draft]);
+  await record(author.id, 'paper', { supersedesArtifactId: paper.id });
+  assert.equal((await done(reclaim())).fencingToken, 2);
 });
 
 test('requirements and inputs must both be there', async () => {

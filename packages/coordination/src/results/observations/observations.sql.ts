@@ -1,7 +1,5 @@
-import { queryBuilder } from '@baton/kernel/db';
-import { condition } from '@baton/kernel/list';
 import type { RowOf } from '@baton/kernel/row';
-import { compiled, type Statement, sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import type { Observable } from './observation.ts';
@@ -37,33 +35,39 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-const build = queryBuilder<Pick<Tables, 'observations'>>();
 /** So many of the newest ones are looked at, so that a flood of others from other sources costs a few milliseconds. */
 const candidatesMax = 1000;
 
-/** The newest observation that no later one supersedes; none where the newest 1,000 have another source or are superseded. */
-export function findNewestObservation(
+type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'>;
+
+/** The newest observation about a task that no later one supersedes; none where the newest 1,000 don't fit. */
+export function findNewestOfTask(tenantId: string, { kind, source, taskId }: Observable) {
+  return sql<FoundObservation>`
+    select o.id, o.event_id from (
+      select id, event_id, source, recorded_at from observations
+      where tenant_id = ${tenantId} and task_id = ${taskId ?? null} and kind = ${kind}
+      order by recorded_at desc, id desc limit ${candidatesMax}) o
+    where (${source ?? null}::text is null or o.source = ${source ?? null})
+      and not exists (select from observations later where later.supersedes = o.event_id)
+    order by o.recorded_at desc, o.id desc limit 1`;
+}
+
+/** The same about an object of another system, and about a task as well where one is asked for. */
+export function findNewestOfReference(
   tenantId: string,
-  { kind, source, taskId, externalRef }: Observable,
-): Statement<Pick<ObservationRow, 'id' | 'event_id'>> {
-  let candidates = build
-    .selectFrom('observations')
-    .select(['id', 'event_id', 'source', 'recorded_at'])
-    .where('tenant_id', '=', tenantId)
-    .where('kind', '=', kind);
-  if (taskId !== undefined) candidates = candidates.where('task_id', '=', taskId);
-  if (externalRef !== undefined)
-    candidates = candidates
-      .where(condition`hashtextextended(external_id, 0) = hashtextextended(${externalRef.id}, 0)`)
-      .where('external_id', '=', externalRef.id)
-      .where('external_system', '=', externalRef.system);
-  const newest = candidates.orderBy('recorded_at', 'desc').orderBy('id', 'desc').limit(candidatesMax);
-  let wanted = build
-    .selectFrom(newest.as('o'))
-    .select(['o.id', 'o.event_id'])
-    .where(condition`not exists (select from observations later where later.supersedes = o.event_id)`);
-  if (source !== undefined) wanted = wanted.where('o.source', '=', source);
-  return compiled(wanted.orderBy('o.recorded_at', 'desc').orderBy('o.id', 'desc').limit(1));
+  { system, id }: { system: string; id: string },
+  { kind, source, taskId }: Observable,
+) {
+  return sql<FoundObservation>`
+    select o.id, o.event_id from (
+      select id, event_id, source, task_id, recorded_at from observations
+      where tenant_id = ${tenantId} and hashtextextended(external_id, 0) = hashtextextended(${id}, 0)
+        and external_id = ${id} and external_system = ${system} and kind = ${kind}
+      order by recorded_at desc, id desc limit ${candidatesMax}) o
+    where (${source ?? null}::text is null or o.source = ${source ?? null})
+      and (${taskId ?? null}::uuid is null or o.task_id = ${taskId ?? null})
+      and not exists (select from observations later where later.supersedes = o.event_id)
+    order by o.recorded_at desc, o.id desc limit 1`;
 }
 
 /** What the event of an observation says. */

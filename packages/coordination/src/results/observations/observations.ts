@@ -15,7 +15,8 @@ import { type ObservedFacts, parseFacts } from './observation-rules.ts';
 import { observationRecorded } from './observations.events.ts';
 import {
   findByEvent,
-  findNewestObservation,
+  findNewestOfReference,
+  findNewestOfTask,
   findObservedPayload,
   findOwnSession,
   findRepeated,
@@ -114,7 +115,12 @@ export async function findNewest(
   { db, tenantId }: Context,
   observable: Observable,
 ): Promise<{ id: string; payload: JsonObject } | undefined> {
-  const found = await db.row(findNewestObservation(tenantId, observable));
+  const { externalRef } = observable;
+  const statement =
+    externalRef === undefined
+      ? findNewestOfTask(tenantId, observable)
+      : findNewestOfReference(tenantId, externalRef, observable);
+  const found = await db.row(statement);
   if (found === undefined) return undefined;
   const event = await db.row(findObservedPayload(tenantId, found.id, found.event_id));
   return event === undefined ? undefined : { id: found.id, payload: event.payload };
