@@ -29,11 +29,12 @@ const migrations = join(import.meta.dirname, '../../packages/coordination/migrat
 const tokenSeconds = 3600;
 const tasksPerInsert = 20_000;
 
-/** Fills an empty database with a tenant, `agents` with sessions and tokens, and `tasks` to claim. */
+/** Fills an empty database with a tenant, `agents` with sessions and tokens, and `tasks` to claim, each with events. */
 export async function makeClaimFixture(
   databaseUrl: string,
   agents: number,
   tasks: number,
+  eventsPerTask = 0,
 ): Promise<ClaimFixture> {
   await migrate(databaseUrl, migrations);
   const issuer = await startIssuer();
@@ -65,8 +66,9 @@ export async function makeClaimFixture(
       );
       claimants.push({ ...claimant, token });
     }
-    const taskIds = await insertTasks(pool, tenantId, adminPrincipalId, tasks);
+    const taskIds = await insertTasks(pool, { tenantId, createdBy: adminPrincipalId, tasks, eventsPerTask });
     await pool.run(sql`analyze tasks`);
+    await pool.run(sql`analyze events`);
     return {
       tenantId,
       claimants,
@@ -101,21 +103,33 @@ async function insertClaimant(pool: Pool, tenantId: string, issuer: string) {
   return { principalId, iamPrincipalId, sessionId };
 }
 
+interface NewTasks {
+  readonly tenantId: string;
+  readonly createdBy: string;
+  readonly tasks: number;
+  readonly eventsPerTask: number;
+}
+
+/** Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. */
 async function insertTasks(
   pool: Pool,
-  tenantId: string,
-  createdBy: string,
-  tasks: number,
+  { tenantId, createdBy, tasks, eventsPerTask }: NewTasks,
 ): Promise<string[]> {
   const all: string[] = [];
   while (all.length < tasks) {
     const ids = Array.from({ length: Math.min(tasksPerInsert, tasks - all.length) }, newId);
     await pool.run(sql`
       insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by)
-      select id, ${tenantId}, ${all.length}::bigint + number, (select id from task_types limit 1), 'Task to claim', 'todo',
-        'active', 2, '{"kind":"harness","evidence":[]}', ${createdBy}
+      select id, ${tenantId}, ${all.length}::bigint + number, (select id from task_types limit 1),
+        'Repair topic' || number % 40 || ' for customer' || number / 40 % 50, 'todo', 'active', 2,
+        '{"kind":"harness","evidence":[]}', ${createdBy}
       from unnest(${ids}::uuid[]) with ordinality as given (id, number)`);
+    if (eventsPerTask > 0)
+      await pool.run(sql`
+        insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, actor_id, payload)
+        select gen_random_uuid(), ${tenantId}, 'task.updated', 1, 'task', id, ${createdBy}, '{"fields":["description"],"version":2}'
+        from unnest(${ids}::uuid[]) id, generate_series(1, ${eventsPerTask}::integer)`);
     all.push(...ids);
   }
-  return all.reverse();
+  return all;
 }

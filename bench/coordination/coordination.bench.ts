@@ -5,13 +5,15 @@ import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { openAgents } from './agents.ts';
+import { type HeldFigures, measureHeld } from './idle-transaction.ts';
 import { type Workload, workloadsOf } from './workloads.ts';
 
 const connections = 16;
+const eventsPerTask = 10;
 
 /**
  * The commonest calls of coordination over HTTP, one after the other, on one tenant with many tasks. Compare a run on
- * 100,000 tasks with one on 1,000,000: the medians should stay alike.
+ * 100,000 tasks and 1,000,000 events with one on ten times as many: the medians should stay alike.
  */
 export async function benchCoordination(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
@@ -19,25 +21,42 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
     options: {
       tasks: { type: 'string', default: '100000' },
       seconds: { type: 'string', default: '1' },
+      'idle-transaction': { type: 'string', default: '0' },
       postgres: { type: 'string' },
       'cpu-prof': { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
-  const [tasks, seconds] = [Number(values.tasks), Number(values.seconds)];
-  if (!(tasks > 0 && seconds > 0)) throw new BenchError('--tasks and --seconds must be numbers above 0.');
+  const [tasks, seconds, idleSeconds] = [values.tasks, values.seconds, values['idle-transaction']].map(
+    Number,
+  ) as [number, number, number];
+  if (!(tasks > 0 && seconds > 0 && idleSeconds >= 0))
+    throw new BenchError(
+      '--tasks and --seconds must be numbers above 0, --idle-transaction one of at least 0.',
+    );
   // Stops what was started, in reverse order, also when one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
-  const fixture = cleanup.adopt(await makeClaimFixture(store.url, connections, tasks), (made) =>
-    made.close(),
+  const fixture = cleanup.adopt(
+    await makeClaimFixture(store.url, connections, tasks, eventsPerTask),
+    (made) => made.close(),
   );
   await store.settle();
   const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
   const service = cleanup.adopt(started, (running) => running.stop());
   const agents = cleanup.adopt(await openAgents(service.port, fixture), (opened) => opened.close());
+  const workloads = workloadsOf(agents, fixture);
+  if (idleSeconds > 0) {
+    const claiming = workloads.filter(({ name }) => ['claim', 'claim-next of 10'].includes(name));
+    const held = await measureHeld(store.url, claiming, idleSeconds, (workload, measurement) =>
+      runRound(workload, 1000, { stopping, cpuSeconds: service.cpuSeconds, measurement }),
+    );
+    if (values.json) console.log(JSON.stringify({ store: store.version, tasks, idleSeconds, held }));
+    else printHeld(idleSeconds, held);
+    return;
+  }
   const results = [];
-  for (const workload of workloadsOf(agents, fixture)) {
+  for (const workload of workloads) {
     const measurement = await measure(workload, seconds * 1000, service.cpuSeconds, stopping);
     results.push({ name: workload.name, itemsPerCall: workload.itemsPerCall, ...measurement.figures() });
   }
@@ -47,34 +66,40 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
 
 /** One uncounted round of half the time warms up code and caches. */
 async function measure(
-  { call, prepare }: Workload,
+  workload: Workload,
   ms: number,
   cpuSeconds: () => number,
   stopping: AbortSignal,
 ): Promise<Measurement> {
-  await prepare?.(ms);
+  await workload.prepare?.(ms);
   const measurement = new Measurement();
-  for (const [roundMs, counts] of [
-    [ms / 2, false],
-    [ms, true],
-  ] as const) {
-    const latenciesMs: number[] = [];
-    const [startedMs, cpuBefore] = [performance.now(), cpuSeconds()];
-    await Promise.all(
-      Array.from({ length: connections }, async (_, agent) => {
-        for (let beganMs = startedMs; beganMs < startedMs + roundMs; ) {
-          if (stopping.aborted) throw new BenchError('Stopped.');
-          if (!(await call(agent))) return;
-          const nowMs = performance.now();
-          latenciesMs.push(nowMs - beganMs);
-          beganMs = nowMs;
-        }
-      }),
-    );
-    const seconds = (performance.now() - startedMs) / 1000;
-    if (counts) measurement.add({ latenciesMs, seconds, serviceCpuSeconds: cpuSeconds() - cpuBefore });
-  }
+  await runRound(workload, ms / 2, { stopping, cpuSeconds });
+  await runRound(workload, ms, { stopping, cpuSeconds, measurement });
   return measurement;
+}
+
+/** All agents call for `ms`. */
+async function runRound(
+  { call }: Workload,
+  ms: number,
+  options: { stopping: AbortSignal; cpuSeconds: () => number; measurement?: Measurement },
+): Promise<void> {
+  const { stopping, cpuSeconds, measurement } = options;
+  const latenciesMs: number[] = [];
+  const [startedMs, cpuBefore] = [performance.now(), cpuSeconds()];
+  await Promise.all(
+    Array.from({ length: connections }, async (_, agent) => {
+      for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
+        if (stopping.aborted) throw new BenchError('Stopped.');
+        if (!(await call(agent))) return;
+        const nowMs = performance.now();
+        latenciesMs.push(nowMs - beganMs);
+        beganMs = nowMs;
+      }
+    }),
+  );
+  const seconds = (performance.now() - startedMs) / 1000;
+  measurement?.add({ latenciesMs, seconds, serviceCpuSeconds: cpuSeconds() - cpuBefore });
 }
 
 type Result = { name: string; itemsPerCall: number } & ReturnType<Measurement['figures']>;
@@ -91,6 +116,22 @@ function printTable(store: string, tasks: number, results: readonly Result[]): v
         p50Ms.toFixed(2).padStart(8),
         p99Ms.toFixed(2).padStart(8),
         String(serviceCpuMicros).padStart(17),
+      ].join(' '),
+    );
+}
+
+function printHeld(seconds: number, figures: readonly HeldFigures[]): void {
+  console.log(`A transaction was idle for ${seconds} s meanwhile, ${connections} connections\n`);
+  console.log('call                 calls/s before     held  ratio   p50 ms before     held');
+  for (const { name, perSecondBefore, perSecondHeld, ratio, p50MsBefore, p50MsHeld } of figures)
+    console.log(
+      [
+        name.padEnd(20),
+        String(perSecondBefore).padStart(14),
+        String(perSecondHeld).padStart(8),
+        ratio.toFixed(2).padStart(6),
+        p50MsBefore.toFixed(2).padStart(15),
+        p50MsHeld.toFixed(2).padStart(8),
       ].join(' '),
     );
 }

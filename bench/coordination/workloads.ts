@@ -63,7 +63,7 @@ export function workloadsOf(agents: Agents, fixture: ClaimFixture): Workload[] {
     claimNext(100),
     { name: 'available work', itemsPerCall: 0, call: (agent) => get(agent, '/work/available') },
     { name: 'list by filter', itemsPerCall: 0, call: (agent) => get(agent, '/tasks?priority=medium') },
-    { name: 'list by text', itemsPerCall: 0, call: (agent) => get(agent, '/tasks?q=task%20claim') },
+    { name: 'list by text', itemsPerCall: 0, call: (agent) => get(agent, '/tasks?q=topic7%20customer7') },
     {
       name: 'heartbeat',
       itemsPerCall: 0,
