@@ -12,8 +12,9 @@ export const taskTypesApi = [
     path: '/task-types',
     summary: 'Make the next version of a task type.',
     description:
-      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. Skills cannot be named ' +
-      'until they can be called.',
+      'Versions never change. Without a lifecycle the type has that of the built-in type `task`. A skill in `execution` ' +
+      'is refused by `invalid_task_execution`, whose `reason` is not_found, disabled or no_contract: no skill can be ' +
+      'called yet.',
     permission: 'task_types.manage',
     body: NewTaskType,
     returns: { 201: TaskType },

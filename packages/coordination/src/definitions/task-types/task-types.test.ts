@@ -73,8 +73,8 @@ test('an unknown type is 404, also one of another tenant', async () => {
     await refused(baton.admin.get(`/task-types/${absent}`), 404, 'not_found');
 });
 
-const make = (body: object = {}) =>
-  baton.admin.post('/task-types', { key: 'made', displayName: 'Made', ...body });
+const make = (body: object = {}, by = baton.admin) =>
+  by.post('/task-types', { key: 'made', displayName: 'Made', ...body });
 
 const lifecycleSchema = {
   statuses: [
@@ -591,6 +591,26 @@ describe('a malformed type is refused with the code of the document', () => {
       const given = await refused(make(body), status, code);
       for (const [key, value] of Object.entries(details ?? {})) assert.deepEqual(given[key], value);
     });
+
+  test('a skill that is registered can not be called: without contract, or disabled', async () => {
+    const register = async (version: string, status: string) => {
+      const skill = { name: 'paint', version, protocol: 'http' };
+      const { id } = await done(baton.admin.post('/skills', skill), 201);
+      if (status !== 'active')
+        await done(baton.admin.patch(`/skills/${id}`, { status }, { 'if-match': 'skill-1' }));
+    };
+    await register('1', 'active');
+    await register('2', 'deprecated');
+    await register('3', 'disabled');
+    const reasonOf = (version: string, by = baton.admin) =>
+      refused(make({ execution: { skill: 'paint', version } }, by), 422, 'invalid_task_execution');
+    assert.deepEqual(await reasonOf('1'), { reason: 'no_contract', skill: 'paint@1' });
+    assert.deepEqual(await reasonOf('2'), { reason: 'no_contract', skill: 'paint@2' });
+    assert.deepEqual(await reasonOf('3'), { reason: 'disabled', skill: 'paint@3' });
+    assert.deepEqual(await reasonOf('4'), { reason: 'not_found', skill: 'paint@4' });
+    // Another tenant's skill is as absent.
+    assert.deepEqual(await reasonOf('1', baton.otherAdmin), { reason: 'not_found', skill: 'paint@1' });
+  });
 
   test('of two faults the one that the contract names first is told', async () => {
     const faults: [string, object][] = [

@@ -3,6 +3,7 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
+import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import { eventText, refuseSecretText } from '../../service/documents.ts';
 import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { parseAcceptance, requireTypesOfChecks } from '../acceptance/acceptance.ts';
@@ -59,6 +60,7 @@ export async function createTaskType(context: Context, request: NewTaskType): Pr
 /** @throws Refusal of the first document that is malformed */
 async function documentsOf(context: Context, request: NewTaskType) {
   const execution = parseExecution(request.execution);
+  if (execution?.skill != null) await refuseSkill(context, `${execution.skill}@${execution.version}`);
   const { fieldSchema, lifecycleSchema, instructions } = request;
   checkStoredSchema(fieldSchema, { field: 'fieldSchema' });
   const lifecycle = parseLifecycle(lifecycleSchema ?? systemLifecycle);
@@ -72,6 +74,21 @@ async function documentsOf(context: Context, request: NewTaskType) {
   await requireTypesOfChecks(context, acceptance);
   const companions = { execution, approvalSchema, contextSchema, completionSchema, artifactSchema };
   return { ...companions, fieldSchema, lifecycle, instructions, acceptance };
+}
+
+/**
+ * No skill can be called yet: contracts come with calls, so one that is registered has none. Disabled is told first, as
+ * where a skill is called (organisation, section 10.5): no contract would help that version.
+ * @param skill `name@version`
+ * @throws Refusal `invalid_task_execution` with `reason` not_found, disabled or no_contract, always
+ */
+async function refuseSkill(context: Context, skill: string): Promise<never> {
+  const status = (await findSkillByRef(context, skill))?.status;
+  if (status === undefined) return fail('invalid_task_execution', { reason: 'not_found', skill });
+  return fail('invalid_task_execution', {
+    reason: status === 'disabled' ? 'disabled' : 'no_contract',
+    skill,
+  });
 }
 
 function checkInstructions(instructions: string): void {

@@ -38,9 +38,8 @@ export const Execution = z.strictObject({
 export type Execution = z.infer<typeof Execution>;
 
 /**
- * Parses how tasks of a type are executed. Skill calls come with the contracts of skills; until then none can be called,
- * and only the time limit on progress is taken.
- * @throws Refusal `invalid_task_execution` with `reason` malformed, or not_found for a skill
+ * Parses how tasks of a type are executed; null when nothing is declared. Whether its skill can be called is not asked.
+ * @throws Refusal `invalid_task_execution` with `reason` malformed and the `field`
  */
 export function parseExecution(sent: unknown): Execution | null {
   if (sent === undefined || sent === null) return null;
@@ -51,8 +50,7 @@ export function parseExecution(sent: unknown): Execution | null {
     return fail('invalid_task_execution', { reason: 'malformed', field, message: fault?.message });
   }
   const { skill, version, inputs, progressTimeoutSeconds } = parsed.data;
-  if (skill != null && version != null)
-    fail('invalid_task_execution', { reason: 'not_found', skill: `${skill}@${version}` });
+  if (skill != null && version != null) return parsed.data;
   if (skill != null || version != null || inputs != null) {
     const missing = skill == null ? 'skill' : 'version';
     fail('invalid_task_execution', {

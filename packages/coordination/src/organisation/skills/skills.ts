@@ -73,7 +73,7 @@ export async function listSkills(
 
 /** @param ref an id, a name, or `name@version` @throws Refusal `not_found` */
 export async function getSkill(context: Context, ref: string): Promise<Skill> {
-  const skill = skillOf((await findByRef(context, ref)) ?? fail('not_found', { skill: ref }));
+  const skill = skillOf((await findSkillByRef(context, ref)) ?? fail('not_found', { skill: ref }));
   return holds(context.caller.permissions, 'org.read') ? skill : { ...skill, config: {} };
 }
 
@@ -89,7 +89,8 @@ export async function holdSkill({ db, tenantId }: Context, id: string): Promise<
 
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-function findByRef({ db, tenantId }: Context, ref: string): Promise<SkillRow | undefined> {
+/** A skill by its id, by `name@version` whatever its status, or by a name as `SkillRef` says. */
+export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<SkillRow | undefined> {
   if (idForm.test(ref)) return db.row(findSkill(tenantId, ref));
   const at = ref.indexOf('@');
   if (at < 0) return db.row(findNewestSkill(tenantId, ref));
