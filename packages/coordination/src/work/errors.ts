@@ -36,7 +36,7 @@ export const errors = {
   goal_abandoned: invalid('An abandoned goal takes no work.'),
   goal_workspace_mismatch: invalid('The goal belongs to another workspace.'),
   invalid_planned_dates: invalid('The due date lies before the start date.'),
-  invalid_relation: invalid('A task has no relation to itself.'),
+  invalid_relation: invalid('A task has no relation to itself, and at most 1,000 to others.'),
   invalid_relation_type: invalid('The relation type is unknown.'),
   dependency_cycle: invalid('The relation would close a cycle.'),
   task_not_claimable: invalid('The task is in a terminal status.'),

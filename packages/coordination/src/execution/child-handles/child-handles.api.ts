@@ -41,7 +41,8 @@ export const childHandlesApi = [
     summary: 'Launch a child of a run: a task, and the handle to follow it by.',
     description:
       'For the principal of the run, under its live claim. A correlation id that the run used before is answered with ' +
-      'its child. Rights that are left out of the grant are inherited; none can be added.',
+      'its child. Rights that are left out of the grant are inherited; none can be added. A task with 1,000 relations ' +
+      'takes no more: `invalid_relation`.',
     permission: 'tasks.claim',
     alsoOneOf: ['tasks.write'],
     params,
@@ -62,6 +63,7 @@ export const childHandlesApi = [
       'invalid_title',
       'invalid_priority',
       'unknown_agent',
+      'invalid_relation',
     ],
     emits: [taskCreated, taskRelationAdded, childLaunched, ...claimGateEvents],
     example: {

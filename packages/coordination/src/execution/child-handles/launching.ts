@@ -24,7 +24,7 @@ const depthMax = 8;
  * A correlation id that the run used before is answered with the child that it made, whatever became of the run.
  * @throws Refusal `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
  * `invalid_child_grant`, those of `requireLiveRun`, `child_handle_revoked`, `child_handle_expired`,
- * `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task
+ * `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task, `invalid_relation`
  */
 export async function launchChild(
   context: Context,

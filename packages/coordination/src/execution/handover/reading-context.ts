@@ -1,5 +1,6 @@
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
 import { getTaskRequirements } from '../../work/readiness/readiness.ts';
+import { relationsMax } from '../../work/tasks/relation-limit.ts';
 import { checkpointOf } from '../checkpoints/checkpoint.ts';
 import { listChildHandles } from '../child-handles/child-handles.ts';
 import type { Context } from '../context.ts';
@@ -9,7 +10,6 @@ import { findNewestCheckpoints, findRunContext, findWaitingMessages } from './ru
 import { contextPartsOf, type RunContext } from './run-context.ts';
 
 const listMax = 50;
-const relationsMax = 200;
 const messagesMax = 200;
 /** Of all checkpoints together, whose documents have up to 64 KiB each. */
 const checkpointBytesMax = 1_048_576;

@@ -12,7 +12,9 @@ const add = endpoint({
   path: '/tasks/{ref}/relations',
   summary: 'Relate a task to another.',
   description:
-    'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by, related_to: for people to know.',
+    'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the ' +
+    'other. spawned_by, related_to: for people to know. A task has at most 1,000 relations, both directions together; ' +
+    'one more at either end is refused by `invalid_relation` with `maxRelations`.',
   permission: 'tasks.write',
   params: { ref: TaskRef },
   body: TaskRelationRequest,
@@ -28,6 +30,7 @@ const list = endpoint({
   method: 'GET',
   path: '/tasks/{ref}/relations',
   summary: 'List the relations of a task in both directions, oldest first.',
+  description: 'All of them, not in pages: a task has at most 1,000.',
   permission: 'tasks.read',
   params: { ref: TaskRef },
   returns: { 200: pageOf(TaskRelation) },

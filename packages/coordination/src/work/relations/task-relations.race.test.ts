@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { launch } from '../../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, makeTask } from '../../testing/leases.ts';
+import { done, makeRun, makeTask, makeWorker } from '../../testing/leases.ts';
+import { relateToNew } from '../../testing/relations.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
 
 const rounds = 40;
@@ -88,6 +90,29 @@ test('relations added and removed while their ends complete leave every count of
         where r.waiting_task_id = t.id and p.category <> 'terminal_success')`);
     assert.deepEqual(wrong, [], `round ${round}`);
     assert.equal((await done(baton.admin.get(`/tasks/${hub}`))).status, 'done');
+  }
+});
+
+test('of rivals for the last place among 1,000 relations of a task exactly one gets it', async () => {
+  const worker = await makeWorker(baton);
+  for (let round = 0; round < 10; round += 1) {
+    const { task, run } = await makeRun(baton, worker);
+    await relateToNew(baton, task.id, 999);
+    const others = await Promise.all([1, 2, 3, 4].map(() => makeTask(baton)));
+    const [a, b, c, d] = others.map(({ id }) => id) as [string, string, string, string];
+    const child = { title: 'one more', parentTask: task.id };
+    const answers = await Promise.all([
+      relate(0, task.id, a, 'depends_on'),
+      relate(1, b, task.id, 'depends_on'),
+      relate(0, c, task.id, 'related_to'),
+      relate(1, task.id, d, 'parent'),
+      launch(worker, run.id).then(({ body }) => body),
+      baton.admin.post('/tasks', child).then(({ body }) => body),
+    ]);
+    const codes = answers.map(({ error }) => error?.code ?? 'made').sort();
+    assert.deepEqual(codes, [...Array(5).fill('invalid_relation'), 'made'], `round ${round}`);
+    const { items } = await done(baton.admin.get(`/tasks/${task.id}/relations`));
+    assert.equal(items.length, 1000, `round ${round}`);
   }
 });
 

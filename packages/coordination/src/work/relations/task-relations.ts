@@ -2,6 +2,7 @@ import { newId } from '@baton/kernel/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { taskRelationAdded } from '../tasks/tasks.events.ts';
@@ -26,7 +27,8 @@ import {
 /**
  * Relates two tasks (core, section 8.11). Relations that could close a cycle are added one after another in a tenant, so
  * that each one sees those before it.
- * @throws Refusal `invalid_relation_type`, `not_found`, `invalid_relation`, `relation_exists`, `dependency_cycle`
+ * @throws Refusal `invalid_relation_type`, `not_found`, `invalid_relation`, `relation_exists`, `dependency_cycle`, and
+ * last those of `refuseBeyondLimit`
  */
 export async function createTaskRelation(
   context: Context,
@@ -50,6 +52,7 @@ export async function createTaskRelation(
     await refuseExisting(context, from, to, type);
     return fail('relation_exists');
   }
+  await refuseBeyondLimit(context, from.id, to.id);
   emit(
     context,
     taskRelationAdded,
@@ -73,6 +76,7 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
 /**
  * Relates a task that this transaction made: nothing leads to it yet, so it closes no cycle, and the other relations of
  * the tenant need not be waited for.
+ * @throws Refusal those of `refuseBeyondLimit`
  */
 export async function relateNewTask(
   context: Context,
@@ -83,6 +87,7 @@ export async function relateNewTask(
   const ends = { fromTaskId: task.id, toTaskId, type };
   const row = await db.row(insertRelation({ id: newId(), tenantId, ...ends, createdBy: caller.principalId }));
   if (row === undefined) throw new Error('a new task has a relation already');
+  await refuseBeyondLimit(context, toTaskId);
   const about = { entityId: task.id, workspaceId: task.workspaceId };
   emit(context, taskRelationAdded, about, { relationId: row.id, toTaskId, type });
 }

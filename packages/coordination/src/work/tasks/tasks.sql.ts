@@ -124,3 +124,23 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
     returning t.*, tt.key as type_key, tt.version as type_version`;
 }
+
+/** Lets one command at a time count the relations of each of these tasks, until its commit; locked in the order given. */
+export function lockRelationsOf(taskIds: readonly string[]) {
+  return sql<object>`
+    select pg_advisory_xact_lock(hashtextextended('relations_of/' || id, 0)) from unnest(${taskIds}::uuid[]) as task (id)`;
+}
+
+/** The first of the tasks that has more than so many relations. It reads at most one more of each, by two indexes. */
+export function findTaskBeyond(tenantId: string, taskIds: readonly string[], relationsMax: number) {
+  return sql<{ id: string }>`
+    select id from unnest(${taskIds}::uuid[]) as task (id)
+    where ${relationsMax}::integer < (
+      select count(*) from (
+        select from task_relations where from_task_id = task.id and tenant_id = ${tenantId}
+        union all
+        select from task_relations where to_task_id = task.id and tenant_id = ${tenantId}
+        limit ${relationsMax}::integer + 1
+      ) as related)
+    limit 1`;
+}

@@ -15,6 +15,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask } from '../goals/goals.ts';
 import { parseCustomFields } from './custom-fields.ts';
+import { refuseBeyondLimit } from './relation-limit.ts';
 import { resolveRequirements } from './requirements.ts';
 import { type NewTask, type Task, type TaskRow, taskOf } from './task.ts';
 import {
@@ -58,13 +59,14 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
   return row;
 }
 
-/** Creates a task (core, section 8.2). */
+/** Creates a task (core, section 8.2). @throws Refusal what it lacks, and last those of `refuseBeyondLimit` */
 export async function createTask(context: Context, request: NewTask): Promise<Task> {
   const { values, parentTaskId } = await valuesOf(context, request);
   const relationId = newId();
   const { tenantId, caller } = context;
   const ids = { id: newId(), tenantId, createdBy: caller.principalId, relationId, parentTaskId };
   const task = taskOf((await context.db.row(insertTask({ ...values, ...ids }))) as TaskRow);
+  if (parentTaskId !== null) await refuseBeyondLimit(context, parentTaskId);
   const about = { entityId: task.id, workspaceId: task.workspaceId };
   emit(context, taskCreated, about, {
     publicId: task.publicId,
