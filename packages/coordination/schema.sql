@@ -1805,16 +1805,24 @@ AS $function$
 declare
   ended uuid;
 begin
-  return query select task_id from claims
-  where tenant_id = tenant and status = 'active' and sweep_at <= now() and expires_at <= now();
+  return query
+  with due as materialized (
+    select c.task_id, c.tenant_id from claims c
+    where c.status = 'active' and c.sweep_at <= now() and c.expires_at <= now()
+    order by c.sweep_at, c.id limit 1000)
+  select d.task_id from due d where d.tenant_id = tenant;
   for ended in
-    select id from sessions where tenant_id = tenant and status = 'active' and sweep_at <= now() and expires_at <= now()
+    with due as materialized (
+      select s.id, s.tenant_id from sessions s
+      where s.status = 'active' and s.sweep_at <= now() and s.expires_at <= now()
+      order by s.sweep_at, s.id limit 1000)
+    select d.id from due d where d.tenant_id = tenant
     union select session_id from endings where tenant_id = tenant and session_id is not null
   loop
-    return query select task_id from claims where session_id = ended and status = 'active';
+    return query select task_id from claims where session_id = ended and status = 'active' limit 1000;
   end loop;
   for ended in select principal_id from endings where tenant_id = tenant and principal_id is not null loop
-    return query select task_id from claims where holder_id = ended and status = 'active';
+    return query select task_id from claims where holder_id = ended and status = 'active' limit 1000;
   end loop;
 end $function$;
 

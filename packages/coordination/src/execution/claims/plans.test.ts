@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimTask, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
+import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 
 const rounds = 60;
 /** A server process writes down what it has read once a second, when it ends a statement. */
@@ -18,14 +18,33 @@ after(() => baton.close());
 
 const claim = async () => claimTask(worker, (await makeTask(baton)).id);
 
-async function entriesRead(): Promise<number> {
+/** @param act a call that lets the server process write down what it has read */
+async function entriesRead(act: () => Promise<unknown> = claim): Promise<number> {
   await new Promise((passed) => setTimeout(passed, statisticsAfterMs));
-  await claim();
+  await act();
   const row = await baton.pool.row<{ entries: number }>(
     sql`select sum(idx_tup_read) as entries from pg_stat_user_indexes where relname = 'claims'`,
   );
   return row?.entries ?? 0;
 }
+
+test('a search for work that was planned on empty tables reads nothing of the live claims', async () => {
+  const live = 400;
+  await baton.pool.run(sql`vacuum (analyze)`);
+  const search = () => done(worker.actor.get('/work/available'));
+  await Promise.all(Array.from({ length: rounds }, search));
+  for (let made = 0; made < live; made += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => makeTask(baton)));
+    await done(worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count: 100 }));
+  }
+  const before = await entriesRead(search);
+  for (let round = 0; round < rounds; round += 1) await search();
+  const read = (await entriesRead(search)) - before;
+  assert.ok(
+    read < live,
+    `${rounds} searches beside ${live} live claims read ${read} entries of the indexes of claims`,
+  );
+});
 
 test('a claim that was planned on empty tables reads no more of the claims while they grow', async () => {
   await baton.pool.run(sql`vacuum (analyze)`);
