@@ -22,6 +22,7 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
       tasks: { type: 'string', default: '100000' },
       seconds: { type: 'string', default: '1' },
       'idle-transaction': { type: 'string', default: '0' },
+      only: { type: 'string', default: '' },
       postgres: { type: 'string' },
       'cpu-prof': { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -56,7 +57,7 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
     return;
   }
   const results = [];
-  for (const workload of workloads) {
+  for (const workload of workloads.filter(({ name }) => name.includes(values.only))) {
     const measurement = await measure(workload, seconds * 1000, service.cpuSeconds, stopping);
     results.push({ name: workload.name, itemsPerCall: workload.itemsPerCall, ...measurement.figures() });
   }

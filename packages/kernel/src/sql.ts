@@ -21,10 +21,31 @@ export function sql<Row>(strings: TemplateStringsArray, ...values: unknown[]): S
   let named = namedTexts.get(strings);
   if (named === undefined) {
     const text = strings.reduce((left, right, index) => `${left}$${index}${right}`);
-    named = { text, name: createHash('sha1').update(text).digest('base64url') };
+    named = { text, name: nameOf(text) };
     namedTexts.set(strings, named);
   }
   return { text: named.text, name: named.name, values };
+}
+
+const namesMax = 1000;
+const names = new Map<string, string>();
+
+/**
+ * A statement that was put together, under a name like a static one: for few texts, which no client can add to. The server
+ * keeps each form.
+ */
+export function prepared<Row>(text: string, values: readonly unknown[]): Statement<Row> {
+  let name = names.get(text);
+  if (name === undefined) {
+    if (names.size >= namesMax) throw new Error(`more than ${namesMax} texts of statements were prepared`);
+    name = nameOf(text);
+    names.set(text, name);
+  }
+  return { text, name, values };
+}
+
+function nameOf(text: string): string {
+  return createHash('sha1').update(text).digest('base64url');
 }
 
 /** The statement of a query builder (Kysely). Its text varies with the filters given, so it has no name. */

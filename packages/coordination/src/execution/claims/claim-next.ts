@@ -4,7 +4,7 @@ import { Uuid } from '@baton/kernel/wire';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
-import { findNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
+import { findNextWork, lockNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
 import { Task, taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { requireLiveSession } from '../sessions/live-session.ts';
@@ -59,7 +59,7 @@ export async function claimNextTasks(context: Context, request: ClaimNextRequest
   };
 }
 
-/** Looks at more and more of the queue until enough is taken, or nothing is left. */
+/** Takes the first that no rival has locked, else looks at more and more of the queue until enough is taken, or nothing is left. */
 async function takeNext(
   context: Context,
   search: WorkSearch,
@@ -68,15 +68,19 @@ async function takeNext(
 ): Promise<NextClaimRow[]> {
   const { db, tenantId } = context;
   const taken: NextClaimRow[] = [];
+  const take = async (taskIds: readonly string[]) => {
+    const count = request.count - taken.length;
+    if (taskIds.length > 0)
+      taken.push(...(await db.rows(insertNextClaims(leases(context, request, taskIds, count, ttlSeconds)))));
+  };
+  await take(await lockNextWork(context, search, request.count));
+  if (taken.length === request.count) return taken;
   let rowsMax = request.count + spareRows;
   for (let round = 1; round <= roundsMax; round += 1) {
     const found = await findNextWork(context, search, rowsMax);
     const held = found.filter(({ is_held }) => is_held).map(({ task_id }) => task_id);
     if (held.length > 0) await db.rows(deleteHeldFromQueue(tenantId, held));
-    const free = found.filter(({ is_held }) => !is_held).map(({ task_id }) => task_id);
-    const wanted = request.count - taken.length;
-    if (free.length > 0)
-      taken.push(...(await db.rows(insertNextClaims(leases(context, request, free, wanted, ttlSeconds)))));
+    await take(found.filter(({ is_held }) => !is_held).map(({ task_id }) => task_id));
     if (taken.length === request.count || found.length < rowsMax) break;
     rowsMax = Math.min(rowsMax * roundGrowth, roundRowsMax);
   }

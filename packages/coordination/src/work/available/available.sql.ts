@@ -1,7 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import type { Statement } from '@baton/kernel/sql';
+import { prepared, type Statement } from '@baton/kernel/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 const mostUrgentFirst: ListOrder<TaskRow> = {
@@ -10,7 +10,11 @@ const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
-/** Who looks for work, and where. */
+/**
+ * Who looks for work, and where. The statements have one text for each of its forms, 16 in all, so they are prepared like
+ * static ones: planning took twice as long as the search. A kept plan doesn't know the limits, which it takes for a tenth of
+ * the queue; `offset 0` keeps it from reading all tasks instead of those that were found.
+ */
 export interface WorkSearch {
   readonly tenantId: string;
   readonly principalId: string;
@@ -41,7 +45,8 @@ export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
   const statement = compiled<TaskRow>(fragment`
     ${found}
     select t.*, tt.key as type_key, tt.version as type_version
-    from found f join tasks t on t.id = f.task_id join task_types tt on tt.id = t.type_id
+    from found f cross join lateral (select * from tasks where id = f.task_id offset 0) t
+    join task_types tt on tt.id = t.type_id
     order by f.priority, f.at, f.task_id`);
   return { statement, order: mostUrgentFirst, page };
 }
@@ -63,8 +68,34 @@ export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<Ne
     select f.task_id, t.active_claim_id is not null and t.lease_expires_at > clock_timestamp() and coalesce((
         select s.status = 'active' and s.expires_at > clock_timestamp()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false) as is_held
-    from found f join tasks t on t.id = f.task_id
+    from found f
+    cross join lateral (select active_claim_id, lease_expires_at from tasks where id = f.task_id offset 0) t
     order by f.priority, f.at, f.task_id`);
+}
+
+/**
+ * Locks the rows of the first tasks of the queue by their turn, past those that rivals have locked, where one set of
+ * requirements has all the work that the caller could take, and no task's claim is dead: the common case. Else no row.
+ * A plain search finds the same rows as its rivals: of 16 agents, the last would look past 15 times what it wants.
+ */
+export function lockNextTasks(search: WorkSearch, rowsMax: number): Statement<Pick<NextTaskRow, 'task_id'>> {
+  const { tenantId, principalId } = search;
+  return compiled<Pick<NextTaskRow, 'task_id'>>(fragment`
+    with sets as materialized (
+      select fulfilled_sets(${tenantId}, ${principalId}) as id
+    ), places as materialized (
+      select id from sets where exists (select from work_queue q where q.tenant_id = ${tenantId} and q.set_id = sets.id) limit 2
+    )
+    select q.task_id from work_queue q
+    where q.tenant_id = ${tenantId}
+      and q.set_id = (
+        select id from places
+        where (select count(*) from places) = 1 and not exists (select from tasks_of_dead_claims(${tenantId})))
+      and exists (
+        select from tasks t where t.id = q.task_id and t.active_claim_id is null and ${mayBeTaken(search)} offset 0)
+    order by q.priority, q.turn_at, q.task_id
+    limit ${rowsMax}
+    for update of q skip locked`);
 }
 
 interface Slice {
@@ -118,7 +149,7 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
         : fragment`q.assignee_id = ${search.assigneeId}`;
   return fragment`
     select q.task_id, q.priority, ${at} as at
-    from work_queue q join tasks t on t.id = q.task_id
+    from work_queue q cross join lateral (select * from tasks where id = q.task_id offset 0) t
     where q.tenant_id = ${search.tenantId} and q.set_id = p.set_id and ${place}
       and (q.priority, ${at}, q.task_id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
       and ${slice.judged} and ${mayBeTaken(search)}
@@ -138,7 +169,8 @@ function deadPart(search: WorkSearch, slice: Slice): Fragment {
             and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
   return fragment`
     select t.id as task_id, t.priority::smallint as priority, ${at} as at
-    from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d join tasks t on t.id = d.id
+    from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d
+    cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
       and t.pending_gates = 0 and t.open_verification_id is null and ${place} and ${assignedTo(search, 't.assignee_id')}
       and coalesce(t.requirement_set_id, '00000000-0000-0000-0000-000000000000') in (select id from sets)
@@ -161,5 +193,5 @@ function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
 
 function compiled<Row>(query: Fragment): Statement<Row> {
   const { sql: text, parameters } = query.compile(queryBuilder());
-  return { text, values: parameters };
+  return prepared(text, parameters);
 }
