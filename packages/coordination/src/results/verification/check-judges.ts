@@ -106,7 +106,7 @@ async function judgeExternalState(
   if (evidence.length > 0) return { is: 'passed', evidence };
   const type = check.spec?.['event'];
   if (typeof type === 'string') {
-    const event = await db.row(findEventOfTask(tenantId, task.id, type, attempt.opened_position));
+    const event = await db.row(findEventOfTask(tenantId, task.id, type, attempt));
     if (event !== undefined) return { is: 'passed', evidence: [`event:${event.id}`] };
   }
   if (hasWaited && attempt.waited_seconds >= settings.CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS)

@@ -500,6 +500,22 @@ describe('a check of a state outside', () => {
     assert.match(result.evidence[0], /^event:/);
   });
 
+  test('an observation about the task is an event on it', async () => {
+    const check = checkBy('external_state', { spec: { event: 'observation.recorded' } });
+    const before = await makeTask(baton, { acceptance: [check] });
+    const observe = (task?: string) =>
+      done(baton.admin.post('/observations', { kind: 'ci.passed', content: 'The tests pass.', task }), 201);
+    await observe(before.id);
+    const task = await done(complete(before));
+    await observe();
+    await judge.run();
+    assert.equal((await attemptOf(task.id)).status, 'waiting_external');
+    const { eventId } = await observe(task.id);
+    await letTimePass(baton, task.id, 0);
+    await judge.run();
+    assert.deepEqual((await attemptOf(task.id)).results[0].evidence, [`event:${eventId}`]);
+  });
+
   test('fails with no_result when its time is over, which counts from the first look', async () => {
     const { task } = await judged([checkBy('external_state')]);
     await letTimePass(baton, task.id, 86_300);

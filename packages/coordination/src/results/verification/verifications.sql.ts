@@ -165,12 +165,22 @@ export function findRoleHolder(tenantId: string, roleId: string, workspaceId: st
     limit 1`;
 }
 
-/** The first event of a type on a task since a position of the journal. */
-export function findEventOfTask(tenantId: string, taskId: string, type: string, position: number) {
+/** An event of a type on a task since an attempt began; an observation about the task counts as one on it. */
+export function findEventOfTask(
+  tenantId: string,
+  taskId: string,
+  type: string,
+  { opened_position: position, started_at: startedAt }: AttemptRow,
+) {
   return sql<{ id: string }>`
-    select id from events
+    (select id from events
     where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
-    order by position, sequence limit 1`;
+    order by position, sequence limit 1)
+    union all
+    (select event_id from observations
+    where ${type} = 'observation.recorded' and tenant_id = ${tenantId} and task_id = ${taskId}
+      and recorded_at >= ${startedAt} limit 1)
+    limit 1`;
 }
 
 export interface OutputRow {
