@@ -15,7 +15,9 @@ export const actionsApi = [
     method: 'POST',
     path: '/runs/{id}/actions',
     summary: 'Record what the executor of a run did, and what it used.',
-    description: 'Only under the live claim of the run. `seq` counts from 1 without gaps.',
+    description:
+      'Only under the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is the ' +
+      "service's own: the protocol of the action's skill, where its session named others as `skills.protocol.*`.",
     permission: 'tasks.claim',
     params,
     body: ActionRequest,

@@ -90,11 +90,24 @@ export function updateActionToFinished({
     select * from finished`;
 }
 
-/** A skill by `name` or `name@version`, assigned to a principal and not disabled. */
-export function findAssignedSkill(tenantId: string, principalId: string, skill: string) {
-  return sql<{ id: string }>`
-    select k.id from skill_assignments a join skills k on k.id = a.skill_id
-    where a.principal_id = ${principalId} and a.tenant_id = ${tenantId} and k.status <> 'disabled'
+/**
+ * A skill by `name` or `name@version`, assigned to the principal of a run and not disabled; with its protocol where the
+ * run's session named protocols and not this one.
+ */
+export function findAssignedSkill(
+  tenantId: string,
+  run: { principal_id: string; session_id: string },
+  skill: string,
+) {
+  return sql<{ id: string; unnamed_protocol: string | null }>`
+    select k.id,
+      case when exists (
+        select from sessions s
+        where s.id = ${run.session_id} and 'skills.protocol.' || k.protocol <> all (s.harness_capabilities)
+          and exists (select from unnest(s.harness_capabilities) as c(name) where starts_with(c.name, 'skills.protocol.'))
+      ) then k.protocol end as unnamed_protocol
+    from skill_assignments a join skills k on k.id = a.skill_id
+    where a.principal_id = ${run.principal_id} and a.tenant_id = ${tenantId} and k.status <> 'disabled'
       and (k.name = ${skill} or k.name || '@' || k.version = ${skill})
     order by k.created_at desc, k.id desc limit 1`;
 }

@@ -10,6 +10,7 @@ import {
   eventsOf,
   makeRun,
   makeWorker,
+  openSession,
   refused,
   type Worker,
 } from '../../testing/leases.ts';
@@ -161,6 +162,46 @@ describe('skills', () => {
     await baton.pool.run(sql`update skills set status = 'disabled' where id = ${newer}`);
     assert.equal(await used('lint'), older);
     await refused(act(run.id, { skill: 'lint@2' }), 403, 'tool_not_authorized');
+  });
+
+  test('an action by a skill whose protocol the session did not name is recorded with that protocol', async () => {
+    const { actor } = await makeWorker(baton);
+    await skillOf(actor.principalId, 'paint', '1');
+    const runIn = async (capabilities: string[] | undefined) => {
+      const harness = capabilities && { type: 'test', capabilities };
+      const by = { actor, sessionId: await openSession(actor, { harness }) };
+      const { run } = await makeRun(baton, by);
+      return (body: object) => done(act(run.id, body, by), 201);
+    };
+    // Without any protocol a session says nothing about them (organisation, section 11).
+    for (const capabilities of [
+      undefined,
+      [],
+      ['checkpoints'],
+      ['skills.protocol.http', 'skills.protocol.mcp'],
+    ])
+      assert.deepEqual((await (await runIn(capabilities))({ skill: 'paint' })).metadata, {});
+    const record = await runIn(['checkpoints', 'skills.protocol.http']);
+    assert.deepEqual((await record({ metadata: { n: 1 } })).metadata, { n: 1 });
+    const { skillId, metadata } = await record({ skill: 'paint', metadata: { n: 1 } });
+    assert.ok(skillId);
+    assert.deepEqual(metadata, { n: 1, capabilityMismatch: 'mcp' });
+  });
+
+  test('only the service says that a protocol does not fit, and it takes nothing of the bytes of metadata', async () => {
+    const { actor } = await makeWorker(baton);
+    await skillOf(actor.principalId, 'draw', '1');
+    const harness = { type: 'test', capabilities: ['skills.protocol.local'] };
+    const by = { actor, sessionId: await openSession(actor, { harness }) };
+    const { run } = await makeRun(baton, by);
+    const claimed = { capabilityMismatch: 'none', n: 1 };
+    assert.deepEqual((await done(act(run.id, { metadata: claimed }, by), 201)).metadata, { n: 1 });
+    const full = { text: 'x'.repeat(65_536 - '{"text":""}'.length) };
+    const started = { skill: 'draw', status: 'started', metadata: full };
+    const { id, metadata } = await done(act(run.id, started, by), 201);
+    assert.deepEqual(metadata, { ...full, capabilityMismatch: 'mcp' });
+    const finished = await done(finish(run.id, id, { metadata: { capabilityMismatch: 'none' } }, by));
+    assert.deepEqual(finished.metadata, metadata);
   });
 
   test('a launched run uses only what its handle grants, before its other refusals', async () => {

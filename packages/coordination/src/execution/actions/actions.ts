@@ -1,10 +1,11 @@
 import { newId } from '@baton/kernel/ids';
 import type { ItemPage } from '@baton/kernel/list';
+import type { Json, JsonObject } from '@baton/kernel/wire';
 import { checkDocument } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
-import { requireLiveRun } from '../runs/live-run.ts';
+import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
 import { refuseOverTime, refuseSpent } from '../usage/budgets.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import {
@@ -31,7 +32,8 @@ const nameCharactersMax = 200;
 
 /**
  * Records what an executor did, or began to do (core, section 10). Only under the run's live claim. What is refused takes
- * no number and no budget. It writes no event: actions are the run's own audit record.
+ * no number and no budget. It writes no event: actions are the run's own audit record. What a session says of protocols
+ * refuses nothing: a skill of another one is noted in `metadata.capabilityMismatch` (section 6.3).
  * @throws Refusal `invalid_action`, `invalid_status`, those of a document, those of `requireLiveRun`, `budget_exceeded`,
  * `run_cancel_requested`, `tool_not_authorized`
  */
@@ -51,22 +53,28 @@ export async function createAction(
     await requireGrantedSkill(context, run.child_handle_id, skill);
   refuseOverTime(run);
   if (run.cancel_applied_at !== null) fail('run_cancel_requested', { runId });
-  const skillId = skill == null ? null : await requireSkill(context, skill);
+  const found = skill == null ? undefined : await requireSkill(context, run, skill);
   await refuseSpent(context, run);
   const row = await context.db.row(
     insertAction({
       id: newId(),
       tenantId: context.tenantId,
       runId,
-      skillId,
+      skillId: found?.id ?? null,
       action,
       status,
       externalReference: externalReference ?? null,
-      metadata,
+      metadata: withMismatch(metadata, found?.unnamed_protocol),
       usage: used,
     }),
   );
   return actionOf(row as ActionRow);
+}
+
+/** The metadata with the service's own member, whatever was sent under its name; it counts for no bound. */
+function withMismatch(metadata: JsonObject, protocol: Json | undefined): JsonObject {
+  const { capabilityMismatch: _, ...sent } = metadata;
+  return protocol == null ? sent : { ...sent, capabilityMismatch: protocol };
 }
 
 /**
@@ -90,7 +98,7 @@ export async function finishAction(
   const action = (await db.row(findAction(tenantId, runId, actionId))) as ActionRow;
   if (action.status !== 'started') fail('action_already_finished', { actionId, status: action.status });
   requireCurrency(run.currency ?? action.currency, used);
-  const metadata = { ...action.metadata, ...added };
+  const metadata = withMismatch({ ...action.metadata, ...added }, undefined);
   checkDocument(metadata, { field: 'metadata' });
   const row = await db.row(
     updateActionToFinished({
@@ -99,17 +107,16 @@ export async function finishAction(
       runId,
       status,
       externalReference: externalReference ?? null,
-      metadata,
+      metadata: withMismatch(metadata, action.metadata['capabilityMismatch']),
       usage: used,
     }),
   );
   return actionOf(row as ActionRow);
 }
 
-/** @returns the id of the newest version that is assigned to the caller and not disabled, or of the one that is named */
-async function requireSkill({ db, tenantId, caller }: Context, skill: string): Promise<string> {
-  const found = await db.row(findAssignedSkill(tenantId, caller.principalId, skill));
-  return found?.id ?? fail('tool_not_authorized', { skill });
+/** The newest version that is assigned to the run's principal and not disabled, or the one that is named. */
+async function requireSkill({ db, tenantId }: Context, run: LiveRunRow, skill: string) {
+  return (await db.row(findAssignedSkill(tenantId, run, skill))) ?? fail('tool_not_authorized', { skill });
 }
 
 /** A launched run uses the skills that its handle grants, `name@version` each, whatever its principal may use. */
