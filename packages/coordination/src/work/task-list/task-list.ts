@@ -1,7 +1,6 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
-import { holds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -84,7 +83,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
 
 /**
  * The tasks of a goal, and with `includeSubgoals` of all goals below it (organisation, section 7).
- * @throws Refusal `permission_denied`, `not_found`, `invalid_status_category`, `invalid_cursor`
+ * @throws Refusal `not_found`, `invalid_status_category`, `invalid_cursor`
  */
 export async function listGoalWork(
   context: Context,
@@ -92,8 +91,6 @@ export async function listGoalWork(
   query: { includeSubgoals?: boolean | undefined; systemStatusCategory?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Task>> {
-  const required = ['tasks.read'] as const;
-  if (!holds(context.caller.permissions, ...required)) fail('permission_denied', { required });
   const goal = await goalScopeOf(context, goalId, query.includeSubgoals === true);
   const { systemStatusCategory: category } = query;
   if (category !== undefined && !statusCategories.includes(category as StatusCategory))
