@@ -19,7 +19,7 @@ import {
 } from './control-messages.events.ts';
 import { findMessage, findOpenMessages } from './control-messages.sql.ts';
 import { checkAcknowledgement } from './control-texts.ts';
-import { cascadeBatchMax } from './force-cancel.ts';
+import { cascadeBatchMax, reachAtOnce } from './force-cancel.ts';
 import { payloadOf, requireRunVersion } from './sending.ts';
 
 const eventOf = {
@@ -30,7 +30,8 @@ const eventOf = {
 
 /**
  * Says what the executor of a run made of its next message (core, section 11); only under the run's live claim. When it
- * applies a request to cancel, the runs that it launched are asked too, those that were launched so.
+ * applies a request to cancel, the runs that it launched are asked too, those that were launched so; where one can't be
+ * written, the worker asks them.
  * @throws Refusal `invalid_control_status`, those of `checkAcknowledgement` and of `requireLiveRun`,
  * `run_version_conflict`, `not_found`, `control_message_terminal`, `control_message_version_conflict`,
  * `control_message_out_of_order`
@@ -82,6 +83,6 @@ async function requireTurn(
 }
 
 async function cascade(context: Context, message: ControlMessageRow): Promise<void> {
-  const asked = await askChildren(context, message);
-  if (asked === cascadeBatchMax) await leaveToWorker(context, message);
+  const asked = await reachAtOnce(context, message, () => askChildren(context, message));
+  if (asked === undefined || asked === cascadeBatchMax) await leaveToWorker(context, message);
 }

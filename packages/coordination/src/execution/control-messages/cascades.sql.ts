@@ -33,11 +33,19 @@ export function deleteCascade(tenantId: string, messageId: string) {
 }
 
 /** Running runs that a run launched to be asked with it, and that wait for no other request to cancel. */
-export function findChildrenToAsk(tenantId: string, parentRunId: string, key: string, rowsMax: number) {
+export function findChildrenToAsk(
+  tenantId: string,
+  {
+    parentRunId,
+    key,
+    rowsMax,
+    except,
+  }: { parentRunId: string; key: string; rowsMax: number; except: readonly string[] },
+) {
   return sql<{ id: string }>`
     select r.id from child_handles h join runs r on r.id = h.child_run_id and r.status = 'running'
     where h.parent_run_id = ${parentRunId} and h.tenant_id = ${tenantId} and h.cancellation_policy = 'cascade_cooperative'
-      and not exists (
+      and r.id <> all (${except}::uuid[]) and not exists (
         select from run_control_messages m where m.run_id = r.id
           and (m.idempotency_key = ${key} or (m.status = 'accepted' and m.operation = 'request_cancel')))
     order by r.id limit ${rowsMax}`;

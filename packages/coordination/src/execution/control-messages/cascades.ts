@@ -31,12 +31,29 @@ export async function leaveToWorker({ db, tenantId }: Context, { id }: ControlMe
  * @returns how many were asked: fewer than a batch when no more are left
  */
 export async function askChildren(context: Context, root: ControlMessageRow): Promise<number> {
-  const key = `cascade:${root.id}`;
-  const { db, tenantId } = context;
-  const found = await db.rows(findChildrenToAsk(tenantId, root.run_id, key, cascadeBatchMax));
+  return askRuns(context, root, await findNextToAsk(context, root, []));
+}
+
+async function findNextToAsk(
+  { db, tenantId }: Context,
+  root: ControlMessageRow,
+  except: readonly string[],
+): Promise<string[]> {
+  const of = { parentRunId: root.run_id, key: keyOf(root), rowsMax: cascadeBatchMax, except };
+  return (await db.rows(findChildrenToAsk(tenantId, of))).map(({ id }) => id);
+}
+
+/** The key of the message that follows from another in each run. */
+const keyOf = ({ id }: ControlMessageRow) => `cascade:${id}`;
+
+async function askRuns(
+  context: Context,
+  root: ControlMessageRow,
+  runIds: readonly string[],
+): Promise<number> {
   const asked = await addMessages(
     context,
-    found.map(({ id }) => id),
+    runIds,
     {
       operation: 'request_cancel',
       causalPosition: root.causal_position,
@@ -49,10 +66,10 @@ export async function askChildren(context: Context, root: ControlMessageRow): Pr
       },
       causationId: root.id,
     },
-    () => key,
+    () => keyOf(root),
   );
   await noteChildrenAsked(context, asked, 'parent_request_cancel');
-  return found.length;
+  return runIds.length;
 }
 
 /** Says on launched runs that their launch is why they are asked to stop. */
@@ -90,7 +107,7 @@ const cascadesMax = 10;
 
 /**
  * Goes on with cancellations that reach further than their first transaction, a batch of each at a time. Where a batch
- * fails, each of its tasks is tried alone, and the next batches leave out those that fail.
+ * fails, each of its entries is tried alone, and the next batches leave out those that fail.
  */
 export function continueCascades({ pool, command, log }: JobTools<Context>): Job {
   const name = 'cascades';
@@ -110,13 +127,13 @@ export function continueCascades({ pool, command, log }: JobTools<Context>): Job
     }
   };
   const oneByOne = async (tenantId: string, id: string, except: readonly string[], error: unknown) => {
-    const taskIds = await command(name, tenantId, (context) => tasksOf(context, id, except));
+    const entryIds = await command(name, tenantId, (context) => entriesOf(context, id, except));
     let handled = 0;
-    for (const taskId of taskIds)
-      handled += await putOff.attempt(taskId, () =>
-        command(name, tenantId, (context) => cancelOne(context, id, taskId)),
+    for (const entryId of entryIds)
+      handled += await putOff.attempt(entryId, () =>
+        command(name, tenantId, (context) => reachOne(context, id, entryId)),
       );
-    if (handled === 0 && !taskIds.some((taskId) => putOff.isWaiting(taskId))) throw error;
+    if (handled === 0 && !entryIds.some((entryId) => putOff.isWaiting(entryId))) throw error;
     return handled;
   };
   return {
@@ -131,6 +148,19 @@ export function continueCascades({ pool, command, log }: JobTools<Context>): Job
   };
 }
 
+/** The next that a cancellation reaches: runs to be asked, or tasks below. */
+function findNext(context: Context, root: ControlMessageRow, except: readonly string[]): Promise<string[]> {
+  return root.operation === 'request_cancel'
+    ? findNextToAsk(context, root, except)
+    : findNextBelow(context, root, except);
+}
+
+function reach(context: Context, root: ControlMessageRow, entryIds: readonly string[]): Promise<number> {
+  return root.operation === 'request_cancel'
+    ? askRuns(context, root, entryIds)
+    : cancelFreeTasks(context, root, entryIds);
+}
+
 /** @returns how many tasks or runs were handled; nothing left deletes the cascade */
 async function continueCascade(
   context: Context,
@@ -140,26 +170,19 @@ async function continueCascade(
   const { db, tenantId } = context;
   const root = await db.row(tryLockCascade(tenantId, messageId));
   if (root === undefined) return 0;
-  if (root.operation === 'request_cancel') {
-    const asked = await askChildren(context, root);
-    if (asked < cascadeBatchMax) await db.run(deleteCascade(tenantId, messageId));
-    return asked;
-  }
-  const taskIds = await findNextBelow(context, root, except);
-  if (taskIds.length > 0) return cancelFreeTasks(context, root, taskIds);
-  if (except.length === 0 || (await findNextBelow(context, root, [])).length === 0)
+  const entryIds = await findNext(context, root, except);
+  if (entryIds.length > 0) return reach(context, root, entryIds);
+  if (except.length === 0 || (await findNext(context, root, [])).length === 0)
     await db.run(deleteCascade(tenantId, messageId));
   return 0;
 }
 
-async function tasksOf(context: Context, messageId: string, except: readonly string[]): Promise<string[]> {
+async function entriesOf(context: Context, messageId: string, except: readonly string[]): Promise<string[]> {
   const root = await context.db.row(tryLockCascade(context.tenantId, messageId));
-  return root === undefined || root.operation === 'request_cancel'
-    ? []
-    : findNextBelow(context, root, except);
+  return root === undefined ? [] : findNext(context, root, except);
 }
 
-async function cancelOne(context: Context, messageId: string, taskId: string): Promise<number> {
+async function reachOne(context: Context, messageId: string, entryId: string): Promise<number> {
   const root = await context.db.row(tryLockCascade(context.tenantId, messageId));
-  return root === undefined ? 0 : cancelFreeTasks(context, root, [taskId]);
+  return root === undefined ? 0 : reach(context, root, [entryId]);
 }

@@ -38,6 +38,18 @@ async function runWorker(): Promise<number> {
   }
 }
 
+/** A run that can't be written. @returns what makes it writable again */
+async function poison(runId: string): Promise<() => Promise<void>> {
+  const plant = (text: string) => baton.pool.run({ text, values: [] });
+  await plant(`
+    create or replace function refuse_poison() returns trigger language plpgsql as $$ begin
+      if old.id = '${runId}' then raise exception 'poison'; end if;
+      return new;
+    end $$`);
+  await plant('create trigger poison before update on runs for each row execute function refuse_poison()');
+  return async () => void (await plant('drop trigger poison on runs'));
+}
+
 describe('force_cancel', () => {
   test('ends the run and its claim in one transaction, open messages first', async () => {
     const made = await makeRun(baton, worker);
@@ -245,6 +257,35 @@ describe('force_cancel below the run', () => {
   });
 });
 
+test('a run below that cannot be written keeps neither the cancellation nor the other runs', async () => {
+  const made = await makeRun(baton, worker);
+  const below = [await makeRun(baton, helper), await makeRun(baton, helper), await makeRun(baton, helper)];
+  for (const each of below) await relate(each.task.id, made.task.id);
+  const heal = await poison(below[1]?.run.id);
+  const statuses = () => Promise.all(below.map(async ({ run }) => (await runOf(run.id)).status));
+  const { tools, close } = makeWorkerTools(baton);
+  try {
+    const { controlMessage, runVersion } = await done(force(made.run.id), 201);
+    assert.deepEqual([controlMessage.status, runVersion], ['applied', 3]);
+    assert.equal((await runOf(made.run.id)).status, 'cancelled');
+    assert.deepEqual((await typesOf(made.run.id)).slice(-2), [
+      'run.control_message.applied',
+      'run.cancelled',
+    ]);
+    const job = continueCascades(tools);
+    assert.equal(await job.run(), 2);
+    assert.deepEqual(await statuses(), ['cancelled', 'running', 'cancelled']);
+    assert.equal(await job.run(), 0);
+  } finally {
+    await heal();
+    await close();
+  }
+  assert.equal(await runWorker(), 1);
+  assert.deepEqual(await statuses(), ['cancelled', 'cancelled', 'cancelled']);
+  assert.equal(await runWorker(), 0);
+  assert.deepEqual(await baton.pool.rows(sql`select from run_cascades`), []);
+});
+
 test('what the worker cannot cancel is put off and keeps no other', async () => {
   const { run, task } = await makeRun(baton, worker);
   const { controlMessage } = await done(force(run.id), 201);
@@ -253,14 +294,7 @@ test('what the worker cannot cancel is put off and keeps no other', async () => 
   await baton.pool.run(
     sql`insert into run_cascades (message_id, tenant_id) values (${controlMessage.id}, ${baton.tenantId})`,
   );
-  const poisoned = below[1]?.run.id as string;
-  const plant = (text: string) => baton.pool.run({ text, values: [] });
-  await plant(`
-    create function refuse_poison() returns trigger language plpgsql as $$ begin
-      if old.id = '${poisoned}' then raise exception 'poison'; end if;
-      return new;
-    end $$`);
-  await plant('create trigger poison before update on runs for each row execute function refuse_poison()');
+  const heal = await poison(below[1]?.run.id);
   const logged: string[] = [];
   const { tools, close } = makeWorkerTools(baton, logged);
   try {
@@ -272,7 +306,7 @@ test('what the worker cannot cancel is put off and keeps no other', async () => 
     assert.equal(await job.run(), 0);
     assert.equal((await baton.pool.rows(sql`select from run_cascades`)).length, 1);
   } finally {
-    await plant('drop trigger poison on runs');
+    await heal();
     await close();
   }
   assert.equal(await runWorker(), 1);
@@ -343,6 +377,36 @@ describe('request_cancel below the run', () => {
     });
     await apply(helper, tied, message);
     assert.equal((await messagesOf(deep.run.id)).length, 1);
+  });
+
+  test('a child that cannot be written keeps neither the acknowledgement nor the other children', async () => {
+    const made = await makeRun(baton, worker);
+    const children: any[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const { childTask } = await done(launch(worker, made.run.id), 201);
+      children.push(await startChild(helper, childTask.id));
+    }
+    const { controlMessage } = await done(say(baton.admin, made.run.id, ask), 201);
+    const asked = async () => Promise.all(children.map(async ({ run }) => (await messagesOf(run.id)).length));
+    const heal = await poison(children[1].run.id);
+    const { tools, close } = makeWorkerTools(baton);
+    try {
+      const answer = await apply(worker, made, controlMessage);
+      assert.equal(answer.controlMessage.status, 'applied');
+      const job = continueCascades(tools);
+      assert.equal(await job.run(), 2);
+      assert.deepEqual(await asked(), [1, 0, 1]);
+      assert.equal(await job.run(), 0);
+    } finally {
+      await heal();
+      await close();
+    }
+    assert.equal(await runWorker(), 1);
+    assert.deepEqual(await asked(), [1, 1, 1]);
+    const [message] = await messagesOf(children[1].run.id);
+    assert.deepEqual([message.causationId, message.reason], [controlMessage.id, 'enough']);
+    assert.equal(await runWorker(), 0);
+    assert.deepEqual(await baton.pool.rows(sql`select from run_cascades`), []);
   });
 
   test('a rejected request reaches nobody below', async () => {

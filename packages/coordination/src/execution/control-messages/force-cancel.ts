@@ -4,6 +4,7 @@ import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import type { EndedRunRow } from '../../leases/lease-rows.ts';
 import { endClaims, noteReleased } from '../../leases/release.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { runCancelled } from '../runs/runs.events.ts';
@@ -38,7 +39,8 @@ export interface ForceCancelled {
 
 /**
  * Cancels a run at once, releases its claim, and does the same below it: to every running run of a task that was spawned
- * by its task, at any distance and whatever its policy (core, section 11). The first of them end in this transaction.
+ * by its task, at any distance and whatever its policy (core, section 11). The first of them end in this transaction; where
+ * one can't be written they are left to the worker, which tries each alone.
  * Launches that nobody has taken up are revoked, unless they were made to outlive their parent.
  * @param storedMessage finds the message of the same key
  * @throws Refusal `not_found`, `run_not_active`, `run_version_conflict`, those of `storedMessage`
@@ -73,9 +75,26 @@ export async function forceCancel(
     key: idempotencyKey as string,
   });
   if (cancelled === undefined) throw new Error('a locked, running run could not be cancelled');
-  await cancelTasks(context, cancelled.message, below);
+  const { message } = cancelled;
+  await reachAtOnce(context, message, () => cancelTasks(context, message, below));
   const left = await tasksBelow(context, taskId, 1);
   return { ...cancelled, isUnfinished: left.length > 0 };
+}
+
+/**
+ * Does at once what a cancellation reaches. Where one entry can't be written, nothing of it is: the worker goes on, and
+ * tries each alone.
+ * @returns undefined when it failed
+ */
+export function reachAtOnce<T>(
+  context: Context,
+  { id: controlMessageId }: ControlMessageRow,
+  act: () => Promise<T>,
+): Promise<T | undefined> {
+  return undoneOnFailure<T | undefined>(context, act, (error) => {
+    context.log.error({ err: error, controlMessageId }, 'a cancellation is left to the worker');
+    return undefined;
+  });
 }
 
 async function tasksBelow(

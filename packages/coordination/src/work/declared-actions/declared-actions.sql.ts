@@ -36,8 +36,3 @@ export function findArtifactMetadata(tenantId: string, taskId: string, type: str
     where tenant_id = ${tenantId} and task_id = ${taskId} and type = ${type}
     order by created_at desc, id desc limit 1`;
 }
-
-/** What an action does can be undone alone, so that its failure undoes nothing else. */
-export const beginAction = () => sql`savepoint declared_action`;
-export const keepAction = () => sql`release savepoint declared_action`;
-export const undoAction = () => sql`rollback to savepoint declared_action`;

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { isRepeatable } from '@baton/kernel/command';
-import { isUnreachable } from '@baton/kernel/db';
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { CompletionAction, DeclaredComment } from '../../definitions/declared-actions/actions.ts';
@@ -9,6 +7,7 @@ import {
   UnresolvedExpression,
   valueOfText,
 } from '../../definitions/declared-actions/expressions.ts';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import { holds } from '../../service/permissions.ts';
 import { createTaskComment } from '../comments/comments.ts';
 import type { Context } from '../context.ts';
@@ -16,7 +15,6 @@ import { fail } from '../errors.ts';
 import type { Task } from '../tasks/task.ts';
 import { parseTaskRef, type TaskRef } from '../tasks/task-ref.ts';
 import { ActionFault } from './action-fault.ts';
-import { beginAction, keepAction, undoAction } from './declared-actions.sql.ts';
 import { ensureWork, textOf } from './ensure-work.ts';
 
 export const actionStatuses = ['executed', 'failed', 'skipped', 'not_executed'] as const;
@@ -102,19 +100,11 @@ export async function attemptAction(
   context: Context,
   act: () => Promise<JsonObject>,
 ): Promise<Pick<ActionResult, 'result' | 'error'>> {
-  const [draftCount, actCount] = [context.drafts.length, context.afterCommit.length];
-  await context.db.run(beginAction());
-  try {
-    const result = await act();
-    await context.db.run(keepAction());
-    return { result, error: null };
-  } catch (error) {
-    const fault = faultOf(context, error);
-    await context.db.run(undoAction());
-    context.drafts.splice(draftCount);
-    context.afterCommit.splice(actCount);
-    return { result: null, error: fault };
-  }
+  return undoneOnFailure<Pick<ActionResult, 'result' | 'error'>>(
+    context,
+    async () => ({ result: await act(), error: null }),
+    (error) => ({ result: null, error: faultOf(context, error) }),
+  );
 }
 
 function faultOf(context: Context, error: unknown): NonNullable<ActionResult['error']> {
@@ -122,7 +112,6 @@ function faultOf(context: Context, error: unknown): NonNullable<ActionResult['er
     return { code: 'unresolved_expression', details: { expression: error.message } };
   if (error instanceof ActionFault) return { code: error.code, details: error.details };
   if (error instanceof Refusal) return { code: error.code, details: error.details as JsonObject };
-  if (isUnreachable(error) || isRepeatable(error)) throw error;
   context.log.error({ err: error }, 'a declared action failed');
   return { code: 'internal_error', details: {} };
 }

@@ -1,0 +1,6 @@
+import { sql } from '@baton/kernel/sql';
+
+/** What a part of a command writes can be undone alone. One inside another hides the outer one until it ends. */
+export const beginPart = () => sql<object>`savepoint part`;
+export const keepPart = () => sql<object>`release savepoint part`;
+export const undoPart = () => sql<object>`rollback to savepoint part`;
