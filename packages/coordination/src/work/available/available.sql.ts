@@ -1,7 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import { prepared, type Statement } from '@baton/kernel/sql';
+import { prepared, type Statement, sql } from '@baton/kernel/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 const mostUrgentFirst: ListOrder<TaskRow> = {
@@ -73,29 +73,54 @@ export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<Ne
     order by f.priority, f.at, f.task_id`);
 }
 
+/** A row of the queue, and where it stands there. */
+export interface QueueRow {
+  readonly task_id: string;
+  readonly set_id: string;
+  readonly priority: number;
+  readonly turn_at: string;
+}
+
 /**
  * Locks the rows of the first tasks of the queue by their turn, past those that rivals have locked, where one set of
  * requirements has all the work that the caller could take, and no task's claim is dead: the common case. Else no row.
  * A plain search finds the same rows as its rivals: of 16 agents, the last would look past 15 times what it wants.
+ * @param front where to begin, and the only set that may have work; the front of the queue when absent
  */
-export function lockNextTasks(search: WorkSearch, rowsMax: number): Statement<Pick<NextTaskRow, 'task_id'>> {
+export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: QueueRow): Statement<QueueRow> {
   const { tenantId, principalId } = search;
-  return compiled<Pick<NextTaskRow, 'task_id'>>(fragment`
+  const hasWork = fragment`exists (select from work_queue q where q.tenant_id = ${tenantId} and q.set_id = sets.id)`;
+  const places =
+    front === undefined
+      ? fragment`select id from sets where ${hasWork} limit 2`
+      : fragment`select id from sets where id = ${front.set_id} or ${hasWork} limit 2`;
+  const behind =
+    front === undefined
+      ? fragment`true`
+      : fragment`q.set_id = ${front.set_id}
+          and (q.priority, q.turn_at, q.task_id) >= (${front.priority}::smallint, ${front.turn_at}::timestamptz, ${front.task_id}::uuid)`;
+  return compiled<QueueRow>(fragment`
     with sets as materialized (
       select fulfilled_sets(${tenantId}, ${principalId}) as id
-    ), places as materialized (
-      select id from sets where exists (select from work_queue q where q.tenant_id = ${tenantId} and q.set_id = sets.id) limit 2
-    )
-    select q.task_id from work_queue q
+    ), places as materialized (${places})
+    select q.task_id, q.set_id, q.priority, q.turn_at from work_queue q
     where q.tenant_id = ${tenantId}
       and q.set_id = (
         select id from places
         where (select count(*) from places) = 1 and not exists (select from tasks_of_dead_claims(${tenantId})))
       and exists (
         select from tasks t where t.id = q.task_id and t.active_claim_id is null and ${mayBeTaken(search)} offset 0)
+      and ${behind}
     order by q.priority, q.turn_at, q.task_id
     limit ${rowsMax}
     for update of q skip locked`);
+}
+
+/** How many pages of the queue and of its index by turn this connection has read within about a second. */
+export function findPagesRead() {
+  return sql<{ pages: number }>`
+    select pg_stat_get_xact_blocks_fetched('work_queue'::regclass)
+      + pg_stat_get_xact_blocks_fetched('work_queue_by_turn'::regclass) as pages`;
 }
 
 interface Slice {

@@ -4,13 +4,7 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
-import {
-  findNextTasks,
-  findWork,
-  lockNextTasks,
-  type NextTaskRow,
-  type WorkSearch,
-} from './available.sql.ts';
+import { findNextTasks, findWork, type NextTaskRow, type WorkSearch } from './available.sql.ts';
 
 export type { WorkSearch };
 
@@ -53,10 +47,4 @@ export async function searchOf(context: Context, query: WorkQuery): Promise<Work
 /** The first tasks to hand out, and rows of the queue that are out of date, at most `rowsMax` together. */
 export function findNextWork({ db }: Context, search: WorkSearch, rowsMax: number): Promise<NextTaskRow[]> {
   return db.rows(findNextTasks(search, rowsMax));
-}
-
-/** The first tasks to hand out, kept from rivals until the command ends; none where that takes a search of more than one place. */
-export async function lockNextWork({ db }: Context, search: WorkSearch, rowsMax: number): Promise<string[]> {
-  if (search.workspace !== undefined || search.assigneeId !== undefined) return [];
-  return (await db.rows(lockNextTasks(search, rowsMax))).map(({ task_id }) => task_id);
 }
