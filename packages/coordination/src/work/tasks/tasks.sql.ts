@@ -127,7 +127,7 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
 
 /** Lets one command at a time count the relations of each of these tasks, until its commit; locked in the order given. */
 export function lockRelationsOf(taskIds: readonly string[]) {
-  return sql<object>`
+  return sql`
     select pg_advisory_xact_lock(hashtextextended('relations_of/' || id, 0)) from unnest(${taskIds}::uuid[]) as task (id)`;
 }
 
