@@ -13,7 +13,8 @@ const add = endpoint({
   summary: 'Relate a task to another.',
   description:
     'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the ' +
-    'other. spawned_by, related_to: for people to know. A task has at most 1,000 relations, both directions together; ' +
+    'other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for ' +
+    'people to know. A task has at most 1,000 relations, both directions together; ' +
     'one more at either end is refused by `invalid_relation` with `maxRelations`.',
   permission: 'tasks.write',
   params: { ref: TaskRef },
@@ -46,10 +47,11 @@ const remove = endpoint({
   method: 'DELETE',
   path: '/tasks/{ref}/relations/{id}',
   summary: 'Remove a relation of a task, in either direction.',
+  description: 'spawned_by is removed by holders of task_types.manage only, because checks depend on it.',
   permission: 'tasks.write',
   params: { ref: TaskRef, id: Uuid },
   returns: { 204: null },
-  errors: ['not_found'],
+  errors: ['not_found', 'permission_denied'],
   emits: [taskRelationRemoved],
   handle: ({ params }, context) => deleteTaskRelation(context, params.ref, params.id),
 });

@@ -1,5 +1,6 @@
 import { newId } from '@baton/kernel/ids';
 import { emit } from '../../ledger/journal/journal.ts';
+import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
@@ -98,7 +99,11 @@ export async function listTaskRelations(context: Context, ref: TaskRef): Promise
   return (await context.db.rows(findRelations(context.tenantId, id))).map(taskRelationOf);
 }
 
-/** Removes a relation that has the task at either end. @throws Refusal `not_found` */
+/**
+ * Removes a relation that has the task at either end. Which task another one was spawned by decides whether its checks ask
+ * a person, so whoever does the work must not remove that; who defines the types of tasks may.
+ * @throws Refusal `not_found`, and for spawned_by `permission_denied` without task_types.manage
+ */
 export async function deleteTaskRelation(
   context: Context,
   ref: TaskRef,
@@ -108,6 +113,8 @@ export async function deleteTaskRelation(
   const row = await context.db.row(deleteRelation(context.tenantId, task.id, relationId));
   if (row === undefined) return fail('not_found', { relationId });
   const { id, fromTaskId, toTaskId, type } = taskRelationOf(row);
+  if (type === 'spawned_by' && !holds(context.caller.permissions, 'task_types.manage'))
+    fail('permission_denied', { required: ['task_types.manage'] });
   emit(
     context,
     taskRelationRemoved,
