@@ -58,6 +58,7 @@ export const childHandlesApi = [
       ...liveRunErrors,
       'child_handle_revoked',
       'child_handle_expired',
+      'child_grant_exceeded',
       'child_grant_exceeds_parent',
       'child_depth_exceeded',
       'invalid_title',

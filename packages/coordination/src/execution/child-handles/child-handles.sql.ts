@@ -1,6 +1,5 @@
 import { sql } from '@baton/kernel/sql';
 import type { ChildHandleOfParentRow } from '../../leases/children/child-handle-row.ts';
-import type { RunRow } from '../../leases/lease-rows.ts';
 import type { ChildHandleViewRow } from './child-handle.ts';
 
 export function findHandle(tenantId: string, handleId: string) {
@@ -34,22 +33,6 @@ export function findHandles(of: {
     ) h
     where ${of.active}::boolean is null or ${of.active} = (h.status in ('pending', 'running', 'suspended'))
     order by h.created_at, h.id limit ${of.rowsMax}`;
-}
-
-/** The handle that a run itself was launched by; no row for one that nobody launched. */
-export function findOwnHandle(tenantId: string, { child_handle_id: handleId }: RunRow) {
-  return sql<{
-    id: string;
-    depth: number;
-    permissions: string[];
-    capabilities: string[];
-    skills: string[];
-    is_revoked: boolean;
-    is_over: boolean;
-  }>`
-    select id, depth, permissions, capabilities, skills, revoked_at is not null as is_revoked,
-      expires_at <= clock_timestamp() as is_over
-    from child_handles where id = ${handleId}::uuid and tenant_id = ${tenantId}`;
 }
 
 /** The names of the capabilities of a principal, and its skills that are not disabled, in alphabetical order. */

@@ -33,18 +33,25 @@ export function checkGrant(asked: NewChild['grant']): void {
 const inheritedMax = 1000;
 
 /**
- * The ceiling of a run that nobody launched: what its principal may do with the credential of this request, the
- * capabilities it has, and its skills as `name@version` but for those that are disabled. A delegation that narrows its
- * session narrows the permissions too.
+ * The ceiling of a run: what its own handle grants or, where nobody launched it, what its principal has. A delegation that
+ * narrows its session narrows the permissions of both.
+ * @param own the handle that the run was launched by
  */
-export async function ceilingOf(context: Context, runId: string): Promise<Grant> {
-  const { db, tenantId, caller } = context;
+export async function ceilingOf(context: Context, runId: string, own: Grant | undefined): Promise<Grant> {
+  const { permissions, capabilities, skills } = own ?? (await assignedTo(context));
+  const delegated = await delegatedRights(context, { runId });
+  const allowed = delegated === undefined ? permissions : intersection(permissions, delegated.permissions);
+  return { permissions: allowed, capabilities, skills };
+}
+
+/**
+ * What the caller may do with the credential of this request, the capabilities it has, and its skills as `name@version` but
+ * for those that are disabled.
+ */
+async function assignedTo({ db, tenantId, caller }: Context): Promise<Grant> {
   const { capabilities = [], skills = [] } =
     (await db.row(findAssigned(tenantId, caller.principalId, inheritedMax))) ?? {};
-  const delegated = await delegatedRights(context, { runId });
-  const held = [...caller.permissions];
-  const permissions = delegated === undefined ? held : intersection(held, delegated.permissions);
-  return { permissions: permissions.sort(), capabilities, skills };
+  return { permissions: [...caller.permissions], capabilities, skills };
 }
 
 /** What both lists cover; `admin` covers all. */

@@ -1,5 +1,6 @@
 import { newId } from '@baton/kernel/ids';
 import { type Reply, reply } from '@baton/kernel/service';
+import { lockGrantingHandle } from '../../leases/children/child-grant.ts';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { createTaskRelation } from '../../work/relations/task-relations.ts';
@@ -11,7 +12,7 @@ import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
 import { getRun } from '../runs/runs.ts';
 import { cancellationPolicies, childHandleOf, type LaunchedChild, type NewChild } from './child-handle.ts';
 import { childLaunched } from './child-handles.events.ts';
-import { findHandle, findHandleByCorrelation, findOwnHandle, insertHandle } from './child-handles.sql.ts';
+import { findHandle, findHandleByCorrelation, insertHandle } from './child-handles.sql.ts';
 import { ceilingOf, checkGrant, narrowedGrant } from './grants.ts';
 import { newHandleToken } from './handle-token.ts';
 
@@ -23,8 +24,8 @@ const depthMax = 8;
  * Launches a child of a run: a task, and the handle by which the run follows it, in one transaction (core, section 12).
  * A correlation id that the run used before is answered with the child that it made, whatever became of the run.
  * @throws Refusal `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
- * `invalid_child_grant`, those of `requireLiveRun`, `child_handle_revoked`, `child_handle_expired`,
- * `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task, `invalid_relation`
+ * `invalid_child_grant`, those of `requireLiveRun`, `permission_denied`, `child_handle_revoked`, `child_handle_expired`,
+ * `child_grant_exceeded`, `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new task, `invalid_relation`
  */
 export async function launchChild(
   context: Context,
@@ -103,12 +104,13 @@ async function launchedBefore(
   return launched(context, 200, found.id, task, null);
 }
 
-/** A launched run gives on what its own handle grants, as long as that handle stands. */
 async function grantOf(context: Context, run: LiveRunRow, request: NewChild) {
-  const own = await context.db.row(findOwnHandle(context.tenantId, run));
-  if (own?.is_revoked) fail('child_handle_revoked', { childHandleId: own.id });
-  if (own?.is_over) fail('child_handle_expired', { childHandleId: own.id });
-  const grant = narrowedGrant(own ?? (await ceilingOf(context, run.id)), request.grant);
+  // Under its lock: a revocation of the run's own launch waits for this one, or refuses it.
+  const own =
+    run.child_handle_id === null
+      ? undefined
+      : await lockGrantingHandle(context, run.child_handle_id, 'tasks.write');
+  const grant = narrowedGrant(await ceilingOf(context, run.id, own), request.grant);
   const depth = (own?.depth ?? 0) + 1;
   if (depth > depthMax) fail('child_depth_exceeded', { maxDepth: depthMax });
   return { grant, depth };

@@ -1,11 +1,11 @@
 import { emit } from '../../ledger/journal/journal.ts';
-import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { RunRow } from '../lease-rows.ts';
+import { lockGrantingHandle } from './child-grant.ts';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { childStarted } from './children.events.ts';
-import { findRunStatus, lockHandle, lockRunningRun, updateHandleToBound } from './children.sql.ts';
+import { findRunStatus, lockRunningRun, updateHandleToBound } from './children.sql.ts';
 
 /**
  * Locks the handle of a launched task, whose row is locked, for the run that is about to start on it under `claimId`.
@@ -14,19 +14,15 @@ import { findRunStatus, lockHandle, lockRunningRun, updateHandleToBound } from '
  * @throws Refusal `child_handle_revoked`, `child_handle_expired`, `child_grant_exceeded`, `child_run_already_bound`
  */
 export async function lockStartableHandle(
-  { db, tenantId }: Context,
+  context: Context,
   handleId: string,
   taskId: string,
   claimId: string,
 ): Promise<ChildHandleOfParentRow | undefined> {
+  const { db, tenantId } = context;
   const running = await db.row(lockRunningRun(tenantId, taskId));
   if (running?.claim_id === claimId) return undefined;
-  const handle = await db.row(lockHandle(tenantId, handleId));
-  if (handle === undefined) throw new Error('a launched task has no handle');
-  if (handle.revoked_at !== null) fail('child_handle_revoked', { childHandleId: handleId });
-  if (handle.is_over) fail('child_handle_expired', { childHandleId: handleId, expiresAt: handle.expires_at });
-  if (!holds(new Set(handle.permissions), 'tasks.claim'))
-    fail('child_grant_exceeded', { childHandleId: handleId, required: ['tasks.claim'] });
+  const handle = await lockGrantingHandle(context, handleId, 'tasks.claim');
   const boundRunId = handle.child_run_id;
   if (boundRunId === null || boundRunId === running?.id) return handle;
   const status = (await db.row(findRunStatus(tenantId, boundRunId)))?.status;

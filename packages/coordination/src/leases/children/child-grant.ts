@@ -2,7 +2,8 @@ import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { requireDelegated } from '../delegated/delegated-rights.ts';
 import { fail } from '../errors.ts';
-import { findGrantOfRun } from './children.sql.ts';
+import type { ChildHandleOfParentRow } from './child-handle-row.ts';
+import { findGrantOfRun, lockHandle } from './children.sql.ts';
 
 /**
  * The ceiling of a launched run (core, sections 12 and 23, W23). A run that another run launched does no more than its
@@ -22,4 +23,22 @@ export async function requireRunGrant(
   const grant = await db.row(findGrantOfRun(tenantId, runId));
   if (grant !== undefined && !holds(new Set(grant.permissions), permission))
     fail('child_grant_exceeded', { runId, required: [permission] });
+}
+
+/**
+ * Locks the handle of a launched task, after its task and run, for what a revocation of the launch must not overtake.
+ * @throws Refusal `child_handle_revoked`, `child_handle_expired`, `child_grant_exceeded` without the permission
+ */
+export async function lockGrantingHandle(
+  { db, tenantId }: Context,
+  childHandleId: string,
+  permission: Permission,
+): Promise<ChildHandleOfParentRow> {
+  const handle = await db.row(lockHandle(tenantId, childHandleId));
+  if (handle === undefined) throw new Error('a launched task has no handle');
+  if (handle.revoked_at !== null) fail('child_handle_revoked', { childHandleId });
+  if (handle.is_over) fail('child_handle_expired', { childHandleId, expiresAt: handle.expires_at });
+  if (!holds(new Set(handle.permissions), permission))
+    fail('child_grant_exceeded', { childHandleId, required: [permission] });
+  return handle;
 }

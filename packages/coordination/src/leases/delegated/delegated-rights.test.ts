@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { launch } from '../../testing/children.ts';
+import { launch, startChild } from '../../testing/children.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -119,6 +119,19 @@ test('what it launches inherits what the agent and the delegation both allow', a
   const made = await makeRun(baton, few);
   const { childHandle } = await done(launch(few, made.run.id), 201);
   assert.deepEqual(childHandle.grant.permissions, ['tasks.claim', 'tasks.write']);
+});
+
+test('what a launched run launches inherits what its own grant and the delegation of its session both allow', async () => {
+  const parent = await makeWorker(baton);
+  const root = await makeRun(baton, parent);
+  const wider = { grant: { permissions: ['tasks.claim', 'tasks.write', 'artifacts.write'] } };
+  const by = await delegated(['tasks.claim', 'tasks.write', 'approvals.decide']);
+  const { childTask } = await done(launch(parent, root.run.id, wider), 201);
+  const { run } = await startChild(by, childTask.id);
+  const { childHandle } = await done(launch(by, run.id), 201);
+  assert.deepEqual(childHandle.grant.permissions, ['tasks.claim', 'tasks.write']);
+  const details = await refused(launch(by, run.id, wider), 422, 'child_grant_exceeds_parent');
+  assert.deepEqual(details.excess.permissions, ['artifacts.write']);
 });
 
 test('a delegation that names no rights narrows nothing, and without the setting none does', async () => {

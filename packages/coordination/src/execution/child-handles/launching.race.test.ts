@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from '@baton/kernel/sql';
+import { launch, makeFamily } from '../../testing/children.ts';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { makeWorker, type Worker } from '../../testing/leases.ts';
+import { untilBlockedBy } from '../../testing/waiting.ts';
+
+let baton: TestCoordination;
+let parent: Worker;
+let child: Worker;
+before(async () => {
+  baton = await startCoordination();
+  [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
+});
+afterEach(async () => {
+  await checkLeaseInvariants(baton);
+  for (const [invariant, query] of Object.entries(violations))
+    assert.deepEqual(await baton.pool.rows(query), [], invariant);
+});
+after(() => baton.close());
+
+const violations = {
+  'a run launches nothing after its own launch was revoked': sql`
+    select h.id from child_handles h join events revoked on revoked.payload ->> 'childHandleId' = h.id::text
+      and revoked.type = 'run.child.revoked'
+    join events launched on launched.entity_id = h.child_run_id and launched.type = 'run.child.launched'
+      and (launched.position, launched.sequence) > (revoked.position, revoked.sequence)`,
+};
+
+const revoke = (handleId: string, cancelChild: boolean) =>
+  parent.actor.post(`/child-handles/${handleId}:revoke`, { cancelChild });
+
+for (const cancelChild of [false, true])
+  test(`a revocation${cancelChild ? ' that cancels the child' : ''} waits for the launch under it that came first`, async () => {
+    const made = await makeFamily(baton, { parent, child });
+    const { launching, revoking } = await baton.pool.transaction(async (tx) => {
+      // A launch makes a task of the type after it has looked at its own handle.
+      await tx.run(sql`select from task_types where id = ${made.childTask.typeId} for update`);
+      const sent = launch(child, made.child.run.id);
+      await untilBlockedBy(tx, baton, sent);
+      const asked = revoke(made.handle.id, cancelChild);
+      assert.equal(await Promise.race([asked, sleep(300)]), undefined, 'the revocation did not wait');
+      return { launching: sent, revoking: asked };
+    });
+    assert.deepEqual([(await launching).status, (await revoking).status], [201, 200]);
+  });
+
+test('a launch and the revocation of its run’s own launch at once: the launch came first or is refused', async () => {
+  const seen = new Set<string>();
+  for (let round = 0; round < 24; round += 1) {
+    const made = await makeFamily(baton, { parent, child });
+    // The revocation is the shorter way, so it sometimes begins later.
+    const [launched, revoked] = await Promise.all([
+      launch(child, made.child.run.id),
+      sleep(round % 8).then(() => revoke(made.handle.id, round % 2 === 0)),
+    ]);
+    assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
+    seen.add(launched.status === 201 ? 'launched' : launched.body.error.code);
+  }
+  for (const outcome of seen) assert.ok(['launched', 'child_handle_revoked'].includes(outcome), outcome);
+});
