@@ -93,11 +93,13 @@ export function updateActionToFinished({
 /**
  * A skill by `name` or `name@version`, assigned to the principal of a run and not disabled; with its protocol where the
  * run's session named protocols and not this one.
+ * @param granted as `name@version` those to choose from; null for all
  */
 export function findAssignedSkill(
   tenantId: string,
   run: { principal_id: string; session_id: string },
   skill: string,
+  granted: readonly string[] | null,
 ) {
   return sql<{ id: string; unnamed_protocol: string | null }>`
     select k.id,
@@ -109,15 +111,16 @@ export function findAssignedSkill(
     from skill_assignments a join skills k on k.id = a.skill_id
     where a.principal_id = ${run.principal_id} and a.tenant_id = ${tenantId} and k.status <> 'disabled'
       and (k.name = ${skill} or k.name || '@' || k.version = ${skill})
+      and (${granted}::text[] is null or k.name || '@' || k.version = any (${granted}))
     order by k.created_at desc, k.id desc limit 1`;
 }
 
-/** A handle that grants a skill, in this version, or in any for a name without one. */
-export function findGrantedSkill(tenantId: string, handleId: string, skill: string) {
-  return sql<{ id: string }>`
-    select h.id from child_handles h
+/** What a handle grants of a skill: this version, or any for a name without one. */
+export function findGrantedSkills(tenantId: string, handleId: string, skill: string) {
+  return sql<{ name: string }>`
+    select g.name from child_handles h, unnest(h.skills) as g(name)
     where h.id = ${handleId} and h.tenant_id = ${tenantId}
-      and exists (select from unnest(h.skills) as g(name) where g.name = ${skill} or starts_with(g.name, ${skill} || '@'))`;
+      and (g.name = ${skill} or starts_with(g.name, ${skill} || '@'))`;
 }
 
 /** How many actions a run has; no row for an unknown run. */

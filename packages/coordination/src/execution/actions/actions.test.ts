@@ -215,6 +215,23 @@ describe('skills', () => {
     await done(asChild('review'), 201);
     await refused(asChild('review@'), 403, 'child_grant_exceeded');
   });
+
+  test('a skill without its version is the newest that is assigned and granted', async () => {
+    const { principalId } = rival.actor;
+    const older = await skillOf(principalId, 'ship', '1');
+    const newer = await skillOf(principalId, 'ship', '2');
+    const { handle, child } = await makeFamily(baton, { parent: worker, child: rival });
+    const grant = (skills: string[]) =>
+      baton.pool.run(sql`update child_handles set skills = ${skills} where id = ${handle.id}`);
+    const used = async () => (await done(act(child.run.id, { skill: 'ship' }, rival), 201)).skillId;
+    await grant(['ship@1', 'ship@2']);
+    assert.equal(await used(), newer);
+    await grant(['ship@1']);
+    assert.equal(await used(), older);
+    await refused(act(child.run.id, { skill: 'ship@2' }, rival), 403, 'child_grant_exceeded');
+    await grant(['ship@3']);
+    await refused(act(child.run.id, { skill: 'ship' }, rival), 403, 'tool_not_authorized');
+  });
 });
 
 describe('budgets of runs that launch others', () => {

@@ -22,7 +22,7 @@ import {
   findAction,
   findActions,
   findAssignedSkill,
-  findGrantedSkill,
+  findGrantedSkills,
   insertAction,
   type UsedAmounts,
   updateActionToFinished,
@@ -49,11 +49,13 @@ export async function createAction(
   checkDocument(metadata, { field: 'metadata' });
   const run = await requireLiveRun(context, runId);
   requireCurrency(run.currency, used);
-  if (skill != null && run.child_handle_id !== null)
-    await requireGrantedSkill(context, run.child_handle_id, skill);
+  const granted =
+    skill == null || run.child_handle_id === null
+      ? null
+      : await requireGrantedSkill(context, run.child_handle_id, skill);
   refuseOverTime(run);
   if (run.cancel_applied_at !== null) fail('run_cancel_requested', { runId });
-  const found = skill == null ? undefined : await requireSkill(context, run, skill);
+  const found = skill == null ? undefined : await requireSkill(context, run, skill, granted);
   await refuseSpent(context, run);
   const row = await context.db.row(
     insertAction({
@@ -114,19 +116,31 @@ export async function finishAction(
   return actionOf(row as ActionRow);
 }
 
-/** The newest version that is assigned to the run's principal and not disabled, or the one that is named. */
-async function requireSkill({ db, tenantId }: Context, run: LiveRunRow, skill: string) {
-  return (await db.row(findAssignedSkill(tenantId, run, skill))) ?? fail('tool_not_authorized', { skill });
+/**
+ * The newest version that is assigned to the run's principal and not disabled, or the one that is named.
+ * @param granted as `name@version` those that the run's handle grants; null for a run that nobody launched
+ */
+async function requireSkill(
+  { db, tenantId }: Context,
+  run: LiveRunRow,
+  skill: string,
+  granted: readonly string[] | null,
+) {
+  const found = await db.row(findAssignedSkill(tenantId, run, skill, granted));
+  return found ?? fail('tool_not_authorized', { skill });
 }
 
-/** A launched run uses the skills that its handle grants, `name@version` each, whatever its principal may use. */
+/**
+ * A launched run uses the skills that its handle grants, `name@version` each, whatever its principal may use.
+ * @returns those that `skill` may stand for
+ */
 async function requireGrantedSkill(
   { db, tenantId }: Context,
   handleId: string,
   skill: string,
-): Promise<void> {
-  if ((await db.row(findGrantedSkill(tenantId, handleId, skill))) === undefined)
-    fail('child_grant_exceeded', { required: [skill] });
+): Promise<string[]> {
+  const granted = (await db.rows(findGrantedSkills(tenantId, handleId, skill))).map(({ name }) => name);
+  return granted.length > 0 ? granted : fail('child_grant_exceeded', { required: [skill] });
 }
 
 function requireStatus(status: string, known: readonly string[]): void {
