@@ -265,7 +265,7 @@ describe('budgets of runs that launch others', () => {
     const { run, child } = await makeFamily(baton, { parent: worker, child: rival });
     await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
     await baton.pool.run(sql`update runs set max_tokens = 5 where id = ${child.run.id}`);
-    await done(use(rival, child.run.id, { inputTokens: 5, costMicros: 100 }), 201);
+    await done(use(rival, child.run.id, { inputTokens: 5 }), 201);
     const own = await refused(use(rival, child.run.id, {}), 409, 'budget_exceeded');
     assert.equal(own.runId, child.run.id);
     await done(use(worker, run.id, { costMicros: 9, currency: 'EUR' }), 201);
@@ -273,6 +273,29 @@ describe('budgets of runs that launch others', () => {
     await done(use(rival, child.run.id, { costMicros: 1, currency: 'EUR' }), 201);
     const above = await refused(use(rival, child.run.id, {}), 409, 'budget_exceeded');
     assert.deepEqual(above, { budget: 'maxCostMicros', limit: 10, used: 10, runId: run.id });
+  });
+
+  test('what a child spends is in the currency of every budget above it', async () => {
+    const parent = await makeRun(baton, worker, { run: { maxCostMicros: 100 } });
+    const first = await done(launch(worker, parent.run.id), 201);
+    const middle = await startChild(rival, first.childTask.id);
+    const second = await done(launch(rival, middle.run.id), 201);
+    const { run } = await startChild(worker, second.childTask.id);
+    const euros = { costMicros: 1_000_000, currency: 'EUR' };
+    const passing = { field: 'usage.currency', currency: 'EUR', expected: 'USD', runId: parent.run.id };
+    assert.deepEqual(await refused(use(worker, run.id, euros), 422, 'invalid_action'), passing);
+    const action = await done(act(run.id, { status: 'started', usage: { inputTokens: 1 } }), 201);
+    const finishing = finish(run.id, action.id, { usage: euros });
+    assert.deepEqual(await refused(finishing, 422, 'invalid_action'), passing);
+    await done(finish(run.id, action.id, { usage: { costMicros: 100 } }));
+    assert.deepEqual((await read(run.id)).usage.costs, [{ currency: 'USD', costMicros: 100 }]);
+    const spent = await refused(use(worker, run.id, {}), 409, 'budget_exceeded');
+    assert.equal(spent.runId, parent.run.id);
+    // A budget of its own in another currency does not take it out of the one above.
+    await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
+    await refused(use(worker, run.id, euros), 422, 'invalid_action');
+    const own = await refused(use(worker, run.id, { costMicros: 1 }), 422, 'invalid_action');
+    assert.deepEqual(own, { field: 'usage.currency', currency: 'USD', expected: 'EUR' });
   });
 });
 

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
-import { refuseOverTime, refuseSpent } from '../usage/budgets.ts';
+import { refuseOtherCurrency, refuseOverTime, refuseSpent } from '../usage/budgets.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import {
   type Action,
@@ -48,7 +48,7 @@ export async function createAction(
   requireStatus(status, actionStatuses);
   checkDocument(metadata, { field: 'metadata' });
   const run = await requireLiveRun(context, runId);
-  requireCurrency(run.currency, used);
+  await refuseOtherCurrency(context, run, used.currency);
   const granted =
     skill == null || run.child_handle_id === null
       ? null
@@ -99,7 +99,7 @@ export async function finishAction(
   // Read again: the run's lock keeps it as it is now.
   const action = (await db.row(findAction(tenantId, runId, actionId))) as ActionRow;
   if (action.status !== 'started') fail('action_already_finished', { actionId, status: action.status });
-  requireCurrency(run.currency ?? action.currency, used);
+  await refuseOtherCurrency(context, run, used.currency, action.currency);
   const metadata = withMismatch({ ...action.metadata, ...added }, undefined);
   checkDocument(metadata, { field: 'metadata' });
   const row = await db.row(
@@ -154,12 +154,6 @@ function usedAmounts(usage: UsageInput | null | undefined): UsedAmounts {
   if (currency !== null && !isCurrency(currency))
     fail('invalid_action', { field: 'usage.currency', currency });
   return { inputTokens, outputTokens, costMicros, currency };
-}
-
-/** @throws Refusal `invalid_action` for costs in another currency than those they are added to */
-function requireCurrency(expected: string | null, { currency }: UsedAmounts): void {
-  if (currency !== null && expected !== null && currency !== expected)
-    fail('invalid_action', { field: 'usage.currency', currency, expected });
 }
 
 /** The actions of a run, oldest first. @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */

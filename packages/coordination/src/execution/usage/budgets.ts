@@ -1,7 +1,7 @@
 import type { RunRow } from '../../leases/lease-rows.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { sumTreeBudgets } from './tree-budgets.sql.ts';
+import { findBudgetInOtherCurrency, sumTreeBudgets } from './tree-budgets.sql.ts';
 
 /**
  * Budgets stop further checkpoints and actions, never the end of a run (core, sections 10 and 25). A budget of tokens or
@@ -28,6 +28,34 @@ export async function refuseSpent({ db, tenantId }: Context, run: RunRow): Promi
     refuseUsedUp(budget.id, 'maxTokens', budget.max_tokens, budget.tokens);
     refuseUsedUp(budget.id, 'maxCostMicros', budget.max_cost_micros, budget.cost_micros);
   }
+}
+
+/**
+ * Refuses costs in another currency than those they are added to, and than any budget of money that they count in: of the
+ * run itself or of one above it. What a budget could not count would pass by it.
+ * @param currency of the costs; null without any
+ * @param added that of the costs that the same action has already
+ * @throws Refusal `invalid_action`, with the run whose budget it is where that is one above
+ */
+export async function refuseOtherCurrency(
+  { db, tenantId }: Context,
+  run: RunRow,
+  currency: string | null,
+  added: string | null = null,
+): Promise<void> {
+  if (currency === null) return;
+  const expected = run.currency ?? added;
+  if (expected !== null && currency !== expected)
+    fail('invalid_action', { field: 'usage.currency', currency, expected });
+  if (run.child_handle_id === null) return;
+  const above = await db.row(findBudgetInOtherCurrency(tenantId, run.id, currency));
+  if (above !== undefined)
+    fail('invalid_action', {
+      field: 'usage.currency',
+      currency,
+      expected: above.currency,
+      runId: above.id,
+    });
 }
 
 function refuseUsedUp(runId: string, budget: string, limit: number | null, used: number): void {

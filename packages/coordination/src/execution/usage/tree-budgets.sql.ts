@@ -34,3 +34,15 @@ export function sumTreeBudgets(tenantId: string, runId: string) {
     group by line.id, line.max_tokens, line.max_cost_micros, line.currency, line.height
     order by line.height`;
 }
+
+/** The nearest run with a budget of money in another currency than this: the run itself, or one above it. */
+export function findBudgetInOtherCurrency(tenantId: string, runId: string, currency: string) {
+  return sql<{ id: string; currency: string }>`
+    with recursive line as (
+      select id, currency, child_handle_id, 0 as height from runs where id = ${runId} and tenant_id = ${tenantId}
+      union all
+      select p.id, p.currency, p.child_handle_id, line.height + 1
+      from line join child_handles h on h.id = line.child_handle_id join runs p on p.id = h.parent_run_id
+    )
+    select id, currency from line where currency <> ${currency} order by height limit 1`;
+}
