@@ -192,6 +192,8 @@ CREATE INDEX artifacts_by_tenant ON public.artifacts USING btree (tenant_id, cre
 CREATE INDEX artifacts_by_type ON public.artifacts USING btree (tenant_id, type, created_at, id);
 CREATE INDEX artifacts_by_workspace ON public.artifacts USING btree (tenant_id, workspace_id, created_at, id) WHERE (workspace_id IS NOT NULL);
 CREATE TRIGGER artifacts_never_truncated BEFORE TRUNCATE ON public.artifacts FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER artifacts_note_inputs_added AFTER INSERT ON public.artifacts FOR EACH ROW WHEN ((new.task_id IS NOT NULL)) EXECUTE FUNCTION note_inputs_of_artifact();
+CREATE TRIGGER artifacts_note_inputs_purged AFTER UPDATE OF content_state ON public.artifacts FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.content_state = 'purged'::text))) EXECUTE FUNCTION note_inputs_of_artifact();
 CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
 create table capabilities (
@@ -913,6 +915,9 @@ CREATE INDEX task_relations_to ON public.task_relations USING btree (to_task_id,
 CREATE INDEX task_relations_waiting ON public.task_relations USING btree (waiting_task_id, prerequisite_task_id) WHERE (waiting_task_id IS NOT NULL);
 CREATE TRIGGER task_relations_count_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
 CREATE TRIGGER task_relations_count_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.prerequisite_task_id IS NOT NULL)) EXECUTE FUNCTION count_prerequisite();
+CREATE TRIGGER task_relations_lock_source BEFORE INSERT ON public.task_relations FOR EACH ROW WHEN ((new.type <> 'related_to'::text)) EXECUTE FUNCTION lock_source_of_inputs();
+CREATE TRIGGER task_relations_note_inputs_added AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.type <> 'related_to'::text)) EXECUTE FUNCTION note_inputs_of_relation();
+CREATE TRIGGER task_relations_note_inputs_removed AFTER DELETE ON public.task_relations FOR EACH ROW WHEN ((old.type <> 'related_to'::text)) EXECUTE FUNCTION note_inputs_of_relation();
 CREATE TRIGGER task_relations_take_turn AFTER INSERT ON public.task_relations FOR EACH ROW WHEN ((new.type = 'parent'::text)) EXECUTE FUNCTION take_turn();
 
 create table task_search (
@@ -1012,6 +1017,7 @@ create table tasks (
   child_handle_id uuid,
   requirement_set_id uuid,
   turn_at timestamp(3) with time zone default now() not null,
+  lacks_input boolean default false not null,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_tenant_id_public_number_key UNIQUE (tenant_id, public_number),
   constraint tasks_check CHECK (((active_claim_id IS NULL) = (lease_expires_at IS NULL))),
@@ -1035,8 +1041,10 @@ CREATE INDEX tasks_of_workspace ON public.tasks USING btree (tenant_id, workspac
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER tasks_note_inputs BEFORE INSERT ON public.tasks FOR EACH ROW WHEN (new.is_restricted) EXECUTE FUNCTION note_inputs_of_new_task();
+CREATE TRIGGER tasks_note_inputs_of_type AFTER UPDATE OF type_id ON public.tasks FOR EACH ROW WHEN ((old.type_id <> new.type_id)) EXECUTE FUNCTION note_inputs_of_new_type();
 CREATE TRIGGER tasks_queue_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION queue_task();
-CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
+CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
 CREATE TRIGGER tasks_stay BEFORE DELETE OR UPDATE OF id ON public.tasks FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
@@ -1382,6 +1390,14 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.inputs_lock(source uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select hashtextextended('inputs_of/' || source, 0)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.is_fulfilled_by_anybody(tenant uuid, requirements uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1478,6 +1494,49 @@ begin
   perform pg_advisory_xact_lock(session_lock(session));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.lock_source_of_inputs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  source constant uuid := case new.type when 'blocks' then new.from_task_id else new.to_task_id end;
+begin
+  if new.type in ('blocks', 'depends_on') then
+    perform from tasks where id = source for share;
+  end if;
+  perform pg_advisory_xact_lock(inputs_lock(source));
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.lock_together(wanted uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tried uuid;
+  busy uuid;
+begin
+  for attempt in 1..20 loop
+    tried := null;
+    begin
+      if busy is not null then
+        perform from tasks where id = busy for no key update;
+      end if;
+      foreach tried in array wanted loop
+        perform from tasks where id = tried for no key update nowait;
+      end loop;
+      return;
+    exception when lock_not_available then
+      -- The lock timeout of the wait itself.
+      if tried is null then
+        raise;
+      end if;
+      busy := tried;
+    end;
+  end loop;
+  perform from tasks where id = any (wanted) order by id for no key update;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.may_claim(task uuid, principal uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1520,6 +1579,81 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.note_inputs_of_artifact()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  types text[];
+  receivers uuid[];
+begin
+  perform pg_advisory_xact_lock_shared(inputs_lock(new.task_id));
+  types := array[new.type] || array(select type from artifacts where id = new.supersedes_artifact_id);
+  receivers := array(
+    select distinct t.id
+    from (
+      select waiting_task_id as id, 'depends_on' as way from task_relations where prerequisite_task_id = new.task_id
+      union
+      select from_task_id, type from task_relations where to_task_id = new.task_id and type in ('parent', 'spawned_by')
+    ) r
+    join tasks t on t.id = r.id and t.is_restricted join task_types tt on tt.id = t.type_id
+    where jsonb_path_exists(tt.artifact_schema,
+      '$.inputs[*] ? (@.required == true && @.from == $way && @.type == $types[*])',
+      jsonb_build_object('way', r.way, 'types', to_jsonb(types)))
+    order by t.id);
+  if receivers <> '{}' then
+    perform lock_together(receivers);
+    perform settle_inputs(receivers);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_inputs_of_new_task()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.lacks_input := (select has_required_inputs(artifact_schema) from task_types where id = new.type_id);
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_inputs_of_new_type()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  sources uuid[];
+begin
+  sources := array(
+    select r.to_task_id from task_relations r where r.from_task_id = new.id and r.type in ('parent', 'spawned_by')
+    union select r.prerequisite_task_id from task_relations r where r.waiting_task_id = new.id
+    limit 3);
+  if not (select has_required_inputs(artifact_schema) from task_types where id = new.type_id)
+    or cardinality(sources) > 2
+    or exists (select from unnest(sources) s (id) where not pg_try_advisory_xact_lock(inputs_lock(s.id))) then
+    update tasks set lacks_input = false where id = new.id and lacks_input;
+  else
+    perform settle_inputs(array[new.id]);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_inputs_of_relation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  relation task_relations;
+  receiver uuid;
+begin
+  if tg_op = 'INSERT' then relation := new; else relation := old; end if;
+  -- Locked before its type is looked at: a migration of the type locks it too.
+  select id into receiver from tasks
+  where id = coalesce(relation.waiting_task_id, relation.from_task_id) for no key update;
+  perform settle_inputs(array[receiver]) from tasks where id = receiver and is_restricted;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_type_statuses()
  RETURNS trigger
@@ -1571,7 +1705,7 @@ declare
   required constant uuid := coalesce(new.requirement_set_id, '00000000-0000-0000-0000-000000000000');
 begin
   if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
-    or new.open_verification_id is not null then
+    or new.open_verification_id is not null or new.lacks_input then
     delete from work_queue where task_id = new.id;
   elsif new.active_claim_id is null then
     insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
@@ -1647,51 +1781,36 @@ CREATE OR REPLACE FUNCTION public.session_lock(session uuid)
  IMMUTABLE
 AS $function$ select hashtextextended('session/' || session, 0) $function$;
 
+CREATE OR REPLACE FUNCTION public.settle_inputs(locked uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update tasks t set lacks_input = not t.lacks_input
+  where t.id = any (locked) and t.lacks_input <> (missing_inputs(t.id) <> '[]');
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.settle_prerequisite()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 declare
   waiting uuid[];
-  wanted uuid;
-  busy uuid;
 begin
-  select array_agg(distinct waiting_task_id) into waiting from task_relations where prerequisite_task_id = new.id;
+  select array_agg(distinct waiting_task_id order by waiting_task_id) into waiting
+  from task_relations where prerequisite_task_id = new.id;
   if waiting is null then
     return null;
   end if;
-  -- After the last attempt they are waited for in the order of their ids; what deadlocks then is repeated.
-  for attempt in 1..20 loop
-    wanted := null;
-    begin
-      if busy is not null then
-        perform from tasks where id = busy for no key update;
-      end if;
-      foreach wanted in array waiting loop
-        perform from tasks where id = wanted for no key update nowait;
-      end loop;
-      exit;
-    exception when lock_not_available then
-      -- The lock timeout of the wait itself.
-      if wanted is null then
-        raise;
-      end if;
-      busy := wanted;
-    end;
-  end loop;
-  with locked as materialized (
-    select w.id, r.relations
-    from tasks w join (
-      select waiting_task_id, count(*) as relations from task_relations
-      where prerequisite_task_id = new.id group by waiting_task_id
-    ) r on r.waiting_task_id = w.id
-    order by w.id
-    for no key update of w
-  )
+  perform lock_together(waiting);
   update tasks w
   set open_prerequisites = w.open_prerequisites
-    + case when new.category = 'terminal_success' then -locked.relations else locked.relations end
-  from locked where w.id = locked.id;
+    + case when new.category = 'terminal_success' then -r.relations else r.relations end
+  from (
+    select waiting_task_id, count(*) as relations from task_relations
+    where prerequisite_task_id = new.id group by waiting_task_id
+  ) r
+  where w.id = r.waiting_task_id and w.id = any (waiting);
   return null;
 end $function$;
 

@@ -734,6 +734,7 @@ interface TasksTable {
   child_handle_id: string | null;
   requirement_set_id: string | null;
   turn_at: Generated<string>;
+  lacks_input: Generated<boolean>;
 }
 
 interface TenantsTable {

@@ -197,7 +197,7 @@ function deadPart(search: WorkSearch, slice: Slice): Fragment {
     from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d
     cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
-      and t.pending_gates = 0 and t.open_verification_id is null and ${place} and ${assignedTo(search, 't.assignee_id')}
+      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${place} and ${assignedTo(search, 't.assignee_id')}
       and coalesce(t.requirement_set_id, '00000000-0000-0000-0000-000000000000') in (select id from sets)
       and not exists (select from work_queue q where q.task_id = t.id)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
+import { pagesReadBy } from '../../testing/pages-read.ts';
+import { findNextTasks, findWork, lockNextTasks, type WorkSearch } from './available.sql.ts';
+
+const waiting = 4000;
+
+let baton: TestCoordination;
+let worker: Worker;
+before(async () => {
+  baton = await startCoordination();
+  worker = await makeWorker(baton);
+});
+after(() => baton.close());
+
+test('tasks that wait for an input cost those nothing who look for work', async () => {
+  await done(
+    baton.admin.post('/artifact-types', { key: 'plan', displayName: 'plan', mediaTypes: ['*/*'] }),
+    201,
+  );
+  const inputs = [{ key: 'plan', type: 'plan', from: 'parent', required: true }];
+  await done(
+    baton.admin.post('/task-types', { key: 'needy', displayName: 'needy', artifactSchema: { inputs } }),
+    201,
+  );
+  const ready = await makeTask(baton);
+  const parent = await makeTask(baton, { priority: 'low' });
+  const needy = await makeTask(baton, { typeKey: 'needy', priority: 'critical', parentTask: parent.id });
+  await baton.pool.run(sql`
+    insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by, is_restricted)
+    select gen_random_uuid(), tenant_id, next_task_number(tenant_id), type_id, 'other', status, category, priority, origin,
+      created_by, is_restricted
+    from tasks, generate_series(1, ${waiting}::integer) where id = ${needy.id}`);
+  await baton.pool.run(sql`analyze tasks, work_queue`);
+  const search: WorkSearch = {
+    tenantId: baton.tenantId,
+    principalId: worker.actor.principalId,
+    viewerId: null,
+    assigneeId: undefined,
+    workspace: undefined,
+  };
+  const statements = {
+    available: findWork(search, { limit: 1, cursor: undefined }).statement,
+    next: findNextTasks(search, 1),
+    locked: lockNextTasks(search, 1),
+  };
+  for (const [name, statement] of Object.entries(statements)) {
+    const pages = await pagesReadBy(baton.pool, statement);
+    assert.ok(pages < 300, `${name} read ${pages} pages`);
+  }
+  const first = async () => (await done(worker.actor.get('/work/available?limit=1'))).items[0].id;
+  assert.equal(await first(), ready.id);
+  await done(baton.admin.post('/artifacts', { type: 'plan', name: 'plan', task: parent.id }), 201);
+  assert.equal(await first(), needy.id);
+});
