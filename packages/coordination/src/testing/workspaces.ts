@@ -1,5 +1,6 @@
 import { newId } from '@baton/kernel/ids';
-import type { Answer, TestCoordination } from './coordination.ts';
+import { sql } from '@baton/kernel/sql';
+import type { Actor, Answer, TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';
 
 export function makeWorkspace(baton: TestCoordination, more: object = {}) {
@@ -20,4 +21,18 @@ export function changeWorkspace(
   body: object,
 ): Promise<Answer> {
   return baton.admin.patch(`/workspaces/${id}`, body, { 'if-match': `workspace-${version}` });
+}
+
+/** A person who sees the workspace `mine` and not `other` (organisation, section 1.5). */
+export async function makeNarrowPerson(
+  baton: TestCoordination,
+): Promise<{ person: Actor; mine: any; other: any }> {
+  const person = await baton.actor({ kind: 'human' });
+  const { principalId } = person;
+  const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+  await done(baton.admin.post(`/workspaces/${mine.id}/members`, { principalId }), 201);
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${principalId}`,
+  );
+  return { person, mine, other };
 }

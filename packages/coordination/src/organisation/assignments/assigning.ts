@@ -5,6 +5,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
+import { isInSight } from '../../service/sight/sight.ts';
 import { getCapabilityRow } from '../capabilities/capabilities.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -106,7 +107,11 @@ export async function assignSkill(
   return skillAssignmentOf(row, skill, true);
 }
 
-/** Takes a role away where it was given: in the tenant, or in one workspace. @throws Refusal `not_found` */
+/**
+ * Takes a role away where it was given: in the tenant, or in one workspace. One that is out of the caller's sight answers
+ * like one that is not there: nothing is taken away.
+ * @throws Refusal `not_found`
+ */
 export async function revokeRole(
   context: Context,
   principalId: string,
@@ -115,6 +120,7 @@ export async function revokeRole(
 ): Promise<undefined> {
   await getPrincipalRow(context, principalId);
   await getRoleRow(context, roleId);
+  if (!(await isInSight(context, workspaceId))) return undefined;
   const { db, tenantId } = context;
   const row = await db.row(deleteRoleAssignment(tenantId, principalId, roleId, workspaceId));
   if (row !== undefined)

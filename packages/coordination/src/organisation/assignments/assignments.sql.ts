@@ -1,8 +1,9 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import { condition, type ListOrder, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
+import { inSight } from '../../service/sight/sight.ts';
 import type { CapabilityRow } from '../capabilities/capability.ts';
 import type { RoleRow } from '../roles/role.ts';
 import type { SkillRow } from '../skills/skill.ts';
@@ -98,10 +99,24 @@ const build = queryBuilder<{
 const orderOf = <Row>(cursor: string): ListOrder<Row> =>
   ({ cursor, columns: { created_at: 'timestamp', id: 'uuid' }, direction: 'desc' }) as ListOrder<Row>;
 
-export function findRoleAssignments(tenantId: string, principalId: string, page: Page) {
+const isOfSeenRole = (viewerId: string) =>
+  condition`exists (select from roles r where r.id = role_assignments.role_id and sees_workspace(${viewerId}::uuid, r.workspace_id))`;
+
+/** Without those for a workspace, and those of a role of a workspace, that the viewer doesn't see. */
+export function findRoleAssignments(
+  tenantId: string,
+  principalId: string,
+  viewerId: string | null,
+  page: Page,
+) {
   const query = build.selectFrom('role_assignments').selectAll();
   const own = query.where('tenant_id', '=', tenantId).where('principal_id', '=', principalId);
-  return pageQuery(own, orderOf<RoleAssignmentRow>('role_assignments'), page);
+  const inPlace = inSight(own, viewerId, 'role_assignments.workspace_id');
+  return pageQuery(
+    viewerId === null ? inPlace : inPlace.where(isOfSeenRole(viewerId)),
+    orderOf<RoleAssignmentRow>('role_assignments'),
+    page,
+  );
 }
 
 export function findCapabilityAssignments(tenantId: string, principalId: string, page: Page) {

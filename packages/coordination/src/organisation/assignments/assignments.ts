@@ -5,6 +5,7 @@ import type { Statement } from '@baton/kernel/sql';
 import { QueryWord } from '@baton/kernel/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { holds } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import {
   type CapabilityAssignment,
@@ -47,15 +48,19 @@ export interface WholeListQuery {
   cursor?: string | undefined;
 }
 
-/** @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor` */
-export function listRoleAssignments(
+/**
+ * What stands in workspaces out of the caller's sight is left out (section 1.5).
+ * @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
+ */
+export async function listRoleAssignments(
   context: Context,
   principalId: string,
   query: WholeListQuery,
 ): Promise<ItemPage<RoleAssignment>> {
   const { tenantId } = context;
+  const viewerId = await viewerOf(context);
   return listAssignments(context, principalId, query, {
-    find: (page) => findRoleAssignments(tenantId, principalId, page),
+    find: (page) => findRoleAssignments(tenantId, principalId, viewerId, page),
     subjectOf: ({ role_id }) => role_id,
     findSubjects: (ids) => findRolesById(tenantId, ids),
     itemOf: roleAssignmentOf,

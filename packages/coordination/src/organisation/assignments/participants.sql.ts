@@ -35,11 +35,15 @@ export function findParticipants({ tenantId, workspaceId, path }: Place, page: P
   return pageQuery(query, newestFirst, page);
 }
 
-/** What each of the principals is in the workspace. */
+/**
+ * What each of the principals is in the workspace, without roles of workspaces that the viewer doesn't see; where one was
+ * given in such a workspace above, that is null, as the parent of a workspace is.
+ */
 export function findPartsOf(
   { tenantId, workspaceId, path }: Place,
   principalIds: readonly string[],
   rolesMax: number,
+  viewerId: string | null,
 ) {
   return sql<{ principal_id: string; is_member: boolean; roles: Participant['roles'] }>`
     select p.id as principal_id,
@@ -48,9 +52,10 @@ export function findPartsOf(
         select jsonb_agg(jsonb_build_object('roleId', x.id, 'slug', x.slug, 'name', x.name,
           'roleWorkspaceId', x.workspace_id, 'assignmentWorkspaceId', x.given_in) order by x.slug, x.id)
         from (
-          select r.id, r.slug, r.name, r.workspace_id, ra.workspace_id as given_in
+          select r.id, r.slug, r.name, r.workspace_id,
+            case when sees_workspace(${viewerId}, ra.workspace_id) then ra.workspace_id end as given_in
           from role_assignments ra join roles r on r.id = ra.role_id
-          where ra.principal_id = p.id and (ra.workspace_id = ${workspaceId}
+          where ra.principal_id = p.id and sees_workspace(${viewerId}, r.workspace_id) and (ra.workspace_id = ${workspaceId}
             or r.workspace_id = ${workspaceId} and (ra.workspace_id is null or ra.workspace_id = any (${path}::uuid[])))
           order by r.slug, r.id limit ${rolesMax}
         ) x), '[]') as roles

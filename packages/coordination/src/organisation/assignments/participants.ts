@@ -1,5 +1,6 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { getWorkspaceRow } from '../workspaces/workspaces.ts';
 import type { Participant } from './participant.ts';
@@ -31,12 +32,13 @@ export async function listParticipants(
   return { items, nextCursor: found.nextCursor };
 }
 
-/** What each of the principals is in a workspace: whether it is a member, and its roles there. */
+/** What each of the principals is in a workspace: whether it is a member, and its roles there that the caller sees. */
 export async function findPartsIn(
-  { db }: Context,
+  context: Context,
   place: Place,
   principalIds: readonly string[],
 ): Promise<ReadonlyMap<string, { is_member: boolean; roles: Participant['roles'] }>> {
-  const rows = await db.rows(findPartsOf(place, principalIds, rolesShownMax));
+  const viewerId = await viewerOf(context);
+  const rows = await context.db.rows(findPartsOf(place, principalIds, rolesShownMax, viewerId));
   return new Map(rows.map((row) => [row.principal_id, row]));
 }
