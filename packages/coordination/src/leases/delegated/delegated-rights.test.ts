@@ -108,6 +108,15 @@ test('in the name of a run it writes artifacts and comments, and launches, only 
   assert.deepEqual(await refused(launch(by, run.id), 403, 'permission_denied'), denied('tasks.write'));
 });
 
+test('what it observes in the session needs the right in the delegation', async () => {
+  const by = await delegated(['tasks.read']);
+  const told = (of: Worker) =>
+    of.actor.post('/observations', { kind: 'seen', content: 'it works', sessionId: of.sessionId });
+  const denied = { required: ['observations.write'], delegationId: by.id };
+  assert.deepEqual(await refused(told(by), 403, 'permission_denied'), denied);
+  await done(told(await delegated(['observations.write'])), 201);
+});
+
 test('what it launches inherits what the agent and the delegation both allow', async () => {
   const by = await delegated(['tasks.claim', 'tasks.write', 'admin']);
   const all = await makeRun(baton, by);

@@ -3,6 +3,7 @@ import { type Reply, reply } from '@baton/kernel/service';
 import type { JsonObject } from '@baton/kernel/wire';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
+import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { holds } from '../../service/permissions.ts';
@@ -40,7 +41,7 @@ export async function recordObservation(
   const before = await repeated(context, facts);
   if (before !== undefined) return answer(before, true);
   const references = await referencesOf(context, request);
-  const { sessionId, placeId, ...told } = references;
+  const { sessionId, placeId, aboutTaskId, ...told } = references;
   const [id, eventId] = [newId(), newId()];
   const row = await context.db.row(
     insertObservation({
@@ -51,7 +52,7 @@ export async function recordObservation(
       kind: facts.kind,
       source: facts.source ?? null,
       dedup_key: facts.dedupKey ?? null,
-      task_id: told.taskId ?? null,
+      task_id: aboutTaskId,
       run_id: told.runId ?? null,
       workspace_id: placeId,
       external_system: facts.externalRef?.system ?? null,
@@ -79,29 +80,36 @@ function answer(row: ObservationRow, deduplicated: boolean): Reply<RecordedObser
   return reply(deduplicated ? 200 : 201, { id, eventId, kind, recordedAt, deduplicated });
 }
 
-/** Finds what the observation refers to; `placeId` is the workspace that its event belongs to. */
+/**
+ * Finds what the observation refers to; `placeId` is the workspace that its event belongs to, `aboutTaskId` the task that it
+ * hangs on: one about a run hangs on the run's task, and who doesn't see that doesn't see it.
+ */
 async function referencesOf(context: Context, request: NewObservation) {
-  const task = request.task == null ? undefined : await getTask(context, request.task);
+  const named = request.task == null ? undefined : await getTask(context, request.task);
   const run = request.runId == null ? undefined : await getRun(context, request.runId);
   if (request.workspaceId != null) await getWorkspaceRow(context, request.workspaceId);
   if (request.sessionId != null) await requireOwnSession(context, request.sessionId);
   if (request.supersedes != null) await requireObservation(context, request.supersedes);
-  if (run !== undefined && task !== undefined && run.taskId !== task.id)
+  if (run !== undefined && named !== undefined && run.taskId !== named.id)
     fail('observation_invalid', { field: 'runId' });
   if (run !== undefined) await requireRunGrant(context, run.id, 'observations.write');
+  const task = named ?? (run && (await getTask(context, { id: run.taskId, number: null })));
   return {
     sessionId: request.sessionId ?? null,
     placeId: request.workspaceId ?? task?.workspaceId ?? null,
-    ...(task !== undefined && { taskId: task.id }),
+    aboutTaskId: task?.id ?? null,
+    ...(named !== undefined && { taskId: named.id }),
     ...(run !== undefined && { runId: run.id }),
     ...(request.workspaceId != null && { workspaceId: request.workspaceId }),
     ...(request.supersedes != null && { supersedes: request.supersedes }),
   };
 }
 
-async function requireOwnSession({ db, tenantId, caller }: Context, sessionId: string): Promise<void> {
+async function requireOwnSession(context: Context, sessionId: string): Promise<void> {
+  const { db, tenantId, caller } = context;
   if ((await db.row(findOwnSession(tenantId, caller.principalId, sessionId))) === undefined)
     fail('not_found', { sessionId });
+  await requireDelegated(context, { sessionId }, 'observations.write');
 }
 
 async function requireObservation(context: Context, eventId: string): Promise<void> {
