@@ -13,6 +13,12 @@ export function seesWorkspace(viewerId: string, workspaceId: string) {
   return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
 }
 
+/** Those of the tasks that the viewer sees. */
+export function findSeenTasks(viewerId: string, taskIds: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from tasks where id = any (${taskIds}::uuid[]) and sees_workspace(${viewerId}, workspace_id)`;
+}
+
 export function seesTask(viewerId: string, taskId: string) {
   return sql<{ sees: boolean }>`select sees_task(${viewerId}, ${taskId}) as sees`;
 }

@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/db';
 import { condition, reference, type SelectQueryBuilder } from '@baton/kernel/list';
 import type { Caller } from '../caller.ts';
 import { fail } from '../errors.ts';
-import { findNarrowSight, seesTask, seesWorkspace } from './sight.sql.ts';
+import { findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
 
 /**
  * What the caller sees of the tree of workspaces (organisation, section 1.5). A statement narrows its rows by
@@ -57,6 +57,16 @@ export async function requireSight(
 export async function isTaskInSight(context: Asking, taskId: string): Promise<boolean> {
   const viewer = await viewerOf(context);
   return viewer === null || (await context.db.row(seesTask(viewer, taskId)))?.sees === true;
+}
+
+/** Those of the tasks that the caller sees; who sees everything is asked nothing. */
+export async function tasksInSight(
+  context: Asking,
+  taskIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const viewer = await viewerOf(context);
+  if (viewer === null || taskIds.length === 0) return new Set(taskIds);
+  return new Set((await context.db.rows(findSeenTasks(viewer, taskIds))).map(({ id }) => id));
 }
 
 /** @throws Refusal `not_found` */

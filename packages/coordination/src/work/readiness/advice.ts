@@ -52,7 +52,7 @@ function detailsOf(code: string, details: Record<string, unknown>, { advice }: A
     );
     return { ...task, reasons };
   });
-  return { blockedBy };
+  return { ...details, blockedBy };
 }
 
 function sinceOf(code: string, { advice }: AdviceSource): string | null {

@@ -1,5 +1,6 @@
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/requirements.ts';
@@ -14,7 +15,7 @@ import type { TaskClaimability } from './task-readiness.ts';
 export const terminalCategories: readonly string[] = ['terminal_success', 'terminal_cancelled'];
 
 /** Every obstacle, in the order in which `:claim` looks at them (core sections 8.10 and 9). */
-export function obstaclesOf(row: ClaimabilityRow, missing: readonly RequirementItemRow[]): ClaimObstacle[] {
+function obstaclesOf(row: SeenClaimability, missing: readonly RequirementItemRow[]): ClaimObstacle[] {
   const obstacles: ClaimObstacle[] = [];
   if (terminalCategories.includes(row.category))
     obstacles.push({
@@ -26,7 +27,14 @@ export function obstaclesOf(row: ClaimabilityRow, missing: readonly RequirementI
     const details = { missingRoles: roles, missingCapabilities: capabilities, missingSkills: skills };
     obstacles.push({ code: 'not_eligible', details });
   }
-  if (row.unmet.length > 0) obstacles.push({ code: 'task_not_ready', details: { blockedBy: row.unmet } });
+  if (row.unmet.length + row.unmetOutOfSight > 0)
+    obstacles.push({
+      code: 'task_not_ready',
+      details: {
+        blockedBy: row.unmet,
+        ...(row.unmetOutOfSight > 0 && { blockedOutOfSight: row.unmetOutOfSight }),
+      },
+    });
   if (row.missing_inputs.length > 0)
     obstacles.push({ code: 'input_missing', details: { missing: row.missing_inputs } });
   if (row.pending_gates > 0)
@@ -54,11 +62,25 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
 
 /** The same without the lock, to find the reason why a claim was refused. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
-  const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const row = await claimabilityOf(context, ref);
   const [first] = obstaclesOf(row, await missingOf(context, row));
   if (first === undefined) return;
   const { holderId: _, ...details } = first.details;
   fail(first.code, { taskId: row.id, ...details });
+}
+
+/** Of prerequisites that the caller doesn't see, only how many there are (organisation, section 1.5). */
+type SeenClaimability = ClaimabilityRow & { readonly unmetOutOfSight: number };
+
+/** @throws Refusal `not_found` */
+async function claimabilityOf(context: Context, ref: TaskRef): Promise<SeenClaimability> {
+  const row = (await context.db.row(findClaimability(context.tenantId, ref))) ?? fail('not_found');
+  const seen = await tasksInSight(
+    context,
+    row.unmet.map(({ taskId }) => taskId),
+  );
+  const unmet = row.unmet.filter(({ taskId }) => seen.has(taskId));
+  return { ...row, unmet, unmetOutOfSight: row.unmet.length - unmet.length };
 }
 
 /** What the task requires and the caller lacks. */
@@ -72,11 +94,13 @@ function missingOf(context: Context, row: ClaimabilityRow): Promise<RequirementI
  */
 export async function getTaskClaimability(context: Context, ref: TaskRef): Promise<TaskClaimability> {
   const { db, tenantId, caller } = context;
-  const row = (await db.row(findClaimability(tenantId, ref))) ?? fail('not_found');
+  const row = await claimabilityOf(context, ref);
   const obstacles = obstaclesOf(row, await missingOf(context, row));
   const { id: taskId, public_id: publicId } = row;
-  const advice = await db.row(findAdvice(tenantId, taskId, caller.principalId, adviceItemsMax));
-  if (advice === undefined) return fail('not_found');
+  const found = await db.row(findAdvice(tenantId, taskId, caller.principalId, adviceItemsMax));
+  if (found === undefined) return fail('not_found');
+  const seen = new Set(row.unmet.map((task) => task.taskId));
+  const advice = { ...found, blockers: found.blockers.filter((blocker) => seen.has(blocker.taskId)) };
   const source = { taskId, caller, waysBack: await waysBack(context, row), advice };
   const reasons = obstacles.map((obstacle) => adviseOn(obstacle, source));
   return {

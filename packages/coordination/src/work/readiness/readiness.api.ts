@@ -23,6 +23,8 @@ export const readinessApi = [
     method: 'GET',
     path: '/tasks/{ref}/claimability',
     summary: 'Whether a task can be claimed now, and everything that stands in the way.',
+    description:
+      'Of prerequisites in workspaces out of the caller’s sight, `blockedOutOfSight` says only how many there are.',
     permission: 'tasks.read',
     params,
     returns: { 200: TaskClaimability },

@@ -38,7 +38,10 @@ export const Remedy = z
   .meta({ id: 'Remedy' });
 export type Remedy = z.infer<typeof Remedy>;
 
-/** One thing that stands in the way of a claim; besides these fields the details that `:claim` answers with the code. */
+/**
+ * One thing that stands in the way of a claim; besides these fields the details that `:claim` answers with the code. Of
+ * prerequisites that the caller doesn't see, `blockedOutOfSight` says only how many there are.
+ */
 export const ClaimReason = z
   .looseObject({ code: z.string(), since: Timestamp.nullable(), remedies: z.array(Remedy) })
   .meta({ id: 'ClaimReason' });

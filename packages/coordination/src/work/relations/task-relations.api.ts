@@ -31,7 +31,8 @@ const list = endpoint({
   method: 'GET',
   path: '/tasks/{ref}/relations',
   summary: 'List the relations of a task in both directions, oldest first.',
-  description: 'All of them, not in pages: a task has at most 1,000.',
+  description:
+    'All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out.',
   permission: 'tasks.read',
   params: { ref: TaskRef },
   returns: { 200: pageOf(TaskRelation) },

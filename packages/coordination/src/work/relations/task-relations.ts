@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
+import { requireSightOfTask, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
@@ -93,10 +94,24 @@ export async function relateNewTask(
   emit(context, taskRelationAdded, about, { relationId: row.id, toTaskId, type });
 }
 
-/** The relations of a task in both directions, oldest first. @throws Refusal `not_found` */
+/**
+ * The relations of a task in both directions, oldest first, without those to tasks out of the caller's sight.
+ * @throws Refusal `not_found`
+ */
 export async function listTaskRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
   const { id } = await getTask(context, ref);
-  return (await context.db.rows(findRelations(context.tenantId, id))).map(taskRelationOf);
+  const relations = (await context.db.rows(findRelations(context.tenantId, id))).map(taskRelationOf);
+  return relationsInSight(context, relations);
+}
+
+/** Those of which the caller sees both ends (organisation, section 1.5). */
+export async function relationsInSight<Relation extends Pick<TaskRelation, 'fromTaskId' | 'toTaskId'>>(
+  context: Context,
+  relations: readonly Relation[],
+): Promise<Relation[]> {
+  const ends = relations.flatMap(({ fromTaskId, toTaskId }) => [fromTaskId, toTaskId]);
+  const seen = await tasksInSight(context, ends);
+  return relations.filter(({ fromTaskId, toTaskId }) => seen.has(fromTaskId) && seen.has(toTaskId));
 }
 
 /**
@@ -113,6 +128,7 @@ export async function deleteTaskRelation(
   const row = await context.db.row(deleteRelation(context.tenantId, task.id, relationId));
   if (row === undefined) return fail('not_found', { relationId });
   const { id, fromTaskId, toTaskId, type } = taskRelationOf(row);
+  await requireSightOfTask(context, fromTaskId === task.id ? toTaskId : fromTaskId, { relationId });
   if (type === 'spawned_by' && !holds(context.caller.permissions, 'task_types.manage'))
     fail('permission_denied', { required: ['task_types.manage'] });
   emit(
