@@ -1,5 +1,7 @@
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
+import { tasksInSight } from '../../service/sight/sight.ts';
 import { getTaskRequirements } from '../../work/readiness/readiness.ts';
+import { relationsInSight } from '../../work/relations/task-relations.ts';
 import { relationsMax } from '../../work/tasks/relation-limit.ts';
 import { checkpointOf } from '../checkpoints/checkpoint.ts';
 import { listChildHandles } from '../child-handles/child-handles.ts';
@@ -7,7 +9,7 @@ import type { Context } from '../context.ts';
 import { controlMessageOf } from '../control-messages/control-message.ts';
 import { fail } from '../errors.ts';
 import { findNewestCheckpoints, findRunContext, findWaitingMessages } from './run-context.sql.ts';
-import { contextPartsOf, type RunContext } from './run-context.ts';
+import { contextPartsOf, type RunContext, type RunContextRow } from './run-context.ts';
 
 const listMax = 50;
 const messagesMax = 200;
@@ -15,13 +17,15 @@ const messagesMax = 200;
 const checkpointBytesMax = 1_048_576;
 
 /**
- * The context of a run (core, section 10.1), in seven statements whatever it holds. The journal's cursor is taken with
+ * The context of a run (core, section 10.1), in seven statements whatever it holds; two more leave out what a person does
+ * not see of other tasks. The journal's cursor is taken with
  * the first of them: what changes later comes from there.
  * @throws Refusal `not_found`
  */
 export async function getRunContext(context: Context, runId: string): Promise<RunContext> {
   const { db, tenantId } = context;
-  const row = (await db.row(findRunContext(tenantId, runId, listMax, relationsMax))) ?? fail('not_found');
+  const found = (await db.row(findRunContext(tenantId, runId, listMax, relationsMax))) ?? fail('not_found');
+  const row = await withinSight(context, found);
   const taskId = row.task.id;
   const checkpoints = await db.rows(findNewestCheckpoints(tenantId, taskId, listMax, checkpointBytesMax));
   const messages = await db.rows(findWaitingMessages(tenantId, runId, messagesMax));
@@ -36,5 +40,19 @@ export async function getRunContext(context: Context, runId: string): Promise<Ru
     childHandles: { items, hasMore },
     pendingControlMessages: messages.map(controlMessageOf),
     eventCursor: cursorAtHorizon(row.horizon),
+  };
+}
+
+/** Without relations to tasks, and inputs from tasks, that are out of the caller's sight (organisation, section 1.5). */
+async function withinSight(context: Context, row: RunContextRow): Promise<RunContextRow> {
+  const sources = row.inputs.flatMap(({ sourceTaskId }) => sourceTaskId ?? []);
+  const seen = await tasksInSight(context, [...new Set(sources)]);
+  return {
+    ...row,
+    relations: await relationsInSight(context, row.relations),
+    inputs: row.inputs.map((input) => ({
+      ...input,
+      artifactId: input.sourceTaskId !== null && seen.has(input.sourceTaskId) ? input.artifactId : null,
+    })),
   };
 }

@@ -39,15 +39,10 @@ export function findRunContext(tenantId: string, runId: string, listMax: number,
           'comment', comment, 'createdAt', created_at) order by created_at desc, id desc) from (
         select * from approvals where task_id = t.id and status = 'pending'
         order by created_at desc, id desc limit ${listMax}) x), '[]') as approvals,
-      coalesce((select jsonb_agg(jsonb_build_object('key', input ->> 'key', 'type', input ->> 'type', 'from', input ->> 'from',
-          'required', coalesce((input ->> 'required')::boolean, false), 'artifactId', (
-            select a.id from task_relations l
-            join artifacts a on a.tenant_id = t.tenant_id
-              and a.task_id = case when input ->> 'from' = 'depends_on' then l.prerequisite_task_id else l.to_task_id end
-            where a.type = input ->> 'type' and case when input ->> 'from' = 'depends_on' then l.waiting_task_id = t.id
-              else l.from_task_id = t.id and l.type = input ->> 'from' end
-            order by a.created_at desc, a.id desc limit 1)) order by n)
-        from jsonb_array_elements(tt.artifact_schema -> 'inputs') with ordinality as i (input, n)), '[]') as inputs
+      coalesce((select jsonb_agg(jsonb_build_object('key', key, 'type', type, 'from', source, 'required', required,
+          'artifactId', artifact_id, 'sourceTaskId', source_task_id) order by place, nth) from (
+        select i.*, row_number() over (partition by i.place order by a.created_at desc, a.id desc) as nth
+        from task_inputs(t.id) i left join artifacts a on a.id = i.artifact_id) x where nth <= ${listMax}), '[]') as inputs
     from runs r
     join tasks t on t.id = r.task_id
     join task_types tt on tt.id = t.type_id

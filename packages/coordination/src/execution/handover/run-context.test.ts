@@ -15,7 +15,7 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -200,6 +200,63 @@ test('names the workspace, the instructions that hold now, and the inputs of the
     hash: run.instructionsHash,
   });
   assert.match(run.instructionsHash, /^sha256:[0-9a-f]{64}$/);
+});
+
+test('its inputs are those that the task is given, of each task that they come from, newest first', async () => {
+  const inputs = [
+    { key: 'plan', type: 'plan', from: 'parent' },
+    { key: 'draft', type: 'draft', from: 'spawned_by' },
+  ];
+  const typeId = await insertTestType(baton, { key: 'given', artifactSchema: { inputs } });
+  const [parent, first, second] = [await makeTask(baton), await makeTask(baton), await makeTask(baton)];
+  const task = await makeTask(baton, { typeId, parentTask: parent.id });
+  for (const { id } of [first, second])
+    await done(baton.admin.post(`/tasks/${task.id}/relations`, { toTask: id, type: 'spawned_by' }), 201);
+  const record = (of: { id: string }, type: string, more: object = {}) =>
+    done(baton.admin.post('/artifacts', { type, name: 'x', task: of.id, ...more }), 201);
+  const older = await record(parent, 'plan');
+  const newer = await record(parent, 'plan');
+  // What replaces the newer plan has another type.
+  await record(parent, 'withdrawn', { supersedesArtifactId: newer.id });
+  const drafts = [await record(first, 'draft'), await record(second, 'draft')];
+  const { id: claimId, fencingToken } = await claimTask(worker, task.id);
+  const run = await done(worker.actor.post(`/tasks/${task.id}:start-run`, { claimId, fencingToken }), 201);
+  const context = await read(run.id);
+  const given = (key: string, from: string, { id: artifactId }: { id: string }) => ({
+    ...{ key, type: key, from, required: false, artifactId },
+  });
+  assert.deepEqual(context.inputs, [
+    given('plan', 'parent', older),
+    given('draft', 'spawned_by', drafts[1]),
+    given('draft', 'spawned_by', drafts[0]),
+  ]);
+  const reader = await baton.actor({ permissions: ['tasks.read'] });
+  for (const { artifactId } of context.inputs)
+    await done(reader.get(`/artifacts/${artifactId}?forTask=${task.id}`));
+});
+
+test('names no task of a workspace out of sight, and no artifact of such a task', async () => {
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const inputs = [{ key: 'plan', type: 'plan', from: 'parent' }];
+  const typeId = await insertTestType(baton, { key: 'shown', artifactSchema: { inputs } });
+  for (const [workspaceId, isSeen] of [
+    [mine.id, true],
+    [other.id, false],
+  ]) {
+    const parent = await makeTask(baton, { workspaceId });
+    const plan = await done(
+      baton.admin.post('/artifacts', { type: 'plan', name: 'x', task: parent.id }),
+      201,
+    );
+    const task = { typeId, parentTask: parent.id, workspaceId: mine.id };
+    const { run } = await makeRun(baton, worker, { task });
+    const context = await done(person.get(`/runs/${run.id}/context`));
+    assert.equal(context.relations.length, isSeen ? 1 : 0);
+    assert.deepEqual(
+      context.inputs.map(({ artifactId }: any) => artifactId),
+      [isSeen ? plan.id : null],
+    );
+  }
 });
 
 test('an unknown run is 404, and so is that of another tenant', async () => {

@@ -74,7 +74,10 @@ const ContextApproval = z
   })
   .meta({ id: 'ContextApproval' });
 
-/** What the task's type takes from other tasks, and the newest artifact there that fits. */
+/**
+ * What the task's type takes from other tasks, newest first: of each of those tasks the artifact that the task is given, of
+ * the newest 50 where there are more; null where there is none, or none that the caller sees.
+ */
 const ContextInput = z
   .strictObject({
     key: z.string(),
@@ -126,7 +129,7 @@ export interface RunContextRow {
   workspace: RunContext['workspace'];
   claim: RunContext['claim'];
   relations: RunContext['relations'];
-  inputs: RunContext['inputs'];
+  inputs: (RunContext['inputs'][number] & { sourceTaskId: string | null })[];
   artifacts: RunContext['artifacts'];
   approvals: RunContext['approvals'];
   tools: (RunContext['availableSkills'][number] & { visible: boolean })[];
@@ -152,7 +155,7 @@ export function contextPartsOf(row: RunContextRow) {
     workspace: row.workspace,
     claim: claim === null ? null : { ...claim, expiresAt: timestampText(claim.expiresAt) },
     relations: relations.map(withTextInstant),
-    inputs: row.inputs,
+    inputs: row.inputs.map(({ sourceTaskId: _, ...input }) => input),
     artifacts: artifacts.map(withTextInstant),
     approvals: approvals.map(withTextInstant),
     availableSkills: row.tools
