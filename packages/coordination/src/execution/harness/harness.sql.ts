@@ -70,19 +70,26 @@ export function findHarnessContext(of: {
         select a.id, a.task_id as "taskId", a.artifact_id as "artifactId", a.requested_by_principal_id as "requestedBy",
           a.gate, a.comment, a.created_at as "createdAt"
         from (
-          (select * from approvals
-            where assigned_principal_id = ${of.principalId} and status = 'pending'
-            order by created_at desc, id desc limit ${of.approvalsMax})
+          -- What the person may not decide or doesn't see must not take the place of what it may, so it goes before the limit.
+          (select a.* from approvals a
+            where a.assigned_principal_id = ${of.principalId} and a.status = 'pending'
+              and a.tenant_id = ${of.tenantId}
+              and not ${of.principalId}::uuid = any (a.excluded_principals)
+              and (${of.viewerId}::uuid is null or case when a.task_id is null then sees_workspace(${of.viewerId}, a.workspace_id)
+                else sees_task(${of.viewerId}, a.task_id) end)
+            order by a.created_at desc, a.id desc limit ${of.approvalsMax})
           union
           select held.* from role_assignments g cross join lateral (
             select a.* from approvals a left join workspaces w on w.id = a.workspace_id
             where a.required_role_id = g.role_id and a.status = 'pending'
               and (g.workspace_id is null or g.workspace_id = any (w.path))
+              and a.tenant_id = ${of.tenantId}
+              and not ${of.principalId}::uuid = any (a.excluded_principals)
+              and (${of.viewerId}::uuid is null or case when a.task_id is null then sees_workspace(${of.viewerId}, a.workspace_id)
+                else sees_task(${of.viewerId}, a.task_id) end)
             order by a.created_at desc, a.id desc limit ${of.approvalsMax}) held
           where g.principal_id = ${of.principalId} and g.tenant_id = ${of.tenantId}
         ) a
-        where ${of.decides} and a.tenant_id = ${of.tenantId} and not ${of.principalId}::uuid = any (a.excluded_principals)
-          and (${of.viewerId}::uuid is null or case when a.task_id is null then sees_workspace(${of.viewerId}, a.workspace_id)
-            else sees_task(${of.viewerId}, a.task_id) end)
+        where ${of.decides}
         order by a.created_at desc, a.id desc limit ${of.approvalsMax}) x), '[]') as pending_approvals`;
 }

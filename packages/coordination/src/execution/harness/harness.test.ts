@@ -15,7 +15,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -231,6 +231,24 @@ describe('pendingApprovals', () => {
       201,
     );
     assert.equal((await pendingOf(person)).length, 3);
+  });
+
+  test('are not displaced by newer ones that the person may not decide or does not see', async () => {
+    const { person, mine, other } = await makeNarrowPerson(baton);
+    const { principalId } = person;
+    const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'R' }), 201);
+    await done(baton.admin.post(`/principals/${principalId}/roles`, { roleId: role.id }), 201);
+    const [seen, hidden] = [
+      await makeTask(baton, { workspaceId: mine.id }),
+      await makeTask(baton, { workspaceId: other.id }),
+    ];
+    const byRole = await ask({ task: seen.id, requiredRoleId: role.id });
+    const own = await ask({ task: seen.id, assignedPrincipalId: principalId });
+    for (let n = 0; n < 50; n += 1) {
+      await ask({ task: seen.id, requiredRoleId: role.id, excludedPrincipals: [principalId] });
+      await ask({ task: hidden.id, assignedPrincipalId: principalId });
+    }
+    assert.deepEqual(await pendingOf(person), [own.id, byRole.id]);
   });
 
   test('are none for who may not decide: without the permission, or no person', async () => {
