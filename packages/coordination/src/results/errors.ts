@@ -4,7 +4,9 @@ import { conflict, forbidden, invalid, retryLater, row } from '../service/error-
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
-  invalid_type: invalid('The type of an artifact has 1 to 200 characters and is not blank.'),
+  invalid_type: invalid(
+    'The type of an artifact has 1 to 200 characters, is not blank, and is none that the core alone records.',
+  ),
   invalid_name: invalid('The name of an artifact has 1 to 500 characters and is not blank.'),
   invalid_artifact_content: invalid('contentRef stands alone, without uri and content.'),
   artifact_mismatch: invalid('Task, run, workspace and superseded artifact do not belong together.'),

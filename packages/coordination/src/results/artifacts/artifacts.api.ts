@@ -20,6 +20,9 @@ export const artifactsApi = [
     method: 'POST',
     path: '/artifacts',
     summary: 'Record a result; a revision is a new record that supersedes the older one.',
+    description:
+      'The types `verification` and `skill_result` are refused with `invalid_type`: they prove what the core found, and it ' +
+      'alone records them.',
     permission: 'artifacts.write',
     body: NewArtifact,
     returns: { 201: Artifact },

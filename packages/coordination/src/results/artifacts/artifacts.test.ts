@@ -67,6 +67,21 @@ test('POST answers 201 with the whole record and writes artifact.created v2', as
   assert.deepEqual(await done(baton.admin.get(`/artifacts/${id}`)), { id, createdAt, ...rest });
 });
 
+test('the types that prove what the core found are recorded by the core alone', async () => {
+  const task = await makeTask(baton);
+  const agent = await baton.actor({ permissions: ['artifacts.write', 'tasks.read'] });
+  const content = {
+    taskId: task.id,
+    attempt: 1,
+    results: [{ key: 'signed', kind: 'human', status: 'passed' }],
+  };
+  for (const by of [agent, baton.admin])
+    for (const type of ['verification', ' verification', 'skill_result']) {
+      const details = await refused(create({ type, task: task.id, content }, by), 422, 'invalid_type');
+      assert.deepEqual(details, { reserved: ['verification', 'skill_result'] });
+    }
+});
+
 test('without a task, content and metadata it belongs to the tenant', async () => {
   const artifact = await done(create({}), 201);
   const { taskId, runId, workspaceId, uri, content, metadata } = artifact;

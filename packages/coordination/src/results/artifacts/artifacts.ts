@@ -20,6 +20,8 @@ import { requireTypeRules } from './registered-type.ts';
 
 const typeCharactersMax = 200;
 const nameCharactersMax = 500;
+/** Artifacts of these types prove what the core found, so it alone records them. */
+const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
 /**
  * Records a result (core, section 15).
@@ -86,6 +88,7 @@ export async function recordVerification(
 function documentsOf({ type, name, uri = null, content = null, contentRef, metadata }: NewArtifact) {
   if (type.trim() === '' || type.length > typeCharactersMax)
     fail('invalid_type', { maxLength: typeCharactersMax });
+  if (coreTypes.includes(type.trim())) fail('invalid_type', { reserved: coreTypes });
   if (name.trim() === '' || name.length > nameCharactersMax)
     fail('invalid_name', { maxLength: nameCharactersMax });
   if (contentRef != null && (uri !== null || content !== null)) fail('invalid_artifact_content');
