@@ -155,7 +155,13 @@ export function contextPartsOf(row: RunContextRow) {
     workspace: row.workspace,
     claim: claim === null ? null : { ...claim, expiresAt: timestampText(claim.expiresAt) },
     relations: relations.map(withTextInstant),
-    inputs: row.inputs.map(({ sourceTaskId: _, ...input }) => input),
+    inputs: row.inputs.map(({ key, type, from, required, artifactId }) => ({
+      key,
+      type,
+      from,
+      required,
+      artifactId,
+    })),
     artifacts: artifacts.map(withTextInstant),
     approvals: approvals.map(withTextInstant),
     availableSkills: row.tools
