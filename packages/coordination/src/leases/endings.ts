@@ -1,4 +1,5 @@
 import { newId } from '@baton/kernel/ids';
+import { undoneOnFailure } from '../ledger/savepoint.ts';
 import type { QueuePosition } from '../service/queue-walk.ts';
 import type { Context } from './context.ts';
 import { endingBatchMax } from './lease-bounds.ts';
@@ -38,16 +39,25 @@ const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
 
 /**
  * Ends the work of a disabled principal: the first batch now, what is left by the worker. Nothing is waited for: what
- * another transaction has locked is left, too. The caller holds the principal's lock alone.
+ * another transaction has locked is left, too, and where one session or claim can't be ended, all are. The caller holds the
+ * principal's lock alone.
  * @returns what there was in all
  */
 export async function endWorkOf(context: Context, principalId: string) {
   const { db, tenantId } = context;
   const counted = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
-  await endSomeWork(context, principalId, 'infinity', firstBatch);
-  const left = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
-  if (left.sessions + left.claims > 0)
-    await db.run(insertEnding({ id: newId(), tenantId, principalId, sessionId: null, reason: ofPrincipal }));
+  if (counted.sessions + counted.claims > 0) {
+    const end = () => endSomeWork(context, principalId, 'infinity', firstBatch);
+    await undoneOnFailure(context, end, (error) => {
+      context.log.error({ err: error, principalId }, 'the work of a principal is left to the worker');
+      return 0;
+    });
+    const left = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
+    if (left.sessions + left.claims > 0)
+      await db.run(
+        insertEnding({ id: newId(), tenantId, principalId, sessionId: null, reason: ofPrincipal }),
+      );
+  }
   return { closedSessions: counted.sessions, releasedClaims: counted.claims, failedRuns: counted.runs };
 }
 
@@ -125,7 +135,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   if (ending === undefined) return 0;
   if (kind === 'claim') return releaseFor(context, ending, await db.rows(lockFreeClaim(tenantId, id)));
   if ((await db.row(tryLockSession(tenantId, id))) === undefined) return 0;
-  return (await endSession(context, id, ofPrincipal, 0)) === undefined ? 0 : 1;
+  return (await endSession(context, id, ofPrincipal, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
 /** Whether something is left that another transaction has locked. */
@@ -148,7 +158,7 @@ async function endSomeWork(
   const releasedIds: string[] = [];
   for (const { id } of sessions) {
     const claimsMax = endingBatchMax - releasedIds.length;
-    const ended = await endSession(context, id, ofPrincipal, claimsMax);
+    const ended = await endSession(context, id, ofPrincipal, { claimsMax, undone: false });
     releasedIds.push(...(ended?.releasedIds ?? []));
   }
   const more = { ...batch, rowsMax: endingBatchMax - releasedIds.length };

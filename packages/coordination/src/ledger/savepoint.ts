@@ -6,7 +6,7 @@ import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 /**
  * Does a part of a command so that its failure undoes what it wrote, its events included, and nothing before it. The
  * command goes on in the same transaction. Only an unreachable store, and one that wants the whole command repeated, are
- * thrown.
+ * thrown. The two statements around the part are sent along with others: they cost no round trip.
  * @param instead what is answered for a failure, after it was undone
  */
 export async function undoneOnFailure<T>(
@@ -15,10 +15,11 @@ export async function undoneOnFailure<T>(
   instead: (error: unknown) => T,
 ): Promise<T> {
   const [draftCount, actCount] = [drafts.length, afterCommit.length];
-  await db.run(beginPart());
+  const begun = sentAlong(db.run(beginPart()));
   try {
     const result = await act();
-    await db.run(keepPart());
+    await begun;
+    void sentAlong(db.run(keepPart()));
     return result;
   } catch (error) {
     if (isUnreachable(error) || isRepeatable(error)) throw error;
@@ -27,4 +28,10 @@ export async function undoneOnFailure<T>(
     afterCommit.splice(actCount);
     return instead(error);
   }
+}
+
+/** If it fails, so does what is sent behind it, COMMIT too: its own rejection must not end the process as unhandled. */
+function sentAlong<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => undefined);
+  return answer;
 }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, type TestContext, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
+import { statementsOf } from '@baton/kernel/testing/statements';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
   done,
   endClaimLease,
   endSessionLease,
+  eventsOf,
   makeTask,
   makeWorker,
   openSession,
@@ -163,6 +165,38 @@ test('a session over its lease becomes stale, and its other claims are released,
   await finish();
   assert.deepEqual(await activeOf(ids), []);
 });
+
+const ends: Record<string, (holder: Worker) => Promise<unknown>> = {
+  close: ({ actor, sessionId }) => done(actor.post(`/sessions/${sessionId}:close`)),
+  disable: ({ actor }) => done(baton.admin.post(`/principals/${actor.principalId}:disable`)),
+};
+for (const [act, end] of Object.entries(ends)) {
+  test(`a ${act} goes through beside a claim that cannot be released; the worker releases the others`, async (t) => {
+    const holder = await makeWorker(baton);
+    const ids = await claimSome(holder, 3);
+    const bad = ids[1] as string;
+    await poison(t, [bad]);
+    await end(holder);
+    const acknowledged = act === 'close' ? holder.sessionId : holder.actor.principalId;
+    const event = (await eventsOf(baton, acknowledged)).at(-1);
+    assert.equal(event?.payload['releasedClaims'], ids.length, 'the claims that end with it');
+    assert.equal((await activeOf(ids)).length, ids.length);
+    const endings = finishEndings(worker.tools);
+    for (let run = 0; run < 4; run += 1) await endings.run();
+    assert.deepEqual(await activeOf(ids), [bad]);
+    assert.equal(await statusOf({ actor: baton.admin, sessionId: holder.sessionId }), 'closed');
+    await heal();
+    await finish();
+    assert.deepEqual(await activeOf(ids), []);
+  });
+
+  test(`a ${act} of who holds nothing sends no statement for claims that cannot be released`, async () => {
+    const holder = await makeWorker(baton);
+    if (act === 'disable') await ends['close']?.(holder);
+    const { statements } = await statementsOf(() => end(holder));
+    assert.ok(statements.length > 0 && !statements.some((text) => text.includes('savepoint')));
+  });
+}
 
 test('claims and a session that cannot be ended do not stop what a disable left to the worker', async (t) => {
   const holder = await makeWorker(baton);
