@@ -550,6 +550,14 @@ create table journal_floors (
   constraint journal_floors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table left_sets (
+  id bigint generated always as identity not null,
+  tenant_id uuid not null,
+  set_id uuid not null,
+  constraint left_sets_pkey PRIMARY KEY (id)
+);
+CREATE INDEX left_sets_of_set ON public.left_sets USING btree (set_id);
+
 create table observations (
   id uuid not null,
   event_id uuid not null,
@@ -606,6 +614,15 @@ CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, crea
 CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
+
+create table queued_requirements (
+  tenant_id uuid not null,
+  token text not null,
+  set_id uuid not null,
+  position smallint not null
+);
+CREATE INDEX queued_requirements_by_token ON public.queued_requirements USING btree (tenant_id, token, set_id, "position");
+CREATE INDEX queued_requirements_of_set ON public.queued_requirements USING btree (set_id);
 
 create table requirement_items (
   set_id uuid not null,
@@ -1337,6 +1354,30 @@ begin
       select from endings e where e.principal_id in (s.principal_id, s.on_behalf_of_id) and e.acknowledged_at >= s.started_at));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.forget_left_sets(sets_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  entry record;
+  looked_at integer := 0;
+begin
+  for entry in
+    select tenant_id, set_id, array_agg(id) as ids
+    from (select * from left_sets order by id limit sets_max for update skip locked) l
+    group by tenant_id, set_id
+  loop
+    if pg_try_advisory_xact_lock(set_lock(entry.set_id)) then
+      delete from queued_requirements i
+      where i.set_id = entry.set_id and not exists (
+        select from work_queue q where q.tenant_id = entry.tenant_id and q.set_id = entry.set_id);
+      delete from left_sets where id = any (entry.ids);
+      looked_at := looked_at + 1;
+    end if;
+  end loop;
+  return looked_at;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.fulfilled_sets(tenant uuid, principal uuid)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -1347,7 +1388,7 @@ begin
   return query
   select s.id
   from held_tokens(tenant, principal) h
-  join requirement_items i on i.tenant_id = tenant and i.token = h.token
+  join queued_requirements i on i.tenant_id = tenant and i.token = h.token
   join requirement_sets s on s.id = i.set_id
   left join workspaces w on w.id = s.workspace_id
   where h.workspace_id is null or h.workspace_id = any (w.path)
@@ -1655,6 +1696,31 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_left_set(tenant uuid, requirements uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(set_lock(requirements));
+  if exists (select from queued_requirements where set_id = requirements)
+    and not exists (select from work_queue where tenant_id = tenant and set_id = requirements)
+    and not exists (select from left_sets where set_id = requirements) then
+    insert into left_sets (tenant_id, set_id) values (tenant, requirements);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_queued_set(requirements uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(set_lock(requirements));
+  if not exists (select from queued_requirements where set_id = requirements) then
+    insert into queued_requirements (tenant_id, token, set_id, position)
+    select tenant_id, token, set_id, position from requirement_items where set_id = requirements;
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.note_type_statuses()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1703,10 +1769,12 @@ CREATE OR REPLACE FUNCTION public.queue_task()
 AS $function$
 declare
   required constant uuid := coalesce(new.requirement_set_id, '00000000-0000-0000-0000-000000000000');
+  is_queued boolean;
 begin
   if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
     or new.open_verification_id is not null or new.lacks_input then
     delete from work_queue where task_id = new.id;
+    is_queued := false;
   elsif new.active_claim_id is null then
     insert into work_queue as q (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
     values (new.id, new.tenant_id, required, new.workspace_id, new.assignee_id, new.priority, new.created_at, new.turn_at)
@@ -1715,11 +1783,20 @@ begin
       priority = excluded.priority, turn_at = excluded.turn_at
     where (q.set_id, q.workspace_id, q.assignee_id, q.priority, q.turn_at)
       is distinct from (excluded.set_id, excluded.workspace_id, excluded.assignee_id, excluded.priority, excluded.turn_at);
+    is_queued := true;
   else
     update work_queue
     set set_id = required, workspace_id = new.workspace_id, assignee_id = new.assignee_id, priority = new.priority,
       turn_at = new.turn_at
     where task_id = new.id;
+    is_queued := found;
+  end if;
+  if is_queued and new.requirement_set_id is not null then
+    perform note_queued_set(required);
+  end if;
+  if tg_op = 'UPDATE' and old.requirement_set_id is not null
+    and (not is_queued or old.requirement_set_id is distinct from new.requirement_set_id) then
+    perform note_left_set(new.tenant_id, old.requirement_set_id);
   end if;
   return null;
 end $function$;
@@ -1780,6 +1857,14 @@ CREATE OR REPLACE FUNCTION public.session_lock(session uuid)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select hashtextextended('session/' || session, 0) $function$;
+
+CREATE OR REPLACE FUNCTION public.set_lock(requirements uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select hashtextextended('queued_set/' || requirements, 0)
+$function$;
 
 CREATE OR REPLACE FUNCTION public.settle_inputs(locked uuid[])
  RETURNS void

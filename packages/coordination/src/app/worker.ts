@@ -1,7 +1,7 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
-import { tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
+import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
   expireDueClaims,
   expireDueSessions,
@@ -30,6 +30,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   finishEndings,
   noteStalledRuns,
   tidyWorkQueue,
+  forgetUnusedSets,
   continueCascades,
   judgeDueAttempts,
   doDueOutcomes,

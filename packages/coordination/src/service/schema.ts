@@ -28,9 +28,11 @@ export interface Tables {
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
+  left_sets: LeftSetsTable;
   observations: ObservationsTable;
   outbox: OutboxTable;
   principals: PrincipalsTable;
+  queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
   requirement_sets: RequirementSetsTable;
   role_assignments: RoleAssignmentsTable;
@@ -414,6 +416,12 @@ interface JournalFloorsTable {
   floor_sequence: Generated<number>;
 }
 
+interface LeftSetsTable {
+  id: GeneratedAlways<number>;
+  tenant_id: string;
+  set_id: string;
+}
+
 interface ObservationsTable {
   id: string;
   event_id: string;
@@ -451,6 +459,13 @@ interface PrincipalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+}
+
+interface QueuedRequirementsTable {
+  tenant_id: string;
+  token: string;
+  set_id: string;
+  position: number;
 }
 
 interface RequirementItemsTable {

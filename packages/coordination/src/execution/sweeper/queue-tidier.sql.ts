@@ -50,3 +50,8 @@ export function deleteClaimedSince(seconds: number, rowsMax: number) {
     select (select count(*)::integer from recent) as looked_at, (select count(*)::integer from gone) as removed,
       null::uuid as last_id`;
 }
+
+/** Forgets sets of requirements that no task in the queue has any more. */
+export function forgetLeftSets(setsMax: number) {
+  return sql<{ looked_at: number }>`select forget_left_sets(${setsMax}) as looked_at`;
+}

@@ -1,8 +1,15 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import { deleteClaimedAfter, deleteClaimedSince, type TidiedRow } from './queue-tidier.sql.ts';
+import {
+  deleteClaimedAfter,
+  deleteClaimedSince,
+  forgetLeftSets,
+  type TidiedRow,
+} from './queue-tidier.sql.ts';
 
 const batchMax = 1000;
+/** Each holds a lock until the batch is done. */
+const setsMax = 200;
 /** Five rounds of the worker: what was locked in one is found again in the next. */
 const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
@@ -24,5 +31,17 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
       after = lookedAt < batchMax ? null : lastId;
       return lookedAt;
     },
+  };
+}
+
+/**
+ * Forgets the sets of requirements that the queue has no row of any more. Each search reads those of its caller's abilities,
+ * so nothing becomes wrong without it.
+ */
+export function forgetUnusedSets({ pool }: JobTools<Context>): Job {
+  return {
+    name: 'unused sets',
+    batchMax: setsMax,
+    run: async () => (await pool.row(forgetLeftSets(setsMax)))?.looked_at ?? 0,
   };
 }

@@ -182,7 +182,10 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
     limit ${rowsMax}`;
 }
 
-/** Their claim is dead, nobody has recorded it, and :claim-next had taken them out of the queue. */
+/**
+ * Their claim is dead, nobody has recorded it, and :claim-next had taken them out of the queue, perhaps as the last ones of
+ * their set: `may_claim` judges their requirements.
+ */
 function deadPart(search: WorkSearch, slice: Slice): Fragment {
   const at = reference(`t.${slice.order}`);
   const { workspace, tenantId } = search;
@@ -198,7 +201,6 @@ function deadPart(search: WorkSearch, slice: Slice): Fragment {
     cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
       and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${place} and ${assignedTo(search, 't.assignee_id')}
-      and coalesce(t.requirement_set_id, '00000000-0000-0000-0000-000000000000') in (select id from sets)
       and not exists (select from work_queue q where q.task_id = t.id)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
       and ${slice.judged} and ${mayBeTaken(search)}
