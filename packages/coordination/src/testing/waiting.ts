@@ -13,22 +13,22 @@ export async function until(holds: () => boolean | Promise<boolean>, what = 'it'
 }
 
 /**
- * Waits until a request waits for a lock of this transaction.
- * @throws AssertionError when it is answered instead
+ * Waits until a request, or a turn of the worker, waits for a lock of this transaction.
+ * @throws AssertionError when it ends instead
  */
-export async function untilBlockedBy(tx: Db, baton: TestCoordination, sent: Promise<Answer>): Promise<void> {
+export async function untilBlockedBy(tx: Db, baton: TestCoordination, sent: Promise<unknown>): Promise<void> {
   const { pid } = (await tx.row(sql<{ pid: number }>`select pg_backend_pid() as pid`)) as { pid: number };
   const waiting = sql<{ n: number }>`
     select count(*)::int as n from pg_stat_activity where ${pid}::int = any (pg_blocking_pids(pid))`;
-  let answer: Answer | undefined;
+  let ended: { answer: unknown } | undefined;
   sent.then(
-    (given) => {
-      answer = given;
+    (answer) => {
+      ended = { answer };
     },
     () => undefined,
   );
   await until(async () => {
-    assert.ok(answer === undefined, `it was answered ${answer?.status} ${JSON.stringify(answer?.body)}`);
+    assert.ok(ended === undefined, `it ended with ${JSON.stringify(ended)}`);
     return ((await baton.pool.row(waiting))?.n ?? 0) > 0;
   }, 'the wait for the lock');
 }

@@ -16,7 +16,7 @@ import {
 import type { ControlMessageRow } from './control-message.ts';
 import { childCancelRequested } from './control-messages.events.ts';
 import type { AddedMessageRow } from './control-messages.sql.ts';
-import { cancelFreeTasks, cascadeBatchMax, findNextBelow } from './force-cancel.ts';
+import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.ts';
 import { addMessages } from './sending.ts';
 
 /** Leaves what a cancellation has not reached yet to the worker. */
@@ -158,7 +158,7 @@ function findNext(context: Context, root: ControlMessageRow, except: readonly st
 function reach(context: Context, root: ControlMessageRow, entryIds: readonly string[]): Promise<number> {
   return root.operation === 'request_cancel'
     ? askRuns(context, root, entryIds)
-    : cancelFreeTasks(context, root, entryIds);
+    : cancelNextTasks(context, root, entryIds);
 }
 
 /** @returns how many tasks or runs were handled; nothing left deletes the cascade */

@@ -196,6 +196,47 @@ test('a forced cancellation and the start of a child’s run: it is cancelled, o
   }
 });
 
+test('a forced cancellation does not wait for a completion below, which waits for a task that it may end', async () => {
+  const { run } = await makeRun(baton, worker);
+  const [waiting, first] = [await done(launch(worker, run.id), 201), await done(launch(worker, run.id), 201)];
+  const [waits, works] = [
+    await startChild(helper, waiting.childTask.id),
+    await startChild(helper, first.childTask.id),
+  ];
+  const relation = { toTask: first.childTask.id, type: 'depends_on' };
+  await done(baton.admin.post(`/tasks/${waiting.childTask.id}/relations`, relation), 201);
+  const succeeding = await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`select from child_handles where id = ${first.childHandle.id} for update`);
+    const answer = helper.actor.post(`/runs/${works.run.id}:succeed`, {});
+    await untilBlockedBy(tx, baton, answer);
+    await done(say(baton.admin, run.id, forceCancel), 201);
+    return { answer };
+  });
+  await done(succeeding.answer);
+  assert.equal((await done(baton.admin.get(`/runs/${waits.run.id}`))).failureReason, 'parent_force_cancel');
+  await finishCascades();
+});
+
+test('the worker waits for a task below that others lock again and again', async () => {
+  const { run, childTask, child } = await makeFamily(baton, { parent: worker, child: helper });
+  const { tools, close } = makeWorkerTools(baton);
+  try {
+    const job = continueCascades(tools);
+    const went = await baton.pool.transaction(async (tx) => {
+      await tx.run(sql`select from tasks where id = ${childTask.id} for update`);
+      await done(say(baton.admin, run.id, forceCancel), 201);
+      const going = job.run();
+      await untilBlockedBy(tx, baton, going);
+      return { going };
+    });
+    assert.equal(await went.going, 1);
+  } finally {
+    await close();
+  }
+  assert.equal((await done(baton.admin.get(`/runs/${child.run.id}`))).failureReason, 'parent_force_cancel');
+  await finishCascades();
+});
+
 test('forced cancellations above one another, and ends of the runs below: each run ends once', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const top = await makeFamily(baton, { parent: worker, child: helper });

@@ -39,14 +39,13 @@ export function findTasksToCancel(
     order by below.id limit ${rowsMax}`;
 }
 
-/** Locks tasks in the order of their ids, waiting for them. */
-export function lockTasks(tenantId: string, taskIds: readonly string[]) {
+/** Locks a task, waiting for it. */
+export function lockTask(tenantId: string, taskId: string) {
   return sql<{ id: string }>`
-    select id from tasks where id = any (${taskIds}::uuid[]) and tenant_id = ${tenantId}
-    order by id for no key update`;
+    select id from tasks where id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** The same for those that nobody has locked. */
+/** Locks those of these tasks that nobody else has locked. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks where id = any (${taskIds}::uuid[]) and tenant_id = ${tenantId}

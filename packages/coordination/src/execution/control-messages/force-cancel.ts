@@ -17,7 +17,7 @@ import {
   lockCascades,
   lockFreeTasks,
   lockRunsOfTasks,
-  lockTasks,
+  lockTask,
   updateOpenToSuperseded,
   updatePendingToRevoked,
   updateRunsToCancelled,
@@ -39,9 +39,11 @@ export interface ForceCancelled {
 
 /**
  * Cancels a run at once, releases its claim, and does the same below it: to every running run of a task that was spawned
- * by its task, at any distance and whatever its policy (core, section 11). The first of them end in this transaction; where
- * one can't be written they are left to the worker, which tries each alone.
+ * by its task, at any distance and whatever its policy (core, section 11). The first of them end in this transaction; what another command has locked, and
+ * all of them where one can't be written, are left to the worker.
  * Launches that nobody has taken up are revoked, unless they were made to outlive their parent.
+ *
+ * It waits for no lock of a task below: a completion holds its task and waits for those that depend on it.
  * @param storedMessage finds the message of the same key
  * @throws Refusal `not_found`, `run_not_active`, `run_version_conflict`, those of `storedMessage`
  */
@@ -55,8 +57,7 @@ export async function forceCancel(
   const { task_id: taskId, status } = (await db.row(findRunHead(tenantId, runId))) ?? fail('not_found');
   if (status !== 'running') fail('run_not_active', { runId, status });
   await db.run(lockCascades(tenantId));
-  const below = await tasksBelow(context, taskId, cascadeBatchMax);
-  await db.rows(lockTasks(tenantId, [taskId, ...below]));
+  await db.row(lockTask(tenantId, taskId));
   const run = (await db.row(lockRun(tenantId, runId))) ?? fail('not_found');
   if (run.status !== 'running') fail('run_not_active', { runId, status: run.status });
   const stored = await storedMessage();
@@ -76,7 +77,9 @@ export async function forceCancel(
   });
   if (cancelled === undefined) throw new Error('a locked, running run could not be cancelled');
   const { message } = cancelled;
-  await reachAtOnce(context, message, () => cancelTasks(context, message, below));
+  await reachAtOnce(context, message, async () =>
+    cancelFreeTasks(context, message, await tasksBelow(context, taskId, cascadeBatchMax)),
+  );
   const left = await tasksBelow(context, taskId, 1);
   return { ...cancelled, isUnfinished: left.length > 0 };
 }
@@ -120,8 +123,21 @@ export async function findNextBelow(
   return tasksBelow(context, taskId, cascadeBatchMax, except);
 }
 
-/** Ends what these tasks have; those that others have locked are left. @returns how many tasks were handled */
-export async function cancelFreeTasks(
+/**
+ * Ends what these tasks have. It waits for the first of them, while it holds no other task, so that nobody keeps a task
+ * out of reach by locking it again and again.
+ * @returns how many tasks were handled: not those that others have locked
+ */
+export async function cancelNextTasks(
+  context: Context,
+  root: ControlMessageRow,
+  taskIds: readonly string[],
+): Promise<number> {
+  for (const first of taskIds.slice(0, 1)) await context.db.row(lockTask(context.tenantId, first));
+  return cancelFreeTasks(context, root, taskIds);
+}
+
+async function cancelFreeTasks(
   context: Context,
   root: ControlMessageRow,
   taskIds: readonly string[],
