@@ -4,7 +4,7 @@ import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { noteChildrenAsked } from '../control-messages/cascades.ts';
-import { addMessages } from '../control-messages/sending.ts';
+import { addMessages, ownKey } from '../control-messages/sending.ts';
 import { fail } from '../errors.ts';
 import { getRun } from '../runs/runs.ts';
 import { type ChildHandle, type ChildHandlePage, childHandleOf } from './child-handle.ts';
@@ -115,7 +115,7 @@ async function askToStop(context: Context, runId: string, handleId: string, reas
       reason,
       causationId: handleId,
     },
-    () => `revoke:${handleId}`,
+    () => ownKey(`revoke:${handleId}`),
   );
   await noteChildrenAsked(context, asked, 'child_handle_revoked');
 }

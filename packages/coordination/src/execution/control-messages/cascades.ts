@@ -17,7 +17,7 @@ import type { ControlMessageRow } from './control-message.ts';
 import { childCancelRequested } from './control-messages.events.ts';
 import type { AddedMessageRow } from './control-messages.sql.ts';
 import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.ts';
-import { addMessages } from './sending.ts';
+import { addMessages, cascadeKey } from './sending.ts';
 
 /** Leaves what a cancellation has not reached yet to the worker. */
 export async function leaveToWorker({ db, tenantId }: Context, { id }: ControlMessageRow): Promise<void> {
@@ -39,12 +39,9 @@ async function findNextToAsk(
   root: ControlMessageRow,
   except: readonly string[],
 ): Promise<string[]> {
-  const of = { parentRunId: root.run_id, key: keyOf(root), rowsMax: cascadeBatchMax, except };
+  const of = { parentRunId: root.run_id, key: cascadeKey(root), rowsMax: cascadeBatchMax, except };
   return (await db.rows(findChildrenToAsk(tenantId, of))).map(({ id }) => id);
 }
-
-/** The key of the message that follows from another in each run. */
-const keyOf = ({ id }: ControlMessageRow) => `cascade:${id}`;
 
 async function askRuns(
   context: Context,
@@ -66,7 +63,7 @@ async function askRuns(
       },
       causationId: root.id,
     },
-    () => keyOf(root),
+    () => cascadeKey(root),
   );
   await noteChildrenAsked(context, asked, 'parent_request_cancel');
   return runIds.length;

@@ -165,7 +165,7 @@ describe('force_cancel below the run', () => {
       const [message] = await messagesOf(run.id);
       assert.deepEqual(
         [message.operation, message.status, message.causationId, message.idempotencyKey, message.reason],
-        ['force_cancel', 'applied', root.id, `cascade:${root.id}`, 'it runs wild'],
+        ['force_cancel', 'applied', root.id, ` cascade:${root.id}`, 'it runs wild'],
       );
       const events = await baton.pool.rows<{ type: string; causation_id: string }>(sql`
         select type, causation_id from events where entity_id in (${run.id}, ${claim.id})

@@ -22,7 +22,7 @@ import {
   updatePendingToRevoked,
   updateRunsToCancelled,
 } from './force-cancel.sql.ts';
-import { payloadOf, requireRunVersion } from './sending.ts';
+import { cascadeKey, payloadOf, requireRunVersion } from './sending.ts';
 
 /** How many tasks below the first one are ended in one transaction; the worker goes on with the others. */
 export const cascadeBatchMax = 100;
@@ -166,7 +166,7 @@ async function cancelTasks(
     requestId: root.request_id,
     correlationId: root.correlation_id,
     causationId: root.id,
-    key: `cascade:${root.id}`,
+    key: cascadeKey(root),
   });
   for (const handle of await db.rows(updatePendingToRevoked(tenantId, taskIds, ofDescendant)))
     noteChildRevoked(context, handle, ofDescendant, root.id);

@@ -18,6 +18,12 @@ export interface Sending {
   readonly causationId: string | null;
 }
 
+/** The key of a message that the service sends by itself: begins with a blank, which is cut from what a header carries. */
+export const ownKey = (name: string) => ` ${name}`;
+
+/** The key of the message that follows from another in each run. */
+export const cascadeKey = ({ id }: ControlMessageRow) => ownKey(`cascade:${id}`);
+
 /**
  * Adds one open message to each of the runs, in the order of their ids, and says so in the journal. A run that isn't
  * running any more is passed over.
