@@ -276,6 +276,7 @@ create table child_handles (
   constraint child_handles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX child_handles_of_run ON public.child_handles USING btree (parent_run_id, created_at, id);
+CREATE INDEX child_handles_of_task ON public.child_handles USING btree (parent_task_id);
 
 create table claims (
   id uuid not null,
@@ -724,6 +725,7 @@ create table run_cascades (
   message_id uuid not null,
   tenant_id uuid not null,
   created_at timestamp(3) with time zone default now() not null,
+  follows_relations boolean not null,
   constraint run_cascades_pkey PRIMARY KEY (message_id),
   constraint run_cascades_message_id_fkey FOREIGN KEY (message_id) REFERENCES run_control_messages(id),
   constraint run_cascades_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)

@@ -535,6 +535,7 @@ interface RunCascadesTable {
   message_id: string;
   tenant_id: string;
   created_at: Generated<string>;
+  follows_relations: boolean;
 }
 
 interface RunControlMessagesTable {

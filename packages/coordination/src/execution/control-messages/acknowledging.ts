@@ -84,5 +84,5 @@ async function requireTurn(
 
 async function cascade(context: Context, message: ControlMessageRow): Promise<void> {
   const asked = await reachAtOnce(context, message, () => askChildren(context, message));
-  if (asked === undefined || asked === cascadeBatchMax) await leaveToWorker(context, message);
+  if (asked === undefined || asked === cascadeBatchMax) await leaveToWorker(context, message, false);
 }

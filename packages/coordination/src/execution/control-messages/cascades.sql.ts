@@ -1,10 +1,12 @@
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
-import type { ControlMessageRow } from './control-message.ts';
+import type { CascadeRoot } from './control-message.ts';
 
 /** Leaves the rest of a cancellation to the worker. */
-export function insertCascade(tenantId: string, messageId: string) {
-  return sql<object>`insert into run_cascades (message_id, tenant_id) values (${messageId}, ${tenantId})`;
+export function insertCascade(tenantId: string, messageId: string, followsRelations: boolean) {
+  return sql<object>`
+    insert into run_cascades (message_id, tenant_id, follows_relations)
+    values (${messageId}, ${tenantId}, ${followsRelations})`;
 }
 
 export type CascadeRow = { message_id: string; tenant_id: string; created_at: string };
@@ -19,13 +21,13 @@ export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
 
 /** The message that an unfinished cancellation began with; no row when another worker has it, or when it is done. */
 export function tryLockCascade(tenantId: string, messageId: string) {
-  return sql<ControlMessageRow>`
+  return sql<CascadeRoot>`
     with cascade as materialized (
-      select message_id from run_cascades
+      select message_id, follows_relations from run_cascades
       where message_id = ${messageId} and tenant_id = ${tenantId}
       for update skip locked
     )
-    select m.* from cascade join run_control_messages m on m.id = cascade.message_id`;
+    select m.*, cascade.follows_relations from cascade join run_control_messages m on m.id = cascade.message_id`;
 }
 
 export function deleteCascade(tenantId: string, messageId: string) {

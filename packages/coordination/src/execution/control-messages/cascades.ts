@@ -13,15 +13,22 @@ import {
   insertCascade,
   tryLockCascade,
 } from './cascades.sql.ts';
-import type { ControlMessageRow } from './control-message.ts';
+import type { CascadeRoot, ControlMessageRow } from './control-message.ts';
 import { childCancelRequested } from './control-messages.events.ts';
 import type { AddedMessageRow } from './control-messages.sql.ts';
 import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.ts';
 import { addMessages, cascadeKey } from './sending.ts';
 
-/** Leaves what a cancellation has not reached yet to the worker. */
-export async function leaveToWorker({ db, tenantId }: Context, { id }: ControlMessageRow): Promise<void> {
-  await db.run(insertCascade(tenantId, id));
+/**
+ * Leaves what a cancellation has not reached yet to the worker.
+ * @param followsRelations whether a forced one reaches by relations what was not launched
+ */
+export async function leaveToWorker(
+  { db, tenantId }: Context,
+  { id }: ControlMessageRow,
+  followsRelations: boolean,
+): Promise<void> {
+  await db.run(insertCascade(tenantId, id, followsRelations));
 }
 
 /**
@@ -146,7 +153,7 @@ export function continueCascades({ pool, command, log }: JobTools<Context>): Job
 }
 
 /** The next that a cancellation reaches: runs to be asked, or tasks below. */
-function findNext(context: Context, root: ControlMessageRow, except: readonly string[]): Promise<string[]> {
+function findNext(context: Context, root: CascadeRoot, except: readonly string[]): Promise<string[]> {
   return root.operation === 'request_cancel'
     ? findNextToAsk(context, root, except)
     : findNextBelow(context, root, except);

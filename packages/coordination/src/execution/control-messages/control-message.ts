@@ -86,4 +86,7 @@ export type ControlMessageAcknowledgement = z.output<typeof ControlMessageAcknow
 
 export type ControlMessageRow = RowOf<Tables['run_control_messages']>;
 
+/** The message that a cancellation began with, and whether a forced one reaches by relations what was not launched. */
+export type CascadeRoot = ControlMessageRow & { follows_relations: boolean };
+
 export const controlMessageOf = wireMapper<ControlMessageRow>()(ControlMessage, {});

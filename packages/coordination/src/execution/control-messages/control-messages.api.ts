@@ -35,7 +35,8 @@ export const controlMessagesApi = [
     summary: 'Say something to a running run.',
     description:
       'For its principal, or with `claims.manage`. Its executor takes queue, steer, redirect and request_cancel in ' +
-      'their order; force_cancel ends the run at once, and every run below it.',
+      'their order; force_cancel ends the run at once, and every run below it: those that it launched, and with ' +
+      '`claims.manage` also those whose tasks were only related by `spawned_by`. The worker ends what is locked at that moment.',
     permission: ['claims.manage', 'tasks.claim'],
     params,
     body: NewControlMessage,

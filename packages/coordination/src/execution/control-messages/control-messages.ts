@@ -44,11 +44,14 @@ export async function sendControlMessage(
 ): Promise<Reply<ControlMessageResult>> {
   await requireController(context, runId);
   const operation = checkNewMessage(request);
+  const managesClaims = holds(context.caller.permissions, 'claims.manage');
   const sent =
     operation === 'force_cancel'
-      ? await forceCancel(context, runId, request, () => storedMessage(context, runId, request, operation))
+      ? await forceCancel(context, runId, request, managesClaims, () =>
+          storedMessage(context, runId, request, operation),
+        )
       : await addMessage(context, runId, request, operation);
-  if (sent.isUnfinished) await leaveToWorker(context, sent.message);
+  if (sent.isUnfinished) await leaveToWorker(context, sent.message, managesClaims);
   const location = `/api/v1/runs/${runId}/control-messages/${sent.message.id}`;
   const result = { controlMessage: controlMessageOf(sent.message), runVersion: sent.runVersion };
   return reply(201, result, { location });

@@ -9,23 +9,29 @@ export function lockCascades(tenantId: string) {
 }
 
 /**
- * Tasks below a task by `spawned_by`, at any distance, with something to end: a running run, or a launch that was not
- * taken up and is not to outlive its parent. Each task is visited once, so a cycle ends the walk.
+ * Tasks below a task, at any distance, with something to end: a running run, or a launch that was not taken up and is not
+ * to outlive its parent. Launched tasks are found by their handles, which nobody can remove. Each task is visited once,
+ * so a cycle ends the walk.
  *
- * The sub-select in an array makes each step one look into the index, as in the walks of relations.
+ * The sub-select in an array makes each step one look into each index, as in the walks of relations.
+ * @param rootTaskId the task where the walk begins, which is left out
+ * @param of.followsRelations whether tasks that were related by `spawned_by` count too
  */
 export function findTasksToCancel(
   tenantId: string,
   rootTaskId: string,
-  { rowsMax, except }: { rowsMax: number; except: readonly string[] },
+  of: { followsRelations: boolean; rowsMax: number; except: readonly string[] },
 ) {
+  const { followsRelations, rowsMax, except } = of;
   return sql<{ id: string }>`
     with recursive below (id) as (
       select ${rootTaskId}::uuid
       union
       select unnest(array(
+        select child_task_id from child_handles where parent_task_id = below.id and tenant_id = ${tenantId}
+        union all
         select from_task_id from task_relations
-        where to_task_id = below.id and type = 'spawned_by' and tenant_id = ${tenantId}))
+        where to_task_id = below.id and type = 'spawned_by' and tenant_id = ${tenantId} and ${followsRelations}))
       from below
     )
     select below.id from below

@@ -28,6 +28,11 @@ const family = (more: object = {}) => makeFamily(baton, { parent: worker, child:
 const typesOf = async (...ids: string[]) => (await eventsOf(baton, ...ids)).map(({ type }) => type);
 const relate = (from: string, to: string) =>
   done(baton.admin.post(`/tasks/${from}/relations`, { toTask: to, type: 'spawned_by' }), 201);
+async function removeRelation(from: string): Promise<void> {
+  const { items } = await read(`/tasks/${from}/relations`);
+  const [spawnedBy] = items.filter(({ type }: { type: string }) => type === 'spawned_by');
+  await done(baton.admin.delete(`/tasks/${from}/relations/${spawnedBy.id}`), 204);
+}
 
 async function runWorker(): Promise<number> {
   const { tools, close } = makeWorkerTools(baton);
@@ -219,6 +224,13 @@ describe('force_cancel below the run', () => {
     await startChild(helper, free.childTask.id);
   });
 
+  test('reaches a launched run whose relation its executor removed', async () => {
+    const made = await family();
+    await removeRelation(made.childTask.id);
+    await done(force(made.run.id), 201);
+    assert.equal((await runOf(made.child.run.id)).failureReason, 'parent_force_cancel');
+  });
+
   test('ends a hundred tasks at once and leaves the others to the worker, batch by batch', async () => {
     const { run, task } = await makeRun(baton, worker);
     await baton.pool.run(sql`
@@ -254,6 +266,30 @@ describe('force_cancel below the run', () => {
       where request_id = 'worker' and correlation_id = 'worker-cascades'`);
     assert.equal(background.length, 1);
     assert.equal(background[0]?.actor_id, null);
+  });
+
+  test('by an executor without claims.manage reaches what was launched, and nothing that was only related', async () => {
+    const executor = await makeWorker(baton, {
+      permissions: ['sessions.open', 'tasks.claim', 'tasks.read', 'tasks.write'],
+    });
+    const made = await makeFamily(baton, { parent: executor, child: helper });
+    const stranger = await makeRun(baton, helper);
+    await refused(say(executor.actor, stranger.run.id, forceCancel), 403, 'permission_denied');
+    const relation = { toTask: made.task.id, type: 'spawned_by' };
+    await done(executor.actor.post(`/tasks/${stranger.task.id}/relations`, relation), 201);
+    await removeRelation(made.childTask.id);
+    // Locked, so that the worker has to go on.
+    await baton.pool.transaction(async (tx) => {
+      await tx.run(sql`select from tasks where id = ${made.childTask.id} for update`);
+      await done(say(executor.actor, made.run.id, forceCancel), 201);
+    });
+    assert.equal((await runOf(made.child.run.id)).status, 'running');
+    assert.equal(await runWorker(), 1);
+    assert.equal((await runOf(made.child.run.id)).failureReason, 'parent_force_cancel');
+    assert.equal(await runWorker(), 0);
+    assert.deepEqual(await baton.pool.rows(sql`select * from run_cascades`), []);
+    assert.equal((await runOf(stranger.run.id)).status, 'running');
+    assert.equal((await read(`/claims/${stranger.claim.id}`)).status, 'active');
   });
 });
 
@@ -292,7 +328,8 @@ test('what the worker cannot cancel is put off and keeps no other', async () => 
   const below = [await makeRun(baton, helper), await makeRun(baton, helper), await makeRun(baton, helper)];
   for (const each of below) await relate(each.task.id, task.id);
   await baton.pool.run(
-    sql`insert into run_cascades (message_id, tenant_id) values (${controlMessage.id}, ${baton.tenantId})`,
+    sql`insert into run_cascades (message_id, tenant_id, follows_relations)
+      values (${controlMessage.id}, ${baton.tenantId}, true)`,
   );
   const heal = await poison(below[1]?.run.id);
   const logged: string[] = [];

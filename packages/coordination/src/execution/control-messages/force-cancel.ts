@@ -8,7 +8,7 @@ import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { runCancelled } from '../runs/runs.events.ts';
-import type { ControlMessageRow, NewControlMessage } from './control-message.ts';
+import type { CascadeRoot, ControlMessageRow, NewControlMessage } from './control-message.ts';
 import { controlMessageApplied, controlMessageSuperseded } from './control-messages.events.ts';
 import { findRunHead, lockRun } from './control-messages.sql.ts';
 import {
@@ -38,8 +38,9 @@ export interface ForceCancelled {
 }
 
 /**
- * Cancels a run at once, releases its claim, and does the same below it: to every running run of a task that was spawned
- * by its task, at any distance and whatever its policy (core, section 11). The first of them end in this transaction; what another command has locked, and
+ * Cancels a run at once, releases its claim, and does the same below it: to every running run of a task that was launched
+ * by its task, at any distance and whatever its policy (core, section 11); with `followsRelations` also of a task that was
+ * only related by `spawned_by`. The first of them end in this transaction; what another command has locked, and
  * all of them where one can't be written, are left to the worker.
  * Launches that nobody has taken up are revoked, unless they were made to outlive their parent.
  *
@@ -51,6 +52,7 @@ export async function forceCancel(
   context: Context,
   runId: string,
   request: NewControlMessage,
+  followsRelations: boolean,
   storedMessage: () => Promise<ControlMessageRow | undefined>,
 ): Promise<ForceCancelled> {
   const { db, tenantId, caller, requestId, correlationId, idempotencyKey } = context;
@@ -77,10 +79,11 @@ export async function forceCancel(
   });
   if (cancelled === undefined) throw new Error('a locked, running run could not be cancelled');
   const { message } = cancelled;
+  const root = { ...message, follows_relations: followsRelations };
   await reachAtOnce(context, message, async () =>
-    cancelFreeTasks(context, message, await tasksBelow(context, taskId, cascadeBatchMax)),
+    cancelFreeTasks(context, message, await tasksBelow(context, root, cascadeBatchMax)),
   );
-  const left = await tasksBelow(context, taskId, 1);
+  const left = await tasksBelow(context, root, 1);
   return { ...cancelled, isUnfinished: left.length > 0 };
 }
 
@@ -102,11 +105,11 @@ export function reachAtOnce<T>(
 
 async function tasksBelow(
   { db, tenantId }: Context,
-  taskId: string,
+  { task_id: taskId, follows_relations: followsRelations }: CascadeRoot,
   rowsMax: number,
   except: readonly string[] = [],
 ): Promise<string[]> {
-  const found = await db.rows(findTasksToCancel(tenantId, taskId, { rowsMax, except }));
+  const found = await db.rows(findTasksToCancel(tenantId, taskId, { followsRelations, rowsMax, except }));
   return found.map(({ id }) => id);
 }
 
@@ -116,11 +119,11 @@ async function tasksBelow(
  */
 export async function findNextBelow(
   context: Context,
-  { task_id: taskId }: ControlMessageRow,
+  root: CascadeRoot,
   except: readonly string[],
 ): Promise<string[]> {
   await context.db.run(lockCascades(context.tenantId));
-  return tasksBelow(context, taskId, cascadeBatchMax, except);
+  return tasksBelow(context, root, cascadeBatchMax, except);
 }
 
 /**
