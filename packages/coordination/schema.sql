@@ -2007,6 +2007,7 @@ CREATE OR REPLACE FUNCTION public.tasks_of_dead_claims(tenant uuid)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  STABLE
+ SET enable_sort TO 'off'
 AS $function$
 declare
   ended uuid;

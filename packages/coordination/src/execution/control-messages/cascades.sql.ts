@@ -1,5 +1,7 @@
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { Tables } from '../../service/schema.ts';
 import type { CascadeRoot } from './control-message.ts';
 
 /** Leaves the rest of a cancellation to the worker. */
@@ -9,12 +11,12 @@ export function insertCascade(tenantId: string, messageId: string, followsRelati
     values (${messageId}, ${tenantId}, ${followsRelations})`;
 }
 
-export type CascadeRow = { message_id: string; tenant_id: string; created_at: string };
+export type CascadeRow = Pick<RowOf<Tables['run_cascades']>, 'message_id' | 'tenant_id' | 'created_at'>;
 
 /** The oldest first; each is locked before it is worked on. */
 export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
   return sql<CascadeRow>`
-    select * from run_cascades
+    select message_id, tenant_id, created_at from run_cascades
     where (created_at, message_id) > (${createdAt}::timestamptz, ${id}::uuid)
     order by created_at, message_id limit ${rowsMax}`;
 }
