@@ -11,9 +11,9 @@ const mostUrgentFirst: ListOrder<TaskRow> = {
 };
 
 /**
- * Who looks for work, and where. The statements have one text for each of its forms, 16 in all, so they are prepared like
- * static ones: planning took twice as long as the search. A kept plan doesn't know the limits, which it takes for a tenth of
- * the queue; `offset 0` keeps it from reading all tasks instead of those that were found.
+ * Who looks for work, and where. Which members are set decides the texts of the statements, fewer than a hundred, so they are
+ * prepared like static ones: planning took twice as long as the search. A kept plan doesn't know the limits, which it takes
+ * for a tenth of the queue; `offset 0` keeps it from reading all tasks instead of those that were found.
  */
 export interface WorkSearch {
   readonly tenantId: string;
