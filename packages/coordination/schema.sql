@@ -385,6 +385,38 @@ create table ensured_work (
   constraint ensured_work_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table event_consumers (
+  tenant_id uuid not null,
+  consumer text not null,
+  position bigint default 0 not null,
+  sequence bigint default 0 not null,
+  lease_id uuid,
+  leased_until timestamp(3) with time zone,
+  served_at timestamp(3) with time zone default '-infinity'::timestamp with time zone not null,
+  has_more boolean default true not null,
+  parked_at timestamp(3) with time zone,
+  parked_reason text,
+  parked_event_id uuid,
+  failure_count integer default 0 not null,
+  next_attempt_at timestamp(3) with time zone,
+  delivered_total bigint default 0 not null,
+  duplicates_total bigint default 0 not null,
+  failures_total bigint default 0 not null,
+  redrives_total bigint default 0 not null,
+  last_delivery_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint event_consumers_pkey PRIMARY KEY (tenant_id, consumer),
+  constraint event_consumers_check CHECK (((lease_id IS NULL) = (leased_until IS NULL))),
+  constraint event_consumers_check1 CHECK (((parked_at IS NULL) = (parked_reason IS NULL))),
+  constraint event_consumers_check2 CHECK (((parked_event_id IS NULL) OR (parked_at IS NOT NULL))),
+  constraint event_consumers_parked_reason_check CHECK ((length(parked_reason) <= 2000)),
+  constraint event_consumers_position_check CHECK (("position" >= 0)),
+  constraint event_consumers_sequence_check CHECK ((sequence >= 0)),
+  constraint event_consumers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+) with (fillfactor=70);
+CREATE INDEX event_consumers_by_service ON public.event_consumers USING btree (consumer, served_at, tenant_id);
+
 create table events (
   sequence bigint generated always as identity not null,
   id uuid not null,

@@ -19,6 +19,7 @@ export interface Tables {
   delegations: DelegationsTable;
   endings: EndingsTable;
   ensured_work: EnsuredWorkTable;
+  event_consumers: EventConsumersTable;
   events: EventsTable;
   external_references: ExternalReferencesTable;
   goals: GoalsTable;
@@ -293,6 +294,29 @@ interface EnsuredWorkTable {
   key: string;
   task_id: string | null;
   created_at: Generated<string>;
+}
+
+interface EventConsumersTable {
+  tenant_id: string;
+  consumer: string;
+  position: Generated<number>;
+  sequence: Generated<number>;
+  lease_id: string | null;
+  leased_until: string | null;
+  served_at: Generated<string>;
+  has_more: Generated<boolean>;
+  parked_at: string | null;
+  parked_reason: string | null;
+  parked_event_id: string | null;
+  failure_count: Generated<number>;
+  next_attempt_at: string | null;
+  delivered_total: Generated<number>;
+  duplicates_total: Generated<number>;
+  failures_total: Generated<number>;
+  redrives_total: Generated<number>;
+  last_delivery_at: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface EventsTable {
