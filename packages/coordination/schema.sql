@@ -1779,6 +1779,22 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.oldest_undelivered(tenant uuid, OUT event_position bigint, OUT event_sequence bigint)
+ RETURNS SETOF record
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with waiting as materialized (
+    select o.event_sequence, o.tenant_id from outbox o order by o.event_sequence limit 10001
+  )
+  select * from (
+    select 0::bigint as event_position, 0::bigint as event_sequence where (select count(*) from waiting) > 10000
+    union all
+    select e.position, e.sequence from waiting w join events e on e.sequence = w.event_sequence where w.tenant_id = tenant
+  ) undelivered
+  order by 1, 2 limit 1
+$function$;
+
 CREATE OR REPLACE FUNCTION public.pending_gates_of(task uuid)
  RETURNS jsonb
  LANGUAGE sql
