@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { entityTag, parseIfMatch } from './etag.ts';
+import { entityTag, namesTag, parseIfMatch } from './etag.ts';
 import { Refusal } from './refusal.ts';
 
 const codeOf = (header: string | undefined) => {
@@ -50,4 +50,13 @@ test('the refusal repeats at most 200 characters of the header', () => {
     () => parseIfMatch('task', 'x'.repeat(5000)),
     (error: Refusal) => String(error.details['ifMatch']).length === 200,
   );
+});
+
+test('If-None-Match names a tag alone, in a list, weakly or by a star', () => {
+  const tag = '"types-1"';
+  for (const header of [tag, `W/${tag}`, `"other", ${tag}`, `"other",W/${tag}`, '*', ['"other"', tag]])
+    assert.equal(namesTag(header, tag), true, String(header));
+  for (const header of [undefined, '', '"types-10"', 'types-1', '"other"'])
+    assert.equal(namesTag(header, tag), false, String(header));
+  assert.equal(namesTag('"1"', 'W/"1"'), true);
 });

@@ -17,3 +17,10 @@ export function parseIfMatch(entity: string, header: string | undefined): number
   if (!/^\d{1,15}$/.test(version)) throw new Refusal('invalid_if_match', { ifMatch: value.slice(0, 200) });
   return Number(version);
 }
+
+/** Whether an If-None-Match, or an If-Match that takes lists, names this tag or any: weak and strong forms are equal. */
+export function namesTag(header: string | string[] | undefined, tag: string): boolean {
+  const bare = (one: string) => one.trim().replace(/^W\//, '');
+  const named = [header ?? []].flat().flatMap((line) => line.split(',').map(bare));
+  return named.includes('*') || named.includes(bare(tag));
+}

@@ -6,6 +6,7 @@ import type { Auth } from '../service/auth.ts';
 import type { Caller } from '../service/caller.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
+import { eventCatalog } from './event-types/event-catalog.ts';
 import type { Health } from './health/health.ts';
 import type { Settings } from './settings.ts';
 
@@ -38,6 +39,8 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
     correlationId: origin.correlationId,
     traceRunId: origin.traceRunId,
     idempotencyKey: keyIn(origin.headers?.['idempotency-key']),
+    ifNoneMatch: origin.headers?.['if-none-match'],
+    eventCatalog,
     drafts: [],
     wroteEvents: false,
     afterCommit: [],

@@ -46,6 +46,7 @@ import { typeMigrationApi } from '../work/type-migration/type-migration.api.ts';
 import { authzApi } from './authz/authz.api.ts';
 import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import type { Context } from './context.ts';
+import { eventTypesApi } from './event-types/event-types.api.ts';
 import { healthApi } from './health/health.api.ts';
 import { withinSight } from './within-sight.ts';
 
@@ -131,7 +132,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Events',
     about: 'The journal of every change, in its order.',
-    endpoints: eventsApi,
+    endpoints: [...eventsApi, ...eventTypesApi],
   },
   {
     tag: 'Roles and skills',

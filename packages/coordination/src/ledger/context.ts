@@ -1,4 +1,4 @@
-import { endpointsOf } from '@baton/kernel/service';
+import { type EventDeclaration, endpointsOf } from '@baton/kernel/service';
 import type { Auth } from '../service/auth.ts';
 import type { Context as LowerContext } from '../service/context.ts';
 import type { Permission } from '../service/permissions.ts';
@@ -9,6 +9,8 @@ import type { Settings } from './settings.ts';
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
+  /** What the journal may hold, by type; nothing else is written. */
+  readonly eventCatalog: ReadonlyMap<string, EventDeclaration>;
   /** Events of this change so far; written in one statement before the commit. Filled by `emit` only. */
   readonly drafts: EventDraft[];
   /** What all events of this change follow from, unless they say otherwise. */

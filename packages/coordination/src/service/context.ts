@@ -18,6 +18,8 @@ export interface Context {
   readonly traceRunId: string;
   /** The Idempotency-Key of the request, without blanks around it; null without one. */
   readonly idempotencyKey: string | null;
+  /** The If-None-Match of the request. */
+  readonly ifNoneMatch: string | undefined;
   /** Runs after the commit; must not throw. */
   readonly afterCommit: (() => void)[];
 }

@@ -4,12 +4,13 @@ import type { Db } from '@baton/kernel/db';
 import type { RowOf } from '@baton/kernel/row';
 import type { EventDeclaration } from '@baton/kernel/service';
 import { sql } from '@baton/kernel/sql';
+import { eventCatalog } from '../app/event-types/event-catalog.ts';
 import type { Tables } from '../service/schema.ts';
 
 const source = join(import.meta.dirname, '..');
 
-/** Every declaration of an event, whoever writes it: an endpoint, the worker or a command. */
-export async function readEventCatalog(): Promise<EventDeclaration[]> {
+/** Every declaration of an event in the files of the features, also of one that the catalog lacks. */
+export async function readEventDeclarations(): Promise<EventDeclaration[]> {
   const files = globSync('**/*.events.ts', { cwd: source });
   const modules = await Promise.all(files.map((file) => import(join(source, file)) as Promise<object>));
   return modules.flatMap((module) => Object.values(module)).filter(isEvent);
@@ -21,22 +22,21 @@ function isEvent(value: unknown): value is EventDeclaration {
 
 type StoredRow = Pick<RowOf<Tables['events']>, 'type' | 'schema_version' | 'entity_type' | 'payload'>;
 
-/** How many stored events of each type are compared with their declaration, the newest first. */
-const perTypeMax = 50;
+/** How many stored events of each type are compared with the catalog, the newest first. */
+const perTypeMax = 500;
 
 /**
- * Events in the journal that differ from their declaration: an unknown type, another version or entity, another payload.
+ * Events in the journal that differ from the catalog: an unknown type, another version or entity, another payload.
  * Some statements write their events themselves, in SQL that no compiler compares with the declaration.
  */
 export async function findUndeclaredEvents(db: Db): Promise<string[]> {
-  const declared = new Map((await readEventCatalog()).map((event) => [event.type, event]));
   const stored = await db.rows<StoredRow>(sql`
     select type, schema_version, entity_type, payload from (
       select e.*, row_number() over (partition by type order by sequence desc) as n
       from events e where request_id <> 'test'
     ) newest where n <= ${perTypeMax}`);
   return stored.flatMap((row) => {
-    const event = declared.get(row.type);
+    const event = eventCatalog.get(row.type);
     if (event === undefined) return [`${row.type} is not declared`];
     if (event.version !== row.schema_version || event.entity !== row.entity_type)
       return [

@@ -18,6 +18,7 @@ export interface EventAbout {
  * Adds an event to this change. It is written in the command's transaction together with its outbox row, so either the
  * state, the event and its delivery exist, or none of them.
  * @returns the id of the event
+ * @throws Error for an event that is missing from the catalog; nothing of the change is written then
  */
 export function emit<Payload extends z.ZodType>(
   context: Context,
@@ -46,8 +47,13 @@ export function emit<Payload extends z.ZodType>(
   return id;
 }
 
-/** Shows the tests an event that a statement wrote itself; its payload must have the declared form. */
+/**
+ * Shows the tests an event that a statement wrote itself; its payload must have the declared form.
+ * @throws Error for an event that is missing from the catalog: a fault of the program (core, section 17.1)
+ */
 export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
+  if (context.eventCatalog.get(event.type) !== event)
+    throw new Error(`${event.type} is missing from the catalog of events`);
   const watching = observer();
   if (watching === undefined) return;
   const result = event.payload.safeParse(payload);

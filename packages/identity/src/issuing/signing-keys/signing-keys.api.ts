@@ -1,3 +1,4 @@
+import { namesTag } from '@baton/kernel/etag';
 import { reply } from '@baton/kernel/service';
 import { endpoint } from '../context.ts';
 import { JsonWebKeySet } from './json-web-key.ts';
@@ -15,10 +16,7 @@ export const getKeys = endpoint({
   async handle(_input, { signingKeys, headers }) {
     const { keys, tag } = await signingKeys.document();
     const caching = { etag: tag, 'cache-control': 'public, max-age=60' };
-    const known = String(headers['if-none-match'] ?? '')
-      .split(',')
-      .map((one) => one.trim().replace(/^W\//, ''));
-    if (known.includes(tag) || known.includes('*')) return reply(304, undefined, caching);
+    if (namesTag(headers['if-none-match'], tag)) return reply(304, undefined, caching);
     return reply(200, { keys: [...keys] }, caching);
   },
 });

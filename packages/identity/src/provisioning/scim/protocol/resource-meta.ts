@@ -1,3 +1,4 @@
+import { namesTag } from '@baton/kernel/etag';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
@@ -41,13 +42,12 @@ export function versionTag(version: number): string {
 /** @throws Refusal `scim_version_mismatch` when the request has an If-Match that names another version */
 export function requireMatch(headers: Headers, version: number): void {
   const wanted = headers['if-match'];
-  if (typeof wanted === 'string' && !namesVersion(wanted, version)) fail('scim_version_mismatch');
+  if (wanted !== undefined && !namesTag(wanted, versionTag(version))) fail('scim_version_mismatch');
 }
 
 /** Whether the If-None-Match of the request names this version: the answer is 304. */
 export function isUnchanged(headers: Headers, version: number): boolean {
-  const known = headers['if-none-match'];
-  return typeof known === 'string' && namesVersion(known, version);
+  return namesTag(headers['if-none-match'], versionTag(version));
 }
 
 /** @throws Refusal `scim_not_found` for an id that no resource can have */
@@ -57,11 +57,4 @@ export function parseId(id: string): string {
 
 export function isId(text: string): boolean {
   return uuidForm.test(text);
-}
-
-function namesVersion(header: string, version: number): boolean {
-  return header.split(',').some((tag) => {
-    const bare = tag.trim().replace(/^W\//, '');
-    return bare === '*' || bare === `"${version}"`;
-  });
 }

@@ -1,0 +1,96 @@
+import type { EventDeclaration } from '@baton/kernel/service';
+import * as apiKeys from '../../access/api-keys/api-keys.events.ts';
+import * as delegations from '../../access/delegations/delegations.events.ts';
+import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';
+import * as principals from '../../access/principals/principals.events.ts';
+import * as artifactTypes from '../../definitions/artifact-types/artifact-types.events.ts';
+import * as taskTypes from '../../definitions/task-types/task-types.events.ts';
+import * as checkpoints from '../../execution/checkpoints/checkpoints.events.ts';
+import * as childHandles from '../../execution/child-handles/child-handles.events.ts';
+import * as claims from '../../execution/claims/claims.events.ts';
+import * as controlMessages from '../../execution/control-messages/control-messages.events.ts';
+import * as handover from '../../execution/handover/handover.events.ts';
+import * as runs from '../../execution/runs/runs.events.ts';
+import * as sessions from '../../execution/sessions/sessions.events.ts';
+import * as children from '../../leases/children/children.events.ts';
+import * as leases from '../../leases/leases.events.ts';
+import * as assignments from '../../organisation/assignments/assignments.events.ts';
+import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
+import * as members from '../../organisation/members/members.events.ts';
+import * as roles from '../../organisation/roles/roles.events.ts';
+import * as skills from '../../organisation/skills/skills.events.ts';
+import * as workspaceTypes from '../../organisation/workspace-types/workspace-types.events.ts';
+import * as workspaces from '../../organisation/workspaces/workspaces.events.ts';
+import * as approvals from '../../results/approvals/approvals.events.ts';
+import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
+import * as artifacts from '../../results/artifacts/artifacts.events.ts';
+import * as observations from '../../results/observations/observations.events.ts';
+import * as outcomes from '../../results/outcomes/outcomes.events.ts';
+import * as verification from '../../results/verification/verification.events.ts';
+import * as comments from '../../work/comments/comments.events.ts';
+import * as completion from '../../work/completion/completion.events.ts';
+import * as gates from '../../work/gates/gates.events.ts';
+import * as goals from '../../work/goals/goals.events.ts';
+import * as externalReferences from '../../work/relations/external-references/external-references.events.ts';
+import * as taskRelations from '../../work/relations/task-relations.events.ts';
+import * as tasks from '../../work/tasks/tasks.events.ts';
+import * as typeMigration from '../../work/type-migration/type-migration.events.ts';
+import * as attempts from '../../work/verifications/attempts.events.ts';
+import * as bootstrap from '../bootstrap/bootstrap.events.ts';
+
+const declarations: readonly object[] = [
+  apiKeys,
+  delegations,
+  iamBindings,
+  principals,
+  bootstrap,
+  artifactTypes,
+  taskTypes,
+  checkpoints,
+  childHandles,
+  claims,
+  controlMessages,
+  handover,
+  runs,
+  sessions,
+  children,
+  leases,
+  assignments,
+  capabilities,
+  members,
+  roles,
+  skills,
+  workspaceTypes,
+  workspaces,
+  approvals,
+  artifactContents,
+  artifacts,
+  observations,
+  outcomes,
+  verification,
+  comments,
+  completion,
+  gates,
+  goals,
+  externalReferences,
+  taskRelations,
+  tasks,
+  typeMigration,
+  attempts,
+];
+
+/**
+ * The catalog of events (core, section 17.5): what the journal may hold, by type, in the order of the types. What isn't
+ * listed here is refused by `emit`; a new `*.events.ts` file is added above.
+ */
+export const eventCatalog: ReadonlyMap<string, EventDeclaration> = new Map(
+  declarations
+    .flatMap((module) => Object.values(module))
+    .filter(isEvent)
+    .sort((left, right) => (left.type < right.type ? -1 : 1))
+    .map((event) => [event.type, event]),
+);
+
+function isEvent(value: unknown): value is EventDeclaration {
+  return typeof value === 'object' && value !== null && 'type' in value && 'payload' in value;
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { JsonObject } from '@baton/kernel/wire';
+import { eventCatalog } from './event-catalog.ts';
+import type { EventTypePage } from './event-type.ts';
+
+interface DescribedCatalog {
+  readonly page: z.output<typeof EventTypePage>;
+  /** `"event-types-<sha256>"`: the same in every process with the same catalog. */
+  readonly tag: string;
+}
+
+let described: DescribedCatalog | undefined;
+
+/** The whole catalog on one page, described once per process. */
+export function describeCatalog(): DescribedCatalog {
+  described ??= describe();
+  return described;
+}
+
+function describe(): DescribedCatalog {
+  const items = [...eventCatalog.values()].map(({ type, version, entity, payload }) => ({
+    type,
+    version,
+    entityType: entity,
+    payloadSchema: allowFurtherFields(
+      z.toJSONSchema(payload, { io: 'input', unrepresentable: 'any' }),
+    ) as JsonObject,
+  }));
+  const hash = createHash('sha256').update(JSON.stringify(items)).digest('hex');
+  return { page: { items, nextCursor: null }, tag: `"event-types-${hash}"` };
+}
+
+/**
+ * A schema as it is published. Inside, no payload has a field that isn't declared; a consumer that refused unknown ones
+ * would fail at the next field that is added.
+ */
+export function allowFurtherFields(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(allowFurtherFields);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([name, value]) => !(name === 'additionalProperties' && value === false))
+      .map(([name, value]) => [name, allowFurtherFields(value)]),
+  );
+}
