@@ -87,6 +87,7 @@ test('the first start sets up everything, prints what to type next, and no secre
     '/health/live',
     '/health/ready',
     '/openapi.json',
+    '/asyncapi.json',
     '/docs',
     '/iam/healthz',
     '/iam/openapi.json',

@@ -1,6 +1,7 @@
 import { describeApi as describeCoordination } from '@baton/coordination/app/describe';
 import { endpoints as coordinationEndpoints } from '@baton/coordination/app/endpoints';
 import { errors as coordinationErrors } from '@baton/coordination/app/errors';
+import { describeEvents as describeCoordinationEvents } from '@baton/coordination/app/event-types/async-api';
 import { pipelineCodesOf as coordinationPipelineCodesOf } from '@baton/coordination/app/runtime';
 import { settings as coordinationSettings } from '@baton/coordination/app/settings';
 import { permissions } from '@baton/coordination/service/permissions';
@@ -26,6 +27,8 @@ export interface Service {
   /** How a caller proves who they are, by the `auth` of an endpoint; `usual` where it says nothing. */
   readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
+  /** The AsyncAPI description, where the service sends something by itself. */
+  describeEvents?(): object;
   /** The codes that the steps before the handler answer at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
 }
@@ -56,6 +59,7 @@ export const services: readonly Service[] = [
     permissions,
     credentials: { usual: 'an access token', bootstrap: 'the bootstrap secret', none: 'none' },
     describeApi: describeCoordination,
+    describeEvents: describeCoordinationEvents,
     pipelineCodesOf: coordinationPipelineCodesOf,
   },
 ];

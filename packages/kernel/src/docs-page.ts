@@ -26,14 +26,27 @@ const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinkin
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** What a service says of itself, open to everybody. */
+export interface ServiceDocs {
+  /** Of the page. */
+  readonly title: string;
+  /** What `/openapi.json` answers. */
+  readonly description: object;
+  /** What `/asyncapi.json` answers, where the service sends something by itself. */
+  readonly events?: object;
+}
+
 /**
- * `GET /openapi.json` and the interactive page `GET /docs`. The page is served whole from here: it works without the
- * internet, and below a prefix, because its links are relative.
+ * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is served
+ * whole from here: it works without the internet, and below a prefix, because its links are relative.
  */
-export function addDocs(app: FastifyInstance, title: string, description: object): void {
+export function addDocs(app: FastifyInstance, { title, description, events }: ServiceDocs): void {
   const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  const json = JSON.stringify(description);
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(json));
+  for (const [path, document] of Object.entries({ openapi: description, asyncapi: events })) {
+    if (document === undefined) continue;
+    const json = JSON.stringify(document);
+    app.get(`/${path}.json`, (_request, reply) => reply.type('application/json; charset=utf-8').send(json));
+  }
   app.get('/docs', (_request, reply) =>
     reply
       .headers({

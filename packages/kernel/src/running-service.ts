@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { addDocs } from './docs-page.ts';
+import { addDocs, type ServiceDocs } from './docs-page.ts';
 import { drainable } from './drain.ts';
 import { buildHttp, type HttpApp } from './http.ts';
 import type { ServiceRuntime } from './runtime.ts';
@@ -24,8 +24,7 @@ type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => vo
 export interface ServiceParts<Caller, Context extends object> {
   readonly runtime: ServiceRuntime<Caller, Context>;
   readonly endpoints: readonly Endpoint<Context>[];
-  /** The title of `/docs`, and what `/openapi.json` answers. */
-  readonly docs: { readonly title: string; readonly description: object };
+  readonly docs: ServiceDocs;
   readonly upgrade?: UpgradeHandler;
   /** Adds hooks and plugins that only this service has. */
   addHooks?(app: HttpApp): void;
@@ -41,10 +40,10 @@ export interface ServiceParts<Caller, Context extends object> {
 export async function runService<Caller, Context extends object>(
   parts: ServiceParts<Caller, Context>,
 ): Promise<RunningService> {
-  const { runtime, docs } = parts;
+  const { runtime } = parts;
   const app = buildHttp(runtime, parts.endpoints);
   parts.addHooks?.(app);
-  addDocs(app, docs.title, docs.description);
+  addDocs(app, parts.docs);
   await app.ready();
   const requests = drainable(app.routing);
   return {

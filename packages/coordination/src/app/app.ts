@@ -8,6 +8,7 @@ import { openContentStore } from '../results/contents/open-store.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
+import { describeEvents } from './event-types/async-api.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
@@ -70,7 +71,7 @@ export async function createCoordination({ env, log: given }: CoordinationOption
   return runService({
     runtime: coordinationRuntime(tools, { pool, metrics: requestMetrics(registry), authenticator, wake }),
     endpoints,
-    docs: { title: 'Baton coordination', description: describeApi() },
+    docs: { title: 'Baton coordination', description: describeApi(), events: describeEvents() },
     upgrade: (req, socket, head) => stream.upgrade(req, socket, head),
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),
     drainMsMax,
