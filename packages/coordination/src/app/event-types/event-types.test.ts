@@ -98,8 +98,8 @@ test('payloads of the journal fit their published schemas, which allow fields th
 test('a schema names its forms inside of itself', async () => {
   for (const { type, payloadSchema } of await list()) {
     const text = JSON.stringify(payloadSchema);
-    const named = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference as string);
-    const defined = new Set(Object.keys((payloadSchema['$defs'] ?? {}) as object));
+    const named = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
+    const defined = new Set(Object.keys(payloadSchema['$defs'] ?? {}));
     for (const reference of named)
       assert.ok(defined.has(reference.replace('#/$defs/', '')), `${type}: ${reference}`);
   }
