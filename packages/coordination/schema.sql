@@ -103,6 +103,33 @@ CREATE INDEX approvals_pending_gates ON public.approvals USING btree (task_id, c
 CREATE INDEX approvals_to_decide ON public.approvals USING btree (assigned_principal_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (assigned_principal_id IS NOT NULL));
 CREATE INDEX approvals_to_decide_by_role ON public.approvals USING btree (required_role_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (required_role_id IS NOT NULL));
 
+create table archived_events (
+  sequence bigint not null,
+  id uuid not null,
+  tenant_id uuid not null,
+  position bigint not null,
+  type text not null,
+  schema_version integer not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  workspace_id uuid,
+  actor_id uuid,
+  iam_actor_id uuid,
+  session_id uuid,
+  correlation_id text,
+  causation_id text,
+  request_id text,
+  trace_run_id text,
+  payload jsonb not null,
+  occurred_at timestamp(3) with time zone not null,
+  constraint archived_events_pkey PRIMARY KEY (tenant_id, "position", sequence)
+);
+CREATE INDEX archived_events_of_entity ON public.archived_events USING btree (tenant_id, entity_id, "position", sequence);
+CREATE TRIGGER archived_events_append_only AFTER DELETE ON public.archived_events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION refuse_unpruned_deletion();
+CREATE TRIGGER archived_events_from_journal AFTER INSERT ON public.archived_events REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION refuse_foreign_archive();
+CREATE TRIGGER archived_events_never_truncated BEFORE TRUNCATE ON public.archived_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
+CREATE TRIGGER archived_events_never_updated BEFORE UPDATE ON public.archived_events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
+
 create table artifact_contents (
   id uuid not null,
   tenant_id uuid not null,
@@ -440,8 +467,9 @@ create table events (
 );
 CREATE INDEX events_in_order ON public.events USING btree (tenant_id, "position", sequence);
 CREATE INDEX events_of_entity ON public.events USING btree (tenant_id, entity_id, "position", sequence);
-CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
+CREATE TRIGGER events_append_only AFTER DELETE ON public.events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION refuse_unarchived_deletion();
 CREATE TRIGGER events_never_truncated BEFORE TRUNCATE ON public.events FOR EACH STATEMENT EXECUTE FUNCTION refuse_journal_change();
+CREATE TRIGGER events_never_updated BEFORE UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_journal_change();
 
 create table external_references (
   id uuid not null,
@@ -579,9 +607,19 @@ create table journal_floors (
   tenant_id uuid not null,
   floor_position bigint default 0 not null,
   floor_sequence bigint default 0 not null,
+  floor_top_sequence bigint default 0 not null,
+  archive_position bigint default 0 not null,
+  archive_sequence bigint default 0 not null,
+  moved_position bigint default 0 not null,
+  moved_sequence bigint default 0 not null,
+  deleted_position bigint default 0 not null,
+  deleted_sequence bigint default 0 not null,
+  archive_due_at timestamp(3) with time zone default '-infinity'::timestamp with time zone not null,
   constraint journal_floors_pkey PRIMARY KEY (tenant_id),
   constraint journal_floors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX journal_floors_due ON public.journal_floors USING btree (archive_due_at, tenant_id);
+CREATE INDEX journal_floors_unsettled ON public.journal_floors USING btree (tenant_id) WHERE ((ROW(moved_position, moved_sequence) < ROW(archive_position, archive_sequence)) OR (ROW(deleted_position, deleted_sequence) < ROW(floor_position, floor_sequence)));
 
 create table left_sets (
   id bigint generated always as identity not null,
@@ -1271,6 +1309,35 @@ begin
   execute format('create sequence %I', task_numbers(tenant));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.delete_from_archive(tenant uuid, rows_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held journal_floors;
+  last_position bigint;
+  last_sequence bigint;
+  deleted integer;
+begin
+  select * into held from journal_floors where tenant_id = tenant for update;
+  select a.position, a.sequence, a.row_number into last_position, last_sequence, deleted from (
+    select position, sequence, row_number() over (order by position, sequence) from archived_events
+    where tenant_id = tenant and (position, sequence) > (held.deleted_position, held.deleted_sequence)
+      and (position, sequence) <= (held.floor_position, held.floor_sequence)
+    order by position, sequence limit rows_max) a
+  order by a.row_number desc limit 1;
+  if deleted is null then
+    update journal_floors set deleted_position = floor_position, deleted_sequence = floor_sequence
+    where tenant_id = tenant and (deleted_position, deleted_sequence) < (floor_position, floor_sequence);
+    return 0;
+  end if;
+  delete from archived_events
+    where tenant_id = tenant and (position, sequence) > (held.deleted_position, held.deleted_sequence)
+      and (position, sequence) <= (last_position, last_sequence);
+  update journal_floors set deleted_position = last_position, deleted_sequence = last_sequence where tenant_id = tenant;
+  return deleted;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.enter_journal_epoch()
  RETURNS text
  LANGUAGE plpgsql
@@ -1297,11 +1364,12 @@ begin
     table_number = tableoid::bigint,
     database_number = (select oid::bigint from pg_database where datname = current_database());
   -- The first start: there is no cursor that could be overtaken.
-  if held.server_started_at is null and not exists (select from events) then return null; end if;
+  if held.server_started_at is null and not exists (select from events) and not exists (select from archived_events)
+  then return null; end if;
 
   transaction_now := greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint);
   select greatest(
-      coalesce(max(newest.position), 0), (select coalesce(max(floor_position), 0) from journal_floors))
+      coalesce(max(newest.position), 0), (select coalesce(max(greatest(floor_position, archive_position)), 0) from journal_floors))
     into top_written
     from tenants t cross join lateral (
       select position from events where tenant_id = t.id order by position desc limit 1) newest;
@@ -1514,7 +1582,9 @@ AS $function$
 begin
   if place_sequence > 0 then
     return exists (
-      select from events where tenant_id = tenant and position = place_position and sequence = place_sequence);
+      select from events where tenant_id = tenant and position = place_position and sequence = place_sequence)
+    or exists (
+      select from archived_events where tenant_id = tenant and position = place_position and sequence = place_sequence);
   end if;
   return place_position <= horizon and not exists (
     select from journal_epochs where previous_end < place_position and place_position < first_position);
@@ -1650,6 +1720,38 @@ AS $function$
     where h.token = i.token and (h.workspace_id is null or h.workspace_id = any (w.path)))
 $function$;
 
+CREATE OR REPLACE FUNCTION public.move_to_archive(tenant uuid, rows_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held journal_floors;
+  last_position bigint;
+  last_sequence bigint;
+  moved integer;
+begin
+  select * into held from journal_floors where tenant_id = tenant for update;
+  select e.position, e.sequence, e.row_number into last_position, last_sequence, moved from (
+    select position, sequence, row_number() over (order by position, sequence) from events
+    where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
+      and (position, sequence) <= (held.archive_position, held.archive_sequence)
+    order by position, sequence limit rows_max) e
+  order by e.row_number desc limit 1;
+  if moved is null then
+    update journal_floors set moved_position = archive_position, moved_sequence = archive_sequence
+    where tenant_id = tenant and (moved_position, moved_sequence) < (archive_position, archive_sequence);
+    return 0;
+  end if;
+  insert into archived_events select * from events
+    where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
+      and (position, sequence) <= (last_position, last_sequence);
+  delete from events
+    where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
+      and (position, sequence) <= (last_position, last_sequence);
+  update journal_floors set moved_position = last_position, moved_sequence = last_sequence where tenant_id = tenant;
+  return moved;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -1784,15 +1886,14 @@ CREATE OR REPLACE FUNCTION public.oldest_undelivered(tenant uuid, OUT event_posi
  LANGUAGE sql
  STABLE
 AS $function$
-  with waiting as materialized (
-    select o.event_sequence, o.tenant_id from outbox o order by o.event_sequence limit 10001
-  )
-  select * from (
-    select 0::bigint as event_position, 0::bigint as event_sequence where (select count(*) from waiting) > 10000
-    union all
-    select e.position, e.sequence from waiting w join events e on e.sequence = w.event_sequence where w.tenant_id = tenant
-  ) undelivered
-  order by 1, 2 limit 1
+  select e.position, e.sequence
+  from journal_floors f cross join lateral (
+    select position, sequence from events
+    where tenant_id = tenant and (position, sequence) > (f.archive_position, f.archive_sequence)
+    order by position, sequence limit 100000
+  ) e
+  where f.tenant_id = tenant and exists (select from outbox o where o.event_sequence = e.sequence)
+  order by e.position, e.sequence limit 1
 $function$;
 
 CREATE OR REPLACE FUNCTION public.pending_gates_of(task uuid)
@@ -1851,6 +1952,20 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_foreign_archive()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from come c where not exists (
+      select from events e where e.sequence = c.sequence and e is not distinct from c))
+  then
+    raise exception 'the journal is append-only: INSERT of what is not in it refused' using errcode = 'restrict_violation';
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_journal_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1865,6 +1980,36 @@ CREATE OR REPLACE FUNCTION public.refuse_removal()
 AS $function$
 begin
   raise exception '% of % refused: other rows name them', tg_op, tg_table_name using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_unarchived_deletion()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from gone g where not exists (
+      select from archived_events a
+      where a.tenant_id = g.tenant_id and a.position = g.position and a.sequence = g.sequence and a is not distinct from g))
+  then
+    raise exception 'the journal is append-only: DELETE of what is not archived refused' using errcode = 'restrict_violation';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_unpruned_deletion()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from gone g where not exists (
+      select from journal_floors f
+      where f.tenant_id = g.tenant_id and (g.position, g.sequence) <= (f.floor_position, f.floor_sequence)))
+  then
+    raise exception 'the journal is append-only: DELETE of what is not pruned refused' using errcode = 'restrict_violation';
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.search_grams(tenant uuid, terms text[])

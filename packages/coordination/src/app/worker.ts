@@ -10,6 +10,8 @@ import {
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
+import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
+import { settleJournals } from '../ledger/retention/settling.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
@@ -36,6 +38,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   doDueOutcomes,
   deleteAnsweredKeys,
   deleteUnneededContents,
+  archiveOnSchedule,
+  settleJournals,
   watchHorizon,
   watchEpoch,
 ];

@@ -1,5 +1,5 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
-import { invalid, row } from '../service/error-rows.ts';
+import { conflict, invalid, row } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../service/errors.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
@@ -11,6 +11,9 @@ export const errors = {
     'Read on from resumeCursor; what was read between that place and this cursor may be undone.',
   )(
     'The cursor is from a history that a restore or a fail-over of the database has ended, or from another database.',
+  ),
+  retention_blocked_by_consumer: conflict(
+    'A consumer that every tenant needs has no cursor in this one: nothing of its history may go.',
   ),
   conflicting_cursors: invalid('These cursor parameters exclude each other.'),
   invalid_event_type_filter: invalid('A type filter is malformed, or there are more than 20.'),

@@ -35,6 +35,18 @@ export const settings = {
     unit: seconds,
     doc: 'The longest wait after a failed delivery.',
   }),
+  CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: integer({
+    default: 2_592_000,
+    max: 100_000_000_000,
+    unit: seconds,
+    doc: 'How old an event is at least before it is archived or pruned, unless the call says otherwise.',
+  }),
+  CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS: integer({
+    default: 0,
+    max: 31_536_000,
+    unit: seconds,
+    doc: 'How often the worker archives the history of each tenant; 0 is never. Nothing is pruned by itself.',
+  }),
 };
 
 export type Settings = SettingValues<typeof settings>;

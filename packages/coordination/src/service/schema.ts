@@ -5,6 +5,7 @@ export interface Tables {
   api_keys: ApiKeysTable;
   approval_outcomes: ApprovalOutcomesTable;
   approvals: ApprovalsTable;
+  archived_events: ArchivedEventsTable;
   artifact_contents: ArtifactContentsTable;
   artifact_types: ArtifactTypesTable;
   artifact_uploads: ArtifactUploadsTable;
@@ -107,6 +108,27 @@ interface ApprovalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+}
+
+interface ArchivedEventsTable {
+  sequence: number;
+  id: string;
+  tenant_id: string;
+  position: number;
+  type: string;
+  schema_version: number;
+  entity_type: string;
+  entity_id: string;
+  workspace_id: string | null;
+  actor_id: string | null;
+  iam_actor_id: string | null;
+  session_id: string | null;
+  correlation_id: string | null;
+  causation_id: string | null;
+  request_id: string | null;
+  trace_run_id: string | null;
+  payload: unknown;
+  occurred_at: string;
 }
 
 interface ArtifactContentsTable {
@@ -438,6 +460,14 @@ interface JournalFloorsTable {
   tenant_id: string;
   floor_position: Generated<number>;
   floor_sequence: Generated<number>;
+  floor_top_sequence: Generated<number>;
+  archive_position: Generated<number>;
+  archive_sequence: Generated<number>;
+  moved_position: Generated<number>;
+  moved_sequence: Generated<number>;
+  deleted_position: Generated<number>;
+  deleted_sequence: Generated<number>;
+  archive_due_at: Generated<string>;
 }
 
 interface LeftSetsTable {

@@ -5,7 +5,10 @@ import type { JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';
 
 /** The bounds of one reading, and an event where there is one: the first row comes also without. */
-export type PageRow = Pick<RowOf<Tables['journal_floors']>, 'floor_position' | 'floor_sequence'> & {
+export type PageRow = Pick<
+  RowOf<Tables['journal_floors']>,
+  'floor_position' | 'floor_sequence' | 'floor_top_sequence'
+> & {
   horizon: number;
   /** Whether something is committed that an open transaction still holds back; asked for by streams only. */
   is_held_back: boolean;
@@ -39,8 +42,9 @@ export interface Reading {
 }
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
-// all visible to it, and a prune can't come in between. The horizon is the real one each time, for no round trip. The
-// server and the place are judged in it too: behind a pooler the server may change between any two statements.
+// all visible to it, and neither a prune nor an archiving can come in between: an event lies in one of both tables. The
+// horizon is the real one each time, for no round trip. The server and the place are judged in it too: behind a pooler the
+// server may change between any two statements. The archive is not touched where nothing of it lies behind the place.
 
 /** Events after a place, oldest first, by the index (tenant, position, sequence). */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
@@ -50,15 +54,22 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
         is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
       from (select journal_horizon() as horizon) now
     )
-    select f.floor_position, f.floor_sequence, b.*,
+    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*,
       ${bounds.asksHeldBack} and coalesce((
         select position from events where tenant_id = ${tenantId} order by position desc, sequence desc limit 1
       ) >= b.horizon, false) as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
-        select * from events
-        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and position < b.horizon and sequence > ${afterSequence}
+        select * from (
+          select * from archived_events
+          where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+            and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+            and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+          union all
+          select * from events
+          where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+            and position < b.horizon and sequence > ${afterSequence}
+        ) journal
         order by position, sequence limit ${bounds.scanMax}
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
@@ -80,12 +91,19 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
         is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
       from (select journal_horizon() as horizon) now
     )
-    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
+    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
-        select * from events
-        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and position < b.horizon
+        select * from (
+          select * from archived_events
+          where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+            and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+            and (position, sequence) > (f.floor_position, f.floor_sequence)
+          union all
+          select * from events
+          where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+            and position < b.horizon
+        ) journal
         order by position desc, sequence desc limit ${bounds.scanMax}
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
@@ -107,13 +125,21 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
         is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
       from (select journal_horizon() as horizon) now
     )
-    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
+    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
-      select * from events
-      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) > (${from.position}, ${from.sequence})
-        and position < b.horizon and sequence > ${afterSequence}
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+      select * from (
+        select * from archived_events
+        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+          and (position, sequence) > (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        union all
+        select * from events
+        where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+          and (position, sequence) > (${from.position}, ${from.sequence})
+          and position < b.horizon and sequence > ${afterSequence}
+      ) journal
+      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
@@ -131,13 +157,21 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
         is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
       from (select journal_horizon() as horizon) now
     )
-    select f.floor_position, f.floor_sequence, b.*, false as is_held_back, e.*
+    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
-      select * from events
-      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) < (${from.position}, ${from.sequence})
-        and position < b.horizon
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+      select * from (
+        select * from archived_events
+        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+          and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+          and (position, sequence) < (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence)
+        union all
+        select * from events
+        where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+          and (position, sequence) < (${from.position}, ${from.sequence})
+          and position < b.horizon
+      ) journal
+      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
@@ -148,30 +182,71 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
     order by e.position desc, e.sequence desc`;
 }
 
-/** Where a reading had to stop because its filter skipped `scanMax` events; no row when it reached the end. */
+/** A place in the journal; the floor comes also where there is none. */
+export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
+  (JournalPosition | { position: null });
+
+/**
+ * Where a reading had to stop because its filter skipped `scanMax` events; nowhere when it reached the end. Only right if
+ * the floor is the one of the page: a prune in between leaves fewer events to count.
+ */
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
-  return sql<JournalPosition>`
-    select position, sequence from events
-    where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-      and position < ${horizon} and sequence > ${afterSequence}
-    order by position, sequence offset ${scanMax - 1} limit 1`;
+  return sql<ScanEndRow>`
+    select f.floor_position, f.floor_sequence, e.position, e.sequence
+    from journal_floors f left join lateral (
+      select position, sequence from (
+        select position, sequence from archived_events
+        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        union all
+        select position, sequence from events
+        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and position < ${horizon} and sequence > ${afterSequence}
+      ) journal
+      order by position, sequence offset ${scanMax - 1} limit 1
+    ) e on true
+    where f.tenant_id = ${tenantId}`;
 }
 
+/** After a prune in between fewer events are left than were skipped: then nothing is left before these. */
 export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizon: number) {
   return sql<JournalPosition>`
-    select position, sequence from events
-    where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-      and position < ${horizon}
-    order by position desc, sequence desc offset ${scanMax - 1} limit 1`;
+    select e.position, e.sequence
+    from journal_floors f cross join lateral (
+      select position, sequence from (
+        select position, sequence from archived_events
+        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+          and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence)
+        union all
+        select position, sequence from events
+        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and position < ${horizon}
+      ) journal
+      order by position desc, sequence desc offset ${scanMax - 1} limit 1
+    ) e
+    where f.tenant_id = ${tenantId}`;
 }
 
 /** The newest event after a place; no row when there is none. */
 export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
   return sql<JournalPosition>`
-    select position, sequence from events
-    where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-      and position < ${horizon} and sequence > ${afterSequence}
-    order by position desc, sequence desc limit 1`;
+    select e.position, e.sequence
+    from journal_floors f cross join lateral (
+      select position, sequence from (
+        select position, sequence from archived_events
+        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        union all
+        select position, sequence from events
+        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and position < ${horizon} and sequence > ${afterSequence}
+      ) journal
+      order by position desc, sequence desc limit 1
+    ) e
+    where f.tenant_id = ${tenantId}`;
 }
 
 /**
@@ -181,11 +256,24 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
  */
 export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
   return sql<JournalPosition>`
-    select position, sequence from events
-    where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
-      and (${from.position} <= ${horizon}::bigint
-        or position < (select coalesce(max(first_position), 0) from journal_epochs))
-    order by position desc, sequence desc limit 1`;
+    select e.position, e.sequence
+    from journal_floors f
+    cross join (select coalesce(max(first_position), 0) as begin from journal_epochs) present
+    cross join lateral (
+      select position, sequence from (
+        select position, sequence from archived_events
+        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+          and tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence)
+          and (${from.position} <= ${horizon}::bigint or position < present.begin)
+        union all
+        select position, sequence from events
+        where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+          and (${from.position} <= ${horizon}::bigint or position < present.begin)
+      ) journal
+      order by position desc, sequence desc limit 1
+    ) e
+    where f.tenant_id = ${tenantId}`;
 }
 
 export function findWorkspaceId(tenantId: string, workspaceId: string) {

@@ -95,7 +95,7 @@ export async function readPageAfter(
     filter.entityId === null ? findEventsForward(reading) : findEntityEventsForward(reading),
   );
   const floor = floorOf(bound);
-  refuseBelowFloor(after, floor);
+  refuseBelowFloor(after, bound);
   await refuseOtherHistory(db, after, bound, reading);
   const common = { floor, horizon: bound.horizon, isHeldBack: bound.is_held_back };
   const last = rows.slice(0, limit).at(-1);
@@ -104,7 +104,10 @@ export async function readPageAfter(
   if (isUnfiltered(filter)) return { ...common, rows, hasMore: false, next: last && positionOf(last) };
   const scanEnd =
     filter.entityId === null ? await db.row(findScanEndForward(reading, bound.horizon)) : undefined;
-  if (scanEnd !== undefined) return { ...common, rows, hasMore: true, next: scanEnd };
+  // What was pruned since can't be counted any more: the page is built again (core, section 17.2).
+  if (scanEnd !== undefined && isBehind(floorOf(scanEnd), floor)) return readPageAfter(db, after, request);
+  if (scanEnd !== undefined && scanEnd.position !== null)
+    return { ...common, rows, hasMore: true, next: positionOf(scanEnd) };
   return { ...common, rows, hasMore: false, next: await db.row(findNewest(reading, bound.horizon)) };
 }
 
@@ -124,7 +127,7 @@ export async function readPageBefore(
     filter.entityId === null ? findEventsBackward(reading) : findEntityEventsBackward(reading),
   );
   const floor = floorOf(bound);
-  refuseBelowFloor(before, floor);
+  refuseBelowFloor(before, bound);
   await refuseOtherHistory(db, before, bound, reading);
   const kept = rows.slice(0, limit).reverse();
   const first = kept[0];
@@ -178,13 +181,18 @@ export function isBehind(left: JournalPosition, right: JournalPosition): boolean
   );
 }
 
-function floorOf({ floor_position: position, floor_sequence: sequence }: PageRow): JournalPosition {
+function floorOf({
+  floor_position: position,
+  floor_sequence: sequence,
+}: Pick<PageRow, 'floor_position' | 'floor_sequence'>): JournalPosition {
   return { position, sequence };
 }
 
-function refuseBelowFloor(cursor: JournalCursor | undefined, floor: JournalPosition): void {
+function refuseBelowFloor(cursor: JournalCursor | undefined, bound: PageRow): void {
   if (cursor === undefined) return;
-  const isBelow = isLegacy(cursor) ? cursor.afterSequence < floor.sequence : isBehind(floor, cursor);
+  const floor = floorOf(bound);
+  const topSequence = Math.max(bound.floor_top_sequence, floor.sequence);
+  const isBelow = isLegacy(cursor) ? cursor.afterSequence < topSequence : isBehind(floor, cursor);
   if (!isBelow) return;
   const requestedCursor = isLegacy(cursor) ? String(cursor.afterSequence) : encodeCursor(cursor);
   fail('cursor_below_journal_floor', { floorCursor: encodeCursor(floor), requestedCursor });

@@ -70,8 +70,12 @@ export function findNewestOfReference(
     order by o.recorded_at desc, o.id desc limit 1`;
 }
 
-/** What the event of an observation says. */
+/** What the event of an observation says, archived or not; no row where it was pruned. */
 export function findObservedPayload(tenantId: string, observationId: string, eventId: string) {
   return sql<{ payload: JsonObject }>`
-    select payload from events where tenant_id = ${tenantId} and entity_id = ${observationId} and id = ${eventId}`;
+    select payload from events where tenant_id = ${tenantId} and entity_id = ${observationId} and id = ${eventId}
+    union all
+    select payload from archived_events
+    where tenant_id = ${tenantId} and entity_id = ${observationId} and id = ${eventId}
+    limit 1`;
 }

@@ -177,6 +177,10 @@ export function findEventOfTask(
     where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
     order by position, sequence limit 1)
     union all
+    (select id from archived_events
+    where tenant_id = ${tenantId} and entity_id = ${taskId} and position >= ${position} and type = ${type}
+    order by position, sequence limit 1)
+    union all
     (select event_id from observations
     where ${type} = 'observation.recorded' and tenant_id = ${tenantId} and task_id = ${taskId}
       and recorded_at >= ${startedAt} limit 1)

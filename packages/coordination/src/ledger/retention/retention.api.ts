@@ -1,0 +1,45 @@
+import type { Surroundings } from '@baton/kernel/service';
+import { type Context, endpoint } from '../context.ts';
+import { journalArchived, journalPruned } from './retention.events.ts';
+import { archiveJournal, pruneJournal } from './retention.ts';
+import { JournalArchiving, JournalPruning, RetentionBody } from './retention-forms.ts';
+import { settleAround } from './settling.ts';
+
+const around = (_: unknown, surroundings: Surroundings<undefined, Context>) => settleAround(surroundings);
+
+export const retentionApi = [
+  endpoint({
+    id: 'archiveJournal',
+    method: 'POST',
+    path: '/operations/journal:archive',
+    summary: 'Move confirmed history to the archive, the oldest first.',
+    description:
+      'Readers see no difference. It ends before the first event that is too young, that a consumer has not confirmed, or whose delivery is not done.',
+    permission: 'operations.manage',
+    body: RetentionBody,
+    bodyOptional: true,
+    returns: { 200: JournalArchiving },
+    errors: ['retention_blocked_by_consumer'],
+    emits: [journalArchived],
+    example: { beforeSeconds: 2_592_000, maxEvents: 10_000 },
+    around,
+    handle: ({ body }, context) => archiveJournal(context, body),
+  }),
+  endpoint({
+    id: 'pruneJournal',
+    method: 'POST',
+    path: '/operations/journal:prune',
+    summary: 'Delete history from the archive, the oldest first.',
+    description:
+      'The only operation that loses data: export it before. Cursors below what is deleted are refused from then on.',
+    permission: 'operations.manage',
+    body: RetentionBody,
+    bodyOptional: true,
+    returns: { 200: JournalPruning },
+    errors: ['retention_blocked_by_consumer'],
+    emits: [journalPruned],
+    example: { beforeSeconds: 31_536_000, maxEvents: 10_000 },
+    around,
+    handle: ({ body }, context) => pruneJournal(context, body),
+  }),
+];

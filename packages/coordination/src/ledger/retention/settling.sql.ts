@@ -1,0 +1,64 @@
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+
+/** A batch of what the tenant has archived: one transaction of its own. */
+export function moveToArchive(tenantId: string, rowsMax: number) {
+  return sql<{ events: number }>`select move_to_archive(${tenantId}, ${rowsMax}) as events`;
+}
+
+/** A batch of what the tenant has pruned: one transaction of its own. */
+export function deleteFromArchive(tenantId: string, rowsMax: number) {
+  return sql<{ events: number }>`select delete_from_archive(${tenantId}, ${rowsMax}) as events`;
+}
+
+/** Tenants with something to be moved or deleted, by their ids. */
+export function findUnsettled([, afterId]: QueuePosition, rowsMax: number) {
+  return sql<{ tenant_id: string }>`
+    select tenant_id from journal_floors
+    where ((moved_position, moved_sequence) < (archive_position, archive_sequence)
+        or (deleted_position, deleted_sequence) < (floor_position, floor_sequence))
+      and tenant_id > ${afterId}
+    order by tenant_id limit ${rowsMax}`;
+}
+
+/** A batch of both of one tenant; no row where another worker or a call is at it. */
+export function settleFree(tenantId: string, rowsMax: number) {
+  return sql<{ events: number }>`
+    with free as materialized (
+      select tenant_id from journal_floors where tenant_id = ${tenantId} for update skip locked
+    )
+    select move_to_archive(tenant_id, ${rowsMax}) + delete_from_archive(tenant_id, ${rowsMax}) as events from free`;
+}
+
+export interface DueTenantRow {
+  tenant_id: string;
+  due_at: string;
+}
+
+/** Tenants whose history is to be archived now, the longest due first. */
+export function findDueTenants([dueAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueTenantRow>`
+    select tenant_id, archive_due_at::text as due_at from journal_floors
+    where archive_due_at <= now() and (archive_due_at, tenant_id) > (${dueAt}::timestamptz, ${id}::uuid)
+    order by archive_due_at, tenant_id limit ${rowsMax}`;
+}
+
+/**
+ * Takes a due tenant for this transaction, and says when it is due again; no row where another worker was faster. Nobody is
+ * waited for.
+ */
+export function updateDueTenant(tenantId: string, intervalSeconds: number) {
+  return sql<{ tenant_id: string }>`
+    with due as materialized (
+      select tenant_id from journal_floors where tenant_id = ${tenantId} and archive_due_at <= now()
+      for update skip locked
+    )
+    update journal_floors f set archive_due_at = now() + make_interval(secs => ${intervalSeconds})
+    from due where f.tenant_id = due.tenant_id
+    returning f.tenant_id`;
+}
+
+/** There is more to be archived: the tenant's next turn comes behind those who wait already. */
+export function updateTenantToDue(tenantId: string) {
+  return sql`update journal_floors set archive_due_at = now() where tenant_id = ${tenantId}`;
+}
