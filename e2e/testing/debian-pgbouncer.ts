@@ -3,7 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type DebianPostgres, freePort, makeFolder, processOptions, stopProcess } from './debian-postgres.ts';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { type DebianPostgres, makeFolder, processOptions, stopProcess } from './debian-postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';
 const readyWaitMs = 30_000;

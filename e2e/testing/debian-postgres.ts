@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@baton/kernel/testing/free-port';
 
 const programs = '/usr/lib/postgresql/15/bin';
 const readyWaitMs = 60_000;
@@ -70,18 +70,9 @@ export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): 
   clearTimeout(late);
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function serve(folder: string): Promise<DebianPostgres> {
   const data = join(folder, 'data');
-  const port = await freePort();
+  const port = Number(await freePort());
   const settings = {
     listen_addresses: '127.0.0.1',
     port,

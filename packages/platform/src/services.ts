@@ -1,4 +1,5 @@
 import { createCoordination } from '@baton/coordination/app/app';
+import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
 import { createIdentity } from '@baton/identity/app/app';
 import { SettingError } from '@baton/kernel/config';
@@ -22,8 +23,10 @@ export async function startServices(env: Environment): Promise<Services> {
   };
   try {
     const identity = track(await createIdentity({ env }));
-    const coordination = track(await createCoordination({ env }));
-    return { identity, coordination, worker: track(await startWorker({ env })) };
+    // One process: its /metrics counts what the worker does, too.
+    const measures = createMeasures(true);
+    const coordination = track(await createCoordination({ env, measures }));
+    return { identity, coordination, worker: track(await startWorker({ env, measures })) };
   } catch (cause) {
     await Promise.allSettled(started.map((part) => part.close()));
     if (cause instanceof SettingError) throw cause;

@@ -10,6 +10,11 @@ export const settings = {
     secret: true,
     doc: 'The secret that makes the first tenant; unset closes POST /bootstrap.',
   }),
+  CP_METRICS_TOKEN: text({
+    default: '',
+    secret: true,
+    doc: 'What `/metrics` asks for as a bearer token; empty asks for none.',
+  }),
   CP_API_KEY_LAST_USED_REFRESH_SECONDS: integer({
     default: 60,
     min: 0,

@@ -9,6 +9,7 @@ import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { describeEvents } from './event-types/async-api.ts';
+import type { Measures } from './health/measures.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
@@ -20,6 +21,8 @@ export interface CoordinationOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** By default to standard output. */
   log?: Logger;
+  /** What the process counts, where its parts share it. */
+  measures?: Measures;
 }
 
 /** How long a stop waits for requests under way: longer than any statement may run. */
@@ -29,10 +32,14 @@ const drainMsMax = 30_000;
  * Makes the coordination service from its settings (CP_*); whoever owns the port passes requests to its handler.
  * @throws Error with one sentence for settings that can't be used
  */
-export async function createCoordination({ env, log: given }: CoordinationOptions): Promise<RunningService> {
+export async function createCoordination({
+  env,
+  log: given,
+  measures,
+}: CoordinationOptions): Promise<RunningService> {
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
-  const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination');
+  const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
   const authenticator = createAuthenticator(pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
   const stream = new EventStream({ db: pool, settings, log, authenticator, health });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {

@@ -6,6 +6,8 @@ import { openContentStore } from '../results/contents/open-store.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
+import type { Health } from './health/health.ts';
+import type { Measures } from './health/measures.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
 import { Notifier } from './stream/notifier.ts';
@@ -24,8 +26,9 @@ export async function openBackground(
   settings: Settings,
   log: Logger,
   applicationName: string,
-): Promise<{ tools: WorkerTools; close(): Promise<void> }> {
-  const { pool, counters, health } = await openStore(settings, log, applicationName);
+  measures?: Measures,
+): Promise<{ tools: WorkerTools; health: Health; close(): Promise<void> }> {
+  const { pool, counters, health } = await openStore(settings, log, applicationName, measures);
   const notifier = new Notifier({ pool, log });
   const contents = openContentStore(settings);
   const tools = workerTools({
@@ -40,6 +43,7 @@ export async function openBackground(
   });
   return {
     tools,
+    health,
     async close() {
       contents?.close();
       await notifier.close();

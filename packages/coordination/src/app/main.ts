@@ -6,6 +6,7 @@ import { CommandRefused, type OperatorTools } from '../access/operator-command.t
 import { migrationsDirectory } from '../service/migrations.ts';
 import { createCoordination } from './app.ts';
 import { openBackground } from './background.ts';
+import { createMeasures } from './health/measures.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 const usage = `Usage: baton coordination <command>
@@ -44,7 +45,7 @@ async function serveCoordination(): Promise<void> {
     CP_BOOTSTRAP_TOKEN: secret = '',
   } = readCoordinationSettings(process.env);
   const log = createLog({ name: 'coordination', level: CP_LOG_LEVEL });
-  await serve(() => createCoordination({ env: process.env, log }), {
+  await serve(() => createCoordination({ env: process.env, log, measures: createMeasures(true) }), {
     name: 'coordination',
     host: CP_HOST,
     port: CP_PORT,

@@ -54,7 +54,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
     'verification_unavailable',
     'rate_limited',
   );
-  add(endpoint.auth === 'bootstrap', 'invalid_credentials');
+  add(endpoint.auth === 'bootstrap' || endpoint.auth === 'metrics', 'invalid_credentials');
   add(endpoint.permission.length > 0, 'permission_denied');
   add(endpoint.ifMatch !== undefined, 'if_match_required', 'invalid_if_match');
   add(endpoint.idempotency === 'required', 'idempotency_key_required');

@@ -82,6 +82,12 @@ export const settings = {
     unit: seconds,
     doc: 'The pause between two cycles of the worker.',
   }),
+  CP_WORKER_METRICS_PORT: integer({
+    default: 0,
+    min: 0,
+    max: 65535,
+    doc: 'The port on which `baton worker` serves `/metrics`, `/health/live` and `/health/ready`, on the address CP_HOST; 0 serves none. In the default run `/metrics` of coordination counts what its worker does, too.',
+  }),
   ...lowerSettings,
 };
 

@@ -1,36 +1,37 @@
-import { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { readMigrations } from '@baton/kernel/migrate';
 import { refuseBareSessions, refusePooledListener, unlessAway } from '@baton/kernel/pooler';
 import { createServicePool } from '@baton/kernel/service-pool';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
-import { type Counters, createCounters } from '../service/counters.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
 import { logEpoch } from './health/epoch-watch.ts';
 import { createHealth, type Health } from './health/health.ts';
+import { createMeasures, type Measures } from './health/measures.ts';
 import type { Settings } from './settings.ts';
 
 /** What every process of coordination opens first: the database, and what it measures. */
-export interface Store {
+export interface Store extends Measures {
   readonly pool: Pool;
-  readonly registry: Registry;
-  readonly counters: Counters;
   readonly health: Health;
 }
 
 /**
  * @param applicationName as the database shows it for each connection
+ * @param measures what the process counts, where its parts share it
  * @throws PoolerRefused when a pooler on the way to the database doesn't carry what the service relies on
  */
-export async function openStore(settings: Settings, log: Logger, applicationName: string): Promise<Store> {
+export async function openStore(
+  settings: Settings,
+  log: Logger,
+  applicationName: string,
+  measures = createMeasures(),
+): Promise<Store> {
   const headRevision = (await readMigrations(migrationsDirectory)).length;
-  const registry = new Registry();
   const pool = poolOf(settings, log, applicationName);
   await refusePoolers(pool, settings);
-  const counters = createCounters(registry);
-  const health = createHealth({ db: pool, registry, counters, headRevision, log });
-  return { pool, registry, counters, health };
+  const health = createHealth({ db: pool, ...measures, headRevision, log });
+  return { pool, ...measures, health };
 }
 
 function poolOf(settings: Settings, log: Logger, applicationName: string): Pool {

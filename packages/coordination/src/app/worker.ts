@@ -18,7 +18,9 @@ import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';
+import { openHealthPort } from './health/health-port.ts';
 import { watchHorizon } from './health/horizon.ts';
+import type { Measures } from './health/measures.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 export interface Worker {
@@ -49,26 +51,38 @@ const backoffMsMax = 30_000;
 const unreachableMsMax = 1000;
 
 /**
- * Starts every job of the worker; it needs no port. Nothing becomes wrong while no worker runs: every use of a lease
+ * Starts every job of the worker; it needs no port, and opens one only to be watched (CP_WORKER_METRICS_PORT). Nothing becomes wrong while no worker runs: every use of a lease
  * compares it with the clock of the database.
  * @param options.env the documented settings (CP_*)
  * @param options.sink where events are delivered to; without one they are only marked as delivered
+ * @param options.measures what the process counts, where its parts share it
  * @throws Error with one sentence for settings that can't be used
  */
 export async function startWorker(options: {
   env: Readonly<Record<string, string | undefined>>;
   log?: Logger;
   sink?: OutboxSink;
+  measures?: Measures;
 }): Promise<Worker> {
   const settings = readCoordinationSettings(options.env);
   const log = options.log ?? createLog({ name: 'worker', level: settings.CP_LOG_LEVEL });
-  const { tools, close } = await openBackground(settings, log, 'baton-worker');
+  const { tools, health, close } = await openBackground(settings, log, 'baton-worker', options.measures);
+  const watched = await openHealthPort({
+    health,
+    settings,
+    port: settings.CP_WORKER_METRICS_PORT,
+    setting: 'CP_WORKER_METRICS_PORT',
+  }).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   const made = [...jobMakers.map((make) => make(tools)), deliverOutbox(tools, options.sink)];
   const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
   log.info({ jobs: made.map(({ name }) => name) }, 'the worker runs');
   return {
     async close() {
       await jobs.close();
+      await watched?.close();
       await close();
     },
   };

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { migrationsDirectory } from '../service/database.ts';
-import { freePort, until } from '../testing/waiting.ts';
+import { until } from '../testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 let database: TestDatabase;

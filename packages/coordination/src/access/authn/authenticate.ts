@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { type CredentialReads, credentialReads } from '@baton/kernel/concurrency-limit';
 import type { Db } from '@baton/kernel/db';
 import type { RequestHead } from '@baton/kernel/http-message';
@@ -12,6 +11,7 @@ import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
+import { bearerOf, equalSecrets, mayReadMetrics } from './bearer.ts';
 import { decidesOnly, refuseOutsidePurpose, rightsToDecide } from './decide-only.ts';
 import { admitKey, KeyRefused } from './keys.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -60,6 +60,10 @@ export function createAuthenticator(
     async authenticate(head, endpoint) {
       if (endpoint.auth === 'none') return nobody;
       const credential = bearerOf(head.headers.authorization);
+      if (endpoint.auth === 'metrics') {
+        if (mayReadMetrics(settings, head.headers.authorization)) return nobody;
+        return refuse('metrics_token');
+      }
       if (endpoint.auth === 'bootstrap') return enterWithBootstrapSecret(settings, credential);
       if (credential === undefined) return refuse('credential_missing');
       const caller = await enter(credential);
@@ -160,14 +164,4 @@ async function enterWithKey(
 /** The answer is the same for every reason; only the log names it. */
 function refuse(reason: string): never {
   fail('invalid_credentials', {}, { reason, headers: { 'www-authenticate': 'Bearer' } });
-}
-
-function bearerOf(header: string | undefined): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
-}
-
-/** Compares in constant time, whatever the lengths. */
-function equalSecrets(left: string, right: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { reply } from '@baton/kernel/service';
 import { endpoint } from '../context.ts';
+import { expositionType } from './health.ts';
 import { NotReady, Ready } from './readiness.ts';
 
 export const healthApi = [
@@ -32,10 +33,12 @@ export const healthApi = [
     method: 'GET',
     path: '/metrics',
     root: true,
-    auth: 'none',
+    auth: 'metrics',
     summary: 'Counters and gauges in the text exposition format. Keep it off the public edge.',
+    description:
+      'Counters are those of this process: add them up over all processes. Gauges of the store are the same from each process. Where CP_METRICS_TOKEN is set, that token is needed as bearer.',
     returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
     handle: async (_input, { health }) =>
-      reply(200, await health.exposition(), { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+      reply(200, await health.exposition(), { 'content-type': expositionType }),
   }),
 ];

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
 import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { makeRealm, newSubject, signInBy } from '../../sign-in/federation/testing/sign-in.ts';
 import { startUpstream } from '../../sign-in/federation/testing/upstream.ts';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer, makeTenant } from '../../testing/objects.ts';
-import { freePort } from '../../testing/waiting.ts';
 
 let store: TestIdentity;
 before(async () => {

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
-import { createListener, openPort } from '@baton/kernel/listener';
+import { openWatchPort } from '@baton/kernel/watch-port';
 import type { Settings } from '../settings.ts';
 
 /**
@@ -11,23 +11,11 @@ export async function serveMetrics(registry: Registry, settings: Settings): Prom
   if (port === 0) return async () => undefined;
   // The process itself: its event loop's lag, memory, processor time, open files.
   collectDefaultMetrics({ register: registry });
-  const server = createListener({
-    handler(req, res) {
-      if (req.url?.split('?', 1)[0] !== '/metrics') {
-        res.writeHead(404).end();
-        return;
-      }
-      registry.metrics().then(
-        (text) => res.writeHead(200, { 'content-type': registry.contentType }).end(text),
-        () => res.writeHead(500).end(),
-      );
-    },
+  const metrics = async () => ({
+    status: 200,
+    contentType: registry.contentType,
+    text: await registry.metrics(),
   });
-  await openPort(server, host, port).catch((cause: Error) => {
-    throw new Error(`IAM_METRICS_PORT ${port} can not be used.`, { cause });
-  });
-  return () => {
-    server.closeAllConnections();
-    return new Promise((done) => server.close(() => done()));
-  };
+  const opened = await openWatchPort({ '/metrics': metrics }, { host, port, setting: 'IAM_METRICS_PORT' });
+  return () => opened.close();
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/sql';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';
-import { freePort, until } from '../../testing/waiting.ts';
+import { until } from '../../testing/waiting.ts';
 import { SharedStatement } from '../shared-statement.ts';
 
 test('an exchange whose audit row the store refuses fails alone, among others in the same insert', async (t) => {

@@ -5,11 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
+import { freePort } from '@baton/kernel/testing/free-port';
 import { openIdentity } from '../../app/app.ts';
 import { readIdentitySettings } from '../../app/settings.ts';
 import { adminHeader, startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
-import { freePort, until } from '../../testing/waiting.ts';
+import { until } from '../../testing/waiting.ts';
 
 /** What a look and its statement may take on a busy machine. */
 const promptMs = 5000;

@@ -1,0 +1,98 @@
+import type { Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { findLiveCounts, type LiveCountsRow, outboxCountMax } from './health.sql.ts';
+import { within } from './within.ts';
+
+/** The gauges of the store are read at most once in this time, whoever asks (W19). */
+const countsAgeMsMin = 5000;
+/** Where a reading takes long, the next one waits longer: readings take at most one part in so many of the time. */
+const pausePerReading = 50;
+const countsAgeMsMax = 60_000;
+/** Whoever scrapes waits for 10 s as a rule, and must get the counters even when the database hangs. */
+const countsWaitMs = 3000;
+
+type Gauge = readonly [name: string, help: string, value: number];
+
+/** The gauges of a process and of its store in the text exposition format. */
+export interface Gauges {
+  /** Without the store's, but with a comment in their place, when these can't be read within 3 s. */
+  text(): Promise<string>;
+}
+
+export function createGauges(pool: Pool, log: Logger): Gauges {
+  let reading: Promise<LiveCountsRow | undefined> | undefined;
+  let nextAtMs = Number.NEGATIVE_INFINITY;
+
+  function countsOf(): Promise<LiveCountsRow | undefined> {
+    if (reading === undefined || performance.now() >= nextAtMs) reading = read();
+    return reading;
+  }
+
+  /** One statement at a time, however long the database takes; after a failure whoever asks next tries again. */
+  async function read(): Promise<LiveCountsRow | undefined> {
+    const startedAtMs = performance.now();
+    nextAtMs = Number.POSITIVE_INFINITY;
+    try {
+      const row = await pool.row(findLiveCounts());
+      const tookMs = performance.now() - startedAtMs;
+      const pauseMs = Math.min(Math.max(countsAgeMsMin, tookMs * pausePerReading), countsAgeMsMax);
+      nextAtMs = startedAtMs + pauseMs;
+      return row;
+    } catch (error) {
+      log.warn({ err: error }, 'the gauges could not be read');
+      nextAtMs = Number.NEGATIVE_INFINITY;
+      return undefined;
+    }
+  }
+
+  return {
+    async text() {
+      const row = await within(countsWaitMs, countsOf()).catch(() => undefined);
+      const ofStore = row === undefined ? '# DB gauges unavailable\n' : textOf(storeGauges(row));
+      return `${textOf(poolGauges(pool))}\n${ofStore}`;
+    },
+  };
+}
+
+/** Of this process: to be added up over all of them. */
+function poolGauges(pool: Pool): Gauge[] {
+  const { inUse, idle, waiting } = pool.usage();
+  return [
+    ['database_connections_in_use', 'Connections of this process at work.', inUse],
+    ['database_connections_idle', 'Connections of this process without work.', idle],
+    ['database_requests_waiting', 'Who waits for a connection in this process.', waiting],
+  ];
+}
+
+/** The same from every process: one of them is enough, and they must not be added up. */
+function storeGauges(row: LiveCountsRow): Gauge[] {
+  return [
+    ['active_harness_sessions', 'Sessions whose lease is live.', row.sessions],
+    ['active_claims', 'Claims whose lease is live.', row.claims],
+    ['active_runs', 'Runs that are running under a live claim.', row.live_runs],
+    [
+      'orphaned_runs',
+      'Runs that nobody has ended, without a live claim.',
+      Math.max(0, row.running_runs - row.live_runs),
+    ],
+    [
+      'journal_horizon_age_seconds',
+      'Age of the first committed event that an open transaction still holds back from readers.',
+      row.horizon_age_seconds,
+    ],
+    ['journal_epochs', 'Restarts, fail-overs and restores after which the journal went on.', row.epochs],
+    ['outbox_waiting', `Events to be delivered, counted up to ${outboxCountMax}.`, row.outbox_waiting],
+    [
+      'outbox_oldest_age_seconds',
+      'Age of the oldest event to be delivered that was not set aside.',
+      row.outbox_oldest_seconds,
+    ],
+    ['outbox_dead', 'Events set aside after the last attempt to deliver them.', row.outbox_dead],
+  ];
+}
+
+function textOf(gauges: readonly Gauge[]): string {
+  return gauges
+    .map(([name, help, value]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`)
+    .join('\n');
+}

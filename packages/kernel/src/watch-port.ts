@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createListener, openPort } from './listener.ts';
+
+/** What the port answers to GET on one path. */
+export interface WatchAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The answers by path; `authorization` is the header as it was sent. */
+export type WatchAnswers = Readonly<
+  Record<string, (authorization: string | undefined) => WatchAnswer | Promise<WatchAnswer>>
+>;
+
+export interface WatchPort {
+  /** Where it listens: the port that was asked for, or a free one for 0. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a port on which operators watch a process (metrics, health) and nobody else calls it, so that a public route never
+ * leads there. GET and HEAD only; any other path is 404, an answer that fails 500.
+ * @throws Error with one sentence that names the setting when the port can't be had
+ */
+export async function openWatchPort(
+  answers: WatchAnswers,
+  { host, port, setting }: { host: string; port: number; setting: string },
+): Promise<WatchPort> {
+  const server = createListener({
+    handler: (req, res) => void answerTo(answers, req, res),
+  });
+  await openPort(server, host, port).catch((cause: Error) => {
+    throw new Error(`${setting} ${port} can not be used.`, { cause });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.closeAllConnections();
+      return new Promise((done) => server.close(() => done()));
+    },
+  };
+}
+
+async function answerTo(answers: WatchAnswers, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = req.url?.split('?', 1)[0] ?? '';
+  const isRead = req.method === 'GET' || req.method === 'HEAD';
+  // Not what every object has, such as `constructor`.
+  const answer = isRead && Object.hasOwn(answers, path) ? answers[path] : undefined;
+  if (answer === undefined) {
+    res.writeHead(404).end();
+    return;
+  }
+  try {
+    const { status, contentType, text, headers } = await answer(req.headers.authorization);
+    res.writeHead(status, { ...headers, 'content-type': contentType }).end(text);
+  } catch {
+    res.writeHead(500).end();
+  }
+}
