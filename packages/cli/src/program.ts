@@ -3,6 +3,7 @@ import { ApiError } from './api-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addEvents } from './events.command.ts';
+import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
 import { addStatus } from './status.command.ts';
 import { addTaskCreate } from './task-create.command.ts';
@@ -38,6 +39,7 @@ export function buildProgram(context: CommandContext): Command {
   addTasks(program, context);
   addTaskCreate(program.command('task').description('work with one task'), context);
   addEvents(program, context);
+  addOperations(program, context);
   for (const [command, sentence] of otherPrograms) addOther(program, command, sentence);
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(

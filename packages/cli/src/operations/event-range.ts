@@ -1,0 +1,45 @@
+import type { CoordinationClient } from '../coordination-client.ts';
+import { PlainError } from '../plain-error.ts';
+import type { JournalEvent, JournalPage } from '../wire.ts';
+
+export interface EventRange {
+  readonly after?: string | undefined;
+  readonly through?: string | undefined;
+  /** In ms since 1970, inclusive. */
+  readonly since?: number | undefined;
+  /** In ms since 1970, exclusive. */
+  readonly until?: number | undefined;
+  readonly types?: string | undefined;
+}
+
+const pageEventsMax = 200;
+/** The journal's order is that of the commits, an event's time that of its change's begin: no change takes so long. */
+const disorderMsMax = 10 * 60_000;
+
+/**
+ * The events of a range, in the order of the journal, by pages: one page is held at a time. It ends where the journal ends
+ * at that moment.
+ * @throws PlainError when `through` was not met
+ */
+export async function* eventsOf(
+  client: CoordinationClient,
+  { after, through, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, types }: EventRange,
+): AsyncGenerator<JournalEvent, void> {
+  let cursor = after;
+  for (;;) {
+    const query = new URLSearchParams({ limit: String(pageEventsMax) });
+    if (cursor !== undefined) query.set('cursor', cursor);
+    if (types !== undefined) query.set('types', types);
+    const page = await client.call<JournalPage>('GET', `/events?${query}`);
+    for (const event of page.items) {
+      const at = Date.parse(event.occurredAt);
+      if (at >= since && at < until) yield event;
+      if (event.cursor === through) return;
+    }
+    const last = page.items.at(-1);
+    if (last !== undefined && Date.parse(last.occurredAt) > until + disorderMsMax) return;
+    if (!page.hasMore) break;
+    cursor = page.nextCursor;
+  }
+  if (through !== undefined) throw new PlainError(`The journal ended without an event at ${through}.`);
+}

@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  asAdministrator,
+  type CommandContext,
+  type CommonOptions,
+  withCommonOptions,
+} from '../command-context.ts';
+import { show } from '../console-output.ts';
+import { PlainError } from '../plain-error.ts';
+import { type EventLines, linesToFile, linesToOutput } from './event-lines.ts';
+import { type EventRange, eventsOf } from './event-range.ts';
+import { countOf } from './retention.ts';
+
+type Options = CommonOptions & EventRange & { file?: string; resume?: boolean };
+
+interface Exported {
+  readonly events: number;
+  /** Where another export goes on. */
+  readonly cursor: string | null;
+}
+
+/** `baton operations export`: the journal as JSON lines, one event each, by pages; it holds one page in memory. */
+export function addExport(operations: Command, context: CommandContext): void {
+  const command = operations
+    .command('export')
+    .description('write the journal as JSON lines, the oldest event first');
+  withCommonOptions(command)
+    .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
+    .option('--resume', 'go on behind the last whole line of the file')
+    .option('--after <cursor>', 'begin behind this cursor (default: the oldest event that exists)')
+    .option('--through <cursor>', 'end with the event that has this cursor')
+    .option('--since <time>', 'only events from this time on: 2026-01-31T00:00:00Z', time)
+    .option('--until <time>', 'only events before this time', time)
+    .option('--types <prefixes>', 'only types with these prefixes, separated by commas: task.,claim.')
+    .action((options: Options) =>
+      asAdministrator(options, context, async (client) => {
+        const lines = await linesOf(options, context);
+        const exported = await writeAll(
+          eventsOf(client, { ...options, after: lines.cursor ?? options.after }),
+          lines,
+        );
+        report(exported, options, context);
+      }),
+    );
+}
+
+async function writeAll(events: ReturnType<typeof eventsOf>, lines: EventLines): Promise<Exported> {
+  let count = 0;
+  let cursor = lines.cursor ?? null;
+  try {
+    for await (const event of events) {
+      await lines.write(JSON.stringify(event));
+      count += 1;
+      cursor = event.cursor;
+    }
+  } finally {
+    await lines.close();
+  }
+  return { events: count, cursor };
+}
+
+function linesOf({ file, resume, after }: Options, { output }: CommandContext): Promise<EventLines> {
+  if (file !== undefined) return linesToFile(file, resume === true);
+  if (resume) throw new PlainError('--resume goes on in a file: name it by --file.');
+  return Promise.resolve(linesToOutput(output, after));
+}
+
+/** Standard output holds the events, unless they go to a file. */
+function report(exported: Exported, { file, json }: Options, { output }: CommandContext): void {
+  const sentence = `${countOf(exported.events)} exported.${exported.cursor === null ? '' : ` What comes later: --after ${exported.cursor}`}`;
+  if (file === undefined) output.progress(`${json ? JSON.stringify(exported) : sentence}\n`);
+  else show(output, json, exported, () => [sentence]);
+}
+
+function time(text: string): number {
+  const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('It must be a time with its offset: 2026-01-31T00:00:00Z.');
+  return at;
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { asAdministrator, type CommandContext } from '../command-context.ts';
+import { show } from '../console-output.ts';
+import { callRetention, countOf, type RetentionOptions, withRetentionOptions } from './retention.ts';
+
+interface Pruning {
+  readonly pruned: number;
+  readonly archiveFloorCursor: string;
+}
+
+/** `baton operations prune`: deletes history from the archive for good. */
+export function addPrune(operations: Command, context: CommandContext): void {
+  const command = operations
+    .command('prune')
+    .description('delete old history from the archive for good: export it before');
+  withRetentionOptions(command).action((options: RetentionOptions) =>
+    asAdministrator(options, context, async (client) => {
+      const answer = await callRetention<Pruning>(client, 'prune', options);
+      show(context.output, options.json, answer, () => [
+        answer.pruned === 0
+          ? 'Nothing was deleted: no event of the archive is that old and confirmed by all consumers.'
+          : `${countOf(answer.pruned)} deleted. The journal begins after ${answer.archiveFloorCursor}.`,
+      ]);
+    }),
+  );
+}
