@@ -1116,7 +1116,7 @@ create table tasks (
   constraint tasks_requirement_set_id_fkey FOREIGN KEY (requirement_set_id) REFERENCES requirement_sets(id),
   constraint tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tasks_type_id_fkey FOREIGN KEY (type_id) REFERENCES task_types(id)
-) with (fillfactor=85);
+) with (fillfactor=50);
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);

@@ -69,13 +69,13 @@ export function updateClaimsToReleased(release: {
       select t.id, t.type_id from tasks t
       where t.tenant_id = ${release.tenantId} and t.id in (
         select c.task_id from claims c
-        where c.id = any (${release.claimIds}::uuid[]) and c.tenant_id = ${release.tenantId} and c.status = 'active')
+        where c.id = any ((select ${release.claimIds}::uuid[])::uuid[]) and c.tenant_id = ${release.tenantId} and c.status = 'active')
       order by t.id
       for no key update of t
     ), released as (
       update claims c set status = 'released', released_at = now(), release_reason = ${release.reason}
       from locked
-      where c.task_id = locked.id and c.id = any (${release.claimIds}::uuid[]) and c.status = 'active'
+      where c.task_id = locked.id and c.id = any ((select ${release.claimIds}::uuid[])::uuid[]) and c.status = 'active'
       returning c.*
     ), freed as (
       update tasks t

@@ -33,7 +33,7 @@ export function insertNextClaims(request: NewClaims) {
   return sql<NextClaimRow>`
     with locked as materialized (
       select t.id, t.active_claim_id as dead_claim_id, asked.n
-      from unnest(${request.taskIds}::uuid[]) with ordinality asked (id, n) join tasks t on t.id = asked.id
+      from unnest((select ${request.taskIds}::uuid[])) with ordinality asked (id, n) join tasks t on t.id = asked.id
       where t.tenant_id = ${request.tenantId} and t.category not in ('terminal_success', 'terminal_cancelled')
         -- A dead claim that began after this statement can't be seen, and so not be ended by it: it is left for the next one.
         and (t.active_claim_id is null or exists (
@@ -43,7 +43,7 @@ export function insertNextClaims(request: NewClaims) {
         and t.open_prerequisites = 0 and t.pending_gates = 0 and t.open_verification_id is null
         and (not t.is_restricted or may_claim(t.id, ${request.principalId}))
       order by asked.n
-      limit cardinality(${request.claimIds}::uuid[])
+      limit (select cardinality(${request.claimIds}::uuid[]))
       for no key update of t skip locked
     ), free as materialized (
       select id, dead_claim_id, row_number() over (order by n) as n, clock_timestamp()::timestamptz(3) as at from locked
@@ -120,6 +120,8 @@ export function deleteHeldFromQueue(tenantId: string, taskIds: readonly string[]
 export function findTasksById(tenantId: string, taskIds: readonly string[]) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version
-    from tasks t join task_types tt on tt.id = t.type_id
-    where t.id = any (${taskIds}::uuid[]) and t.tenant_id = ${tenantId}`;
+    -- As a subquery: the plan for an array at hand depends on its length, so PostgreSQL would make it anew for each call.
+    from unnest((select ${taskIds}::uuid[])) as given (id)
+    cross join lateral (select * from tasks where id = given.id offset 0) t join task_types tt on tt.id = t.type_id
+    where t.tenant_id = ${tenantId}`;
 }
