@@ -44,7 +44,8 @@ export interface Reading {
 // Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
 // all visible to it, and neither a prune nor an archiving can come in between: an event lies in one of both tables. The
 // horizon is the real one each time, for no round trip. The server and the place are judged in it too: behind a pooler the
-// server may change between any two statements. The archive is not touched where nothing of it lies behind the place.
+// server may change between any two statements. The archive is not touched where nothing of it lies behind the place. Each
+// table is ordered and limited by itself: without that, all of both was read and sorted for one page (60 s of 10,000,000).
 
 /** Events after a place, oldest first, by the index (tenant, position, sequence). */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
@@ -60,16 +61,16 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
       ) >= b.horizon, false) as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
-        select * from (
-          select * from archived_events
-          where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-            and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-            and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
-          union all
-          select * from events
-          where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-            and position < b.horizon and sequence > ${afterSequence}
-        ) journal
+        (select * from archived_events
+        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        order by position, sequence limit ${bounds.scanMax})
+        union all
+        (select * from events
+        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+          and position < b.horizon and sequence > ${afterSequence}
+        order by position, sequence limit ${bounds.scanMax})
         order by position, sequence limit ${bounds.scanMax}
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
@@ -94,16 +95,16 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
       select * from (
-        select * from (
-          select * from archived_events
-          where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-            and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-            and (position, sequence) > (f.floor_position, f.floor_sequence)
-          union all
-          select * from events
-          where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-            and position < b.horizon
-        ) journal
+        (select * from archived_events
+        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+          and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence)
+        order by position desc, sequence desc limit ${bounds.scanMax})
+        union all
+        (select * from events
+        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and position < b.horizon
+        order by position desc, sequence desc limit ${bounds.scanMax})
         order by position desc, sequence desc limit ${bounds.scanMax}
       ) passed
       where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
@@ -127,23 +128,28 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
-      select * from (
-        select * from archived_events
-        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-          and (position, sequence) > (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
-        union all
-        select * from events
-        where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-          and (position, sequence) > (${from.position}, ${from.sequence})
-          and position < b.horizon and sequence > ${afterSequence}
-      ) journal
-      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+      (select * from archived_events
+      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+        and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) > (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
+      order by position, sequence limit ${rowsMax})
+      union all
+      (select * from events
+      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) > (${from.position}, ${from.sequence})
+        and position < b.horizon and sequence > ${afterSequence}
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
+      order by position, sequence limit ${rowsMax})
       order by position, sequence limit ${rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -159,23 +165,28 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b left join lateral (
-      select * from (
-        select * from archived_events
-        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-          and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-          and (position, sequence) < (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence)
-        union all
-        select * from events
-        where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-          and (position, sequence) < (${from.position}, ${from.sequence})
-          and position < b.horizon
-      ) journal
-      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+      (select * from archived_events
+      where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+        and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) < (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence)
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
           select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
         and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
+      order by position desc, sequence desc limit ${rowsMax})
+      union all
+      (select * from events
+      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
+        and (position, sequence) < (${from.position}, ${from.sequence})
+        and position < b.horizon
+        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
+      order by position desc, sequence desc limit ${rowsMax})
       order by position desc, sequence desc limit ${rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -194,16 +205,16 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: R
   return sql<ScanEndRow>`
     select f.floor_position, f.floor_sequence, e.position, e.sequence
     from journal_floors f left join lateral (
-      select position, sequence from (
-        select position, sequence from archived_events
-        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
-        union all
-        select position, sequence from events
-        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and position < ${horizon} and sequence > ${afterSequence}
-      ) journal
+      (select position, sequence from archived_events
+      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+        and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+      order by position, sequence limit ${scanMax})
+      union all
+      (select position, sequence from events
+      where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+        and position < ${horizon} and sequence > ${afterSequence}
+      order by position, sequence limit ${scanMax})
       order by position, sequence offset ${scanMax - 1} limit 1
     ) e on true
     where f.tenant_id = ${tenantId}`;
@@ -214,16 +225,16 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f cross join lateral (
-      select position, sequence from (
-        select position, sequence from archived_events
-        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-          and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence)
-        union all
-        select position, sequence from events
-        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and position < ${horizon}
-      ) journal
+      (select position, sequence from archived_events
+      where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+        and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence)
+      order by position desc, sequence desc limit ${scanMax})
+      union all
+      (select position, sequence from events
+      where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+        and position < ${horizon}
+      order by position desc, sequence desc limit ${scanMax})
       order by position desc, sequence desc offset ${scanMax - 1} limit 1
     ) e
     where f.tenant_id = ${tenantId}`;
@@ -234,16 +245,16 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f cross join lateral (
-      select position, sequence from (
-        select position, sequence from archived_events
-        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
-        union all
-        select position, sequence from events
-        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and position < ${horizon} and sequence > ${afterSequence}
-      ) journal
+      (select position, sequence from archived_events
+      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+        and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+      order by position desc, sequence desc limit 1)
+      union all
+      (select position, sequence from events
+      where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+        and position < ${horizon} and sequence > ${afterSequence}
+      order by position desc, sequence desc limit 1)
       order by position desc, sequence desc limit 1
     ) e
     where f.tenant_id = ${tenantId}`;
@@ -260,17 +271,17 @@ export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
     from journal_floors f
     cross join (select coalesce(max(first_position), 0) as begin from journal_epochs) present
     cross join lateral (
-      select position, sequence from (
-        select position, sequence from archived_events
-        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-          and tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence)
-          and (${from.position} <= ${horizon}::bigint or position < present.begin)
-        union all
-        select position, sequence from events
-        where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
-          and (${from.position} <= ${horizon}::bigint or position < present.begin)
-      ) journal
+      (select position, sequence from archived_events
+      where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
+        and tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.floor_position, f.floor_sequence)
+        and (${from.position} <= ${horizon}::bigint or position < present.begin)
+      order by position desc, sequence desc limit 1)
+      union all
+      (select position, sequence from events
+      where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+        and (${from.position} <= ${horizon}::bigint or position < present.begin)
+      order by position desc, sequence desc limit 1)
       order by position desc, sequence desc limit 1
     ) e
     where f.tenant_id = ${tenantId}`;
