@@ -16,6 +16,11 @@ const programs = [
   { word: 'identity', file: 'packages/identity/src/app/main.ts' },
   { word: 'coordination', file: 'packages/coordination/src/app/main.ts' },
   { word: 'worker', file: 'packages/coordination/src/app/worker.main.ts', settings: 'CP_*' },
+  {
+    word: 'context-adapter',
+    file: 'packages/coordination/src/app/context-adapter/context-adapter.main.ts',
+    settings: 'CP_*',
+  },
 ];
 
 const args = process.argv.slice(2);

@@ -62,7 +62,7 @@ test('help lists every command and program', () => {
   const output = { line: () => {}, progress: () => {}, isTerminal: false, columns: 80 };
   const help = buildProgram({ config: { home, environment: {} }, output }).helpInformation();
   const commands = ['demo', 'status', 'whoami', 'tasks', 'task create TITLE', 'events', 'operations export'];
-  const programs = ['start', 'env', 'identity serve', 'coordination serve', 'worker'];
+  const programs = ['start', 'env', 'identity serve', 'coordination serve', 'worker', 'context-adapter'];
   for (const name of [...commands, ...programs]) assert.match(help, new RegExp(`^  ${name}  +\\w`, 'm'));
 });
 

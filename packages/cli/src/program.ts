@@ -19,6 +19,7 @@ const otherPrograms: readonly [command: string, sentence: string][] = [
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
   ['worker', 'run the worker alone: expired leases, deliveries, timers'],
+  ['context-adapter', 'deliver the journal to a memory service'],
 ];
 
 const usageError = 2;

@@ -22,7 +22,7 @@ export interface BatonOptions {
   onFailure(reason: StartError): void;
 }
 
-/** A running Baton: both services and the worker behind one port, on one PostgreSQL. */
+/** A running Baton: both services, the worker and the context adapter behind one port, on one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
   readonly home: string;
@@ -171,7 +171,7 @@ function reportDatabases({ cluster }: Databases, say: (line: string) => void): v
 async function stop({ home, router, databases, services }: Parts): Promise<void> {
   await router?.drain(drainWaitMs);
   if (services !== undefined) {
-    await waitAtMost(partWaitMs, services.worker.close());
+    await waitAtMost(partWaitMs, Promise.all([services.worker.close(), services.contextAdapter.close()]));
     await waitAtMost(partWaitMs, Promise.all([services.identity.close(), services.coordination.close()]));
   }
   router?.close();

@@ -1,4 +1,5 @@
 import { createCoordination } from '@baton/coordination/app/app';
+import { startContextAdapter } from '@baton/coordination/app/context-adapter/context-adapter';
 import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
 import { createIdentity } from '@baton/identity/app/app';
@@ -9,10 +10,11 @@ import { StartError } from './start-error.ts';
 
 export interface Services extends RoutedServices {
   readonly worker: { close(): Promise<void> };
+  readonly contextAdapter: { close(): Promise<void> };
 }
 
 /**
- * Starts both services and the worker in this process.
+ * Starts both services, the worker and the context adapter in this process.
  * @throws SettingError or StartError, after closing those that were started
  */
 export async function startServices(env: Environment): Promise<Services> {
@@ -26,7 +28,9 @@ export async function startServices(env: Environment): Promise<Services> {
     // One process: its /metrics counts what the worker does, too.
     const measures = createMeasures(true);
     const coordination = track(await createCoordination({ env, measures }));
-    return { identity, coordination, worker: track(await startWorker({ env, measures })) };
+    const worker = track(await startWorker({ env, measures }));
+    const contextAdapter = track(await startContextAdapter({ env, measures, isWatched: false }));
+    return { identity, coordination, worker, contextAdapter };
   } catch (cause) {
     await Promise.allSettled(started.map((part) => part.close()));
     if (cause instanceof SettingError) throw cause;

@@ -37,7 +37,7 @@ export const settings = {
     default: 3,
     min: 1,
     unit: seconds,
-    doc: 'The longest wait for the key document.',
+    doc: 'The longest wait for the key document, and for a token of the own service account.',
   }),
   CP_IAM_JWKS_REFRESH_AFTER_SECONDS: integer({
     default: 300,
@@ -68,6 +68,16 @@ export const settings = {
     min: 0,
     unit: seconds,
     doc: 'How long a binding serves while it cannot be read again, and how long its absence is remembered.',
+  }),
+  CP_IAM_BASE_URL: text({
+    default: 'http://localhost:8010',
+    doc: 'Where identity gives out tokens for the own service account, with which other services are called.',
+  }),
+  CP_IAM_CLIENT_ID: text({ default: '', doc: 'The client id of that account.' }),
+  CP_IAM_CLIENT_SECRET: text<string | undefined>({
+    default: undefined,
+    secret: true,
+    doc: 'Its secret.',
   }),
   CP_LEGACY_API_KEYS_ENABLED: flag({
     default: false,

@@ -30,6 +30,7 @@ import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
+import { contextAdapterApi } from '../results/context-adapter/context-adapter.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
@@ -138,7 +139,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Operations',
     about: 'What an operator does: how far deliveries have come, and where old history goes.',
-    endpoints: retentionApi,
+    endpoints: [...contextAdapterApi, ...retentionApi],
   },
   {
     tag: 'Roles and skills',

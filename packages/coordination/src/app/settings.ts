@@ -2,6 +2,7 @@ import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
+import { checkMemorySettings } from '../results/memory/memory.ts';
 import { settings as lowerSettings } from '../results/settings.ts';
 
 const seconds = 'seconds';
@@ -88,6 +89,12 @@ export const settings = {
     max: 65535,
     doc: 'The port on which `baton worker` serves `/metrics`, `/health/live` and `/health/ready`, on the address CP_HOST; 0 serves none. In the default run `/metrics` of coordination counts what its worker does, too.',
   }),
+  CP_CONTEXT_ADAPTER_METRICS_PORT: integer({
+    default: 8001,
+    min: 0,
+    max: 65535,
+    doc: 'The port on which `baton context-adapter` serves `/metrics`, `/health/live` and `/health/ready`, on the address CP_HOST; 0 serves none. Several on one machine need one each. The default run has none: `/metrics` of coordination has the same figures.',
+  }),
   ...lowerSettings,
 };
 
@@ -112,5 +119,6 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
       );
   }
   checkContentSettings(values);
+  checkMemorySettings(values);
   return values;
 }

@@ -6,6 +6,7 @@ import { errors as lowerErrors } from '../service/errors.ts';
 export const errors = {
   unsupported_cursor_version: invalid('The cursor has a format of another version.'),
   cursor_below_journal_floor: invalid('The cursor points into deleted history.'),
+  cursor_must_not_advance: invalid('A consumer may only be set back, never forward.'),
   cursor_from_other_history: row(
     410,
     'Read on from resumeCursor; what was read between that place and this cursor may be undone.',

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
+import { requestJson } from '@baton/kernel/json-request';
 import type { Logger } from '@baton/kernel/log';
 
 export interface JwksOptions {
@@ -127,26 +128,19 @@ function sinceMs(instant: number): number {
   return performance.now() - instant;
 }
 
-async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<string> {
-  const response = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(requestTimeoutMs),
-    headers: { accept: 'application/json' },
+async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<unknown> {
+  const { status, json } = await requestJson(url, {
+    method: 'GET',
+    timeoutMs: requestTimeoutMs,
+    answerBytesMax: documentBytesMax,
   });
-  if (!response.ok) throw new Error(`the key document answered ${response.status}`);
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > documentBytesMax) throw new Error('the key document is too large');
-  }
-  return text;
+  if (status < 200 || status > 299) throw new Error(`the key document answered ${status}`);
+  return json;
 }
 
 /** Keys of another type or use are skipped, as the standard asks of consumers. */
-function readKeys(text: string, accepted: readonly string[], log: Logger): Map<string, SigningKey> {
-  const document: unknown = JSON.parse(text);
-  const published = (document as { keys?: unknown } | null)?.keys;
+function readKeys(document: unknown, accepted: readonly string[], log: Logger): Map<string, SigningKey> {
+  const published = (document as { keys?: unknown } | null | undefined)?.keys;
   if (!Array.isArray(published)) throw new Error('the key document has no keys');
   const found = new Map<string, SigningKey>();
   for (const jwk of published.slice(0, keysMax) as (JWK | null)[]) {

@@ -25,6 +25,7 @@ import * as workspaces from '../../organisation/workspaces/workspaces.events.ts'
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
 import * as artifacts from '../../results/artifacts/artifacts.events.ts';
+import * as contextAdapter from '../../results/context-adapter/context-adapter.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
 import * as outcomes from '../../results/outcomes/outcomes.events.ts';
 import * as verification from '../../results/verification/verification.events.ts';
@@ -67,6 +68,7 @@ const declarations: readonly object[] = [
   approvals,
   artifactContents,
   artifacts,
+  contextAdapter,
   observations,
   outcomes,
   verification,

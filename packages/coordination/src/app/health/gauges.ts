@@ -1,6 +1,13 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { findLiveCounts, type LiveCountsRow, outboxCountMax } from './health.sql.ts';
+import {
+  type AdapterCountsRow,
+  adapterLagMax,
+  findAdapterCounts,
+  findLiveCounts,
+  type LiveCountsRow,
+  outboxCountMax,
+} from './health.sql.ts';
 import { within } from './within.ts';
 
 /** The gauges of the store are read at most once in this time, whoever asks (W19). */
@@ -11,7 +18,9 @@ const countsAgeMsMax = 60_000;
 /** Whoever scrapes waits for 10 s as a rule, and must get the counters even when the database hangs. */
 const countsWaitMs = 3000;
 
-type Gauge = readonly [name: string, help: string, value: number];
+type Gauge = readonly [name: string, help: string, value: number, kind?: 'counter'];
+
+type StoreRow = LiveCountsRow & { readonly adapter: AdapterCountsRow };
 
 /** The gauges of a process and of its store in the text exposition format. */
 export interface Gauges {
@@ -20,24 +29,25 @@ export interface Gauges {
 }
 
 export function createGauges(pool: Pool, log: Logger): Gauges {
-  let reading: Promise<LiveCountsRow | undefined> | undefined;
+  let reading: Promise<StoreRow | undefined> | undefined;
   let nextAtMs = Number.NEGATIVE_INFINITY;
 
-  function countsOf(): Promise<LiveCountsRow | undefined> {
+  function countsOf(): Promise<StoreRow | undefined> {
     if (reading === undefined || performance.now() >= nextAtMs) reading = read();
     return reading;
   }
 
   /** One statement at a time, however long the database takes; after a failure whoever asks next tries again. */
-  async function read(): Promise<LiveCountsRow | undefined> {
+  async function read(): Promise<StoreRow | undefined> {
     const startedAtMs = performance.now();
     nextAtMs = Number.POSITIVE_INFINITY;
     try {
-      const row = await pool.row(findLiveCounts());
+      const live = (await pool.row(findLiveCounts())) as LiveCountsRow;
+      const adapter = (await pool.row(findAdapterCounts())) as AdapterCountsRow;
       const tookMs = performance.now() - startedAtMs;
       const pauseMs = Math.min(Math.max(countsAgeMsMin, tookMs * pausePerReading), countsAgeMsMax);
       nextAtMs = startedAtMs + pauseMs;
-      return row;
+      return { ...live, adapter };
     } catch (error) {
       log.warn({ err: error }, 'the gauges could not be read');
       nextAtMs = Number.NEGATIVE_INFINITY;
@@ -65,7 +75,7 @@ function poolGauges(pool: Pool): Gauge[] {
 }
 
 /** The same from every process: one of them is enough, and they must not be added up. */
-function storeGauges(row: LiveCountsRow): Gauge[] {
+function storeGauges(row: StoreRow): Gauge[] {
   return [
     ['active_harness_sessions', 'Sessions whose lease is live.', row.sessions],
     ['active_claims', 'Claims whose lease is live.', row.claims],
@@ -88,11 +98,28 @@ function storeGauges(row: LiveCountsRow): Gauge[] {
       row.outbox_oldest_seconds,
     ],
     ['outbox_dead', 'Events set aside after the last attempt to deliver them.', row.outbox_dead],
+    ...adapterGauges(row.adapter),
+  ];
+}
+
+/** Kept in the database, since several processes deliver: the counters, too, are the same from every process. */
+function adapterGauges({ delivered, duplicates, failures, parked, lag }: AdapterCountsRow): Gauge[] {
+  const name = (end: string) => `context_adapter_${end}`;
+  return [
+    [name('delivered_total'), 'Events that the memory service confirmed.', delivered, 'counter'],
+    [name('duplicates_total'), 'Of these, events that it knew already.', duplicates, 'counter'],
+    [name('failures_total'), 'Attempts that parked a tenant.', failures, 'counter'],
+    [name('parked_tenants'), 'Tenants whose last attempt failed.', parked],
+    [name('lag'), `Events to be delivered, counted up to ${adapterLagMax}.`, Math.min(lag, adapterLagMax)],
+    [name('lag_capped'), 'Whether there are more.', lag > adapterLagMax ? 1 : 0],
   ];
 }
 
 function textOf(gauges: readonly Gauge[]): string {
   return gauges
-    .map(([name, help, value]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`)
+    .map(
+      ([name, help, value, kind = 'gauge']) =>
+        `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${name} ${value}\n`,
+    )
     .join('\n');
 }

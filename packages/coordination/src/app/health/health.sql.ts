@@ -59,3 +59,40 @@ export function findLiveCounts() {
         limit 1), 0) as outbox_oldest_seconds,
       (select count(*) from outbox where attempts > 0 and available_at = 'infinity') as outbox_dead`;
 }
+
+/** What the delivery to the memory service has done for all tenants together, and what is left. */
+export interface AdapterCountsRow {
+  delivered: number;
+  duplicates: number;
+  failures: number;
+  parked: number;
+  /** Counted up to one more than `adapterLagMax`. */
+  lag: number;
+}
+
+export const adapterLagMax = 1000;
+
+/** One look into the index for each tenant that has nothing left, and no more than so many events of the others. */
+export function findAdapterCounts() {
+  return sql<AdapterCountsRow>`
+    select coalesce(sum(delivered_total), 0)::bigint as delivered,
+      coalesce(sum(duplicates_total), 0)::bigint as duplicates, coalesce(sum(failures_total), 0)::bigint as failures,
+      count(parked_at) as parked,
+      (select count(*) from (
+        select from (select journal_horizon() as position offset 0) horizon
+        cross join event_consumers c
+        join journal_floors f on f.tenant_id = c.tenant_id
+        cross join lateral (
+          select from archived_events a
+          where (f.moved_position, f.moved_sequence) > (c.position, c.sequence) and a.tenant_id = c.tenant_id
+            and (a.position, a.sequence) > (c.position, c.sequence)
+            and (a.position, a.sequence) > (f.floor_position, f.floor_sequence)
+          union all
+          select from events e
+          where e.tenant_id = c.tenant_id and (e.position, e.sequence) > (c.position, c.sequence)
+            and e.position < horizon.position
+        ) behind
+        where c.consumer = 'context-adapter'
+        limit ${adapterLagMax + 1}) waiting) as lag
+    from event_consumers where consumer = 'context-adapter'`;
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { keepSecret } from '@baton/kernel/testing/leaks';
+import { until } from '../../testing/waiting.ts';
+import { createServiceTokens } from './service-tokens.ts';
+
+const clientSecret = 'the-secret-of-the-own-account-4711';
+const wanted = { audience: 'memory-service', scopes: ['memory:read', 'memory:write'] };
+
+/** Identity, as far as its `POST /api/v1/tokens/exchange` is concerned. */
+let answer: () => { status: number; body: string; delayMs?: number };
+let asked: { url: string | undefined; body: unknown }[] = [];
+const server = createServer(async (req, res) => {
+  let text = '';
+  for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
+  asked.push({ url: req.url, body: JSON.parse(text) });
+  const { status, body, delayMs = 0 } = answer();
+  await sleep(delayMs, undefined, { ref: false });
+  res.writeHead(status, { 'content-type': 'application/json' }).end(body);
+});
+let url = '';
+before(async () => {
+  keepSecret('client secret', clientSecret);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+let count = 0;
+const granted = (expiresIn: number) => () => {
+  count += 1;
+  const accessToken = `access-token-of-the-tests-${count}`;
+  return { status: 200, body: JSON.stringify({ accessToken, tokenType: 'Bearer', expiresIn }) };
+};
+beforeEach(() => {
+  asked = [];
+  count = 0;
+});
+
+const tokens = (settings: { CP_IAM_BASE_URL?: string; CP_IAM_REQUEST_TIMEOUT_SECONDS?: number } = {}) =>
+  createServiceTokens(
+    {
+      CP_IAM_BASE_URL: url,
+      CP_IAM_CLIENT_ID: 'iam_sa_1',
+      CP_IAM_CLIENT_SECRET: clientSecret,
+      CP_IAM_REQUEST_TIMEOUT_SECONDS: 3,
+      ...settings,
+    },
+    wanted,
+  );
+
+test('one request by client credentials serves everybody who waits, and the token is kept', async () => {
+  answer = () => ({ ...granted(300)(), delayMs: 100 });
+  const own = tokens({ CP_IAM_BASE_URL: `${url}/` });
+  const got = await Promise.all(Array.from({ length: 20 }, () => own.get()));
+  assert.deepEqual([...new Set(got)], ['access-token-of-the-tests-1']);
+  assert.equal(await own.get(), 'access-token-of-the-tests-1');
+  assert.deepEqual(asked, [
+    {
+      url: '/api/v1/tokens/exchange',
+      body: {
+        clientId: 'iam_sa_1',
+        clientSecret,
+        audience: 'memory-service',
+        scopes: ['memory:read', 'memory:write'],
+      },
+    },
+  ]);
+});
+
+test('a token is renewed before it ends, while the old one still serves', async () => {
+  answer = granted(3);
+  const own = tokens();
+  assert.equal(await own.get(), 'access-token-of-the-tests-1');
+  await sleep(2100);
+  assert.equal(await own.get(), 'access-token-of-the-tests-1', 'at once');
+  await until(() => asked.length === 2, 'the renewal');
+  await until(async () => (await own.get()) === 'access-token-of-the-tests-2', 'the new token');
+});
+
+test('a token that was refused is not given out again', async () => {
+  answer = granted(300);
+  const own = tokens();
+  const first = await own.get();
+  own.forget('another');
+  assert.equal(await own.get(), first);
+  own.forget(first);
+  assert.equal(await own.get(), 'access-token-of-the-tests-2');
+});
+
+test('after a failure identity is left alone for a second, and longer each time', async () => {
+  answer = () => ({ status: 401, body: '{"detail":"invalid_client"}' });
+  const own = tokens();
+  for (let n = 0; n < 5; n += 1)
+    await assert.rejects(own.get(), /^Error: identity answered 401 to the request for a token$/);
+  assert.equal(asked.length, 1);
+  await sleep(1050);
+  await assert.rejects(own.get());
+  assert.equal(asked.length, 2);
+  await sleep(1050);
+  await assert.rejects(own.get());
+  assert.equal(asked.length, 2, 'the second pause is longer');
+  answer = granted(300);
+  await until(() => own.get().then(Boolean, () => false), 'the token');
+});
+
+test('answers that are no token are refused, whatever their status, and never repeat the secret', async () => {
+  for (const [status, body] of [
+    [200, 'nonsense'],
+    [200, '{}'],
+    [200, '{"accessToken":"with blanks","expiresIn":300}'],
+    [200, '{"accessToken":"x","expiresIn":0}'],
+    [302, '{}'],
+    [500, `{"echo":"${clientSecret}"}`],
+  ] as const) {
+    answer = () => ({ status, body });
+    await assert.rejects(tokens().get(), (error: Error) => {
+      assert.match(error.message, /^identity (answered \d+|gave no token)/);
+      assert.ok(!error.message.includes(clientSecret));
+      return true;
+    });
+  }
+});
+
+test('identity that is away or silent is given up in time', async () => {
+  const away = `http://127.0.0.1:${await freePort()}`;
+  await assert.rejects(tokens({ CP_IAM_BASE_URL: away }).get(), /ECONNREFUSED/);
+  answer = () => ({ ...granted(300)(), delayMs: 30_000 });
+  const began = performance.now();
+  await assert.rejects(tokens({ CP_IAM_REQUEST_TIMEOUT_SECONDS: 1 }).get(), /no answer within 1000 ms/);
+  assert.ok(performance.now() - began < 4000);
+});

@@ -1,0 +1,208 @@
+import { isUnreachable, type Pool } from '@baton/kernel/db';
+import { newTraceHex } from '@baton/kernel/ids';
+import type { Logger } from '@baton/kernel/log';
+import { openMemory } from '../memory/memory.ts';
+import type { Settings } from '../settings.ts';
+import { consumer, type DeliveryTools, deliverTurn, type TurnReport } from './delivery.ts';
+import {
+  insertMissingConsumers,
+  leaseDueTurns,
+  renewLeases,
+  skipToHead,
+  type TurnRow,
+} from './serving.sql.ts';
+
+export interface ContextAdapter {
+  /** Whether the memory service says that it lives, asked at most every 5 s; undefined where there is none. */
+  memoryIsAlive(): Promise<boolean | undefined>;
+  /** Begins no further turn, waits 5 s for those under way, and gives their tenants back. */
+  close(): Promise<void>;
+}
+
+/** A process that is killed keeps its tenants from others for that long. */
+const leaseSeconds = 10;
+const renewEveryMs = 3000;
+const stopMsMax = 5000;
+/** New tenants, and tenants to be moved on without a delivery, in one statement. */
+const tenantsPerStatementMax = 500;
+const backoffMsMax = 30_000;
+const aliveAgeMsMax = 5000;
+
+interface UnderWay {
+  readonly turn: TurnRow;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Delivers the journals of all tenants to the memory service (organisation, section 20.1): several tenants at once, each by
+ * one process at a time. Any number of processes may run side by side.
+ */
+export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: Logger }): ContextAdapter {
+  const { pool, settings, log } = parts;
+  const memory = openMemory(settings, `run_${newTraceHex()}`);
+  const isOff = settings.CP_CONTEXT_PROVIDER === 'none';
+  const pauseMs = settings.CP_CONTEXT_POLL_INTERVAL_SECONDS * 1000;
+  const turns = new Turns({ pool, memory, settings }, log);
+  const stop = new AbortController();
+  const wake = new Wake(stop.signal);
+  const renewing = setInterval(() => void turns.renew(), renewEveryMs);
+  let alive: { readonly askedAtMs: number; readonly answer: Promise<boolean> } | undefined;
+  const running = run();
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stop.signal.aborted; ) {
+      let waitMs = pauseMs;
+      try {
+        const isBusy = isOff ? await skip() : await turns.begin(() => wake.up());
+        failures = 0;
+        if (isBusy) waitMs = 0;
+      } catch (error) {
+        failures += 1;
+        waitMs = isUnreachable(error) ? pauseMs : Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        log.error({ err: error, failures, waitMs }, 'a cycle of the context adapter failed');
+      }
+      await wake.wait(waitMs);
+    }
+  }
+
+  async function skip(): Promise<boolean> {
+    await pool.run(insertMissingConsumers(consumer, tenantsPerStatementMax));
+    return (await pool.run(skipToHead(consumer, tenantsPerStatementMax))) === tenantsPerStatementMax;
+  }
+
+  return {
+    memoryIsAlive() {
+      if (isOff) return Promise.resolve(undefined);
+      const now = performance.now();
+      if (alive === undefined || now - alive.askedAtMs > aliveAgeMsMax)
+        alive = { askedAtMs: now, answer: memory.isAlive() };
+      return alive.answer;
+    },
+    async close() {
+      stop.abort();
+      await running;
+      await turns.end(stopMsMax);
+      clearInterval(renewing);
+    },
+  };
+}
+
+/** The turns that this process has under way. */
+class Turns {
+  readonly #tools: DeliveryTools;
+  readonly #log: Logger;
+  readonly #underWay = new Map<string, UnderWay>();
+  #rowsCheckedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(tools: DeliveryTools, log: Logger) {
+    this.#tools = tools;
+    this.#log = log;
+  }
+
+  /**
+   * Begins turns of tenants that are due, as many as there are places.
+   * @param freed runs when a place is free again, and there may be work for it
+   * @returns whether more may be due at once
+   */
+  async begin(freed: () => void): Promise<boolean> {
+    const { pool, settings } = this.#tools;
+    const placesMax = settings.CP_CONTEXT_PARALLEL_TENANTS;
+    await this.#insertMissing();
+    const tenantsMax = Math.min(placesMax - this.#underWay.size, settings.CP_CONTEXT_MAX_TENANTS_PER_CYCLE);
+    if (tenantsMax <= 0) return false;
+    const failing = [...this.#underWay.values()].filter(({ turn }) => turn.is_failing).length;
+    const failingMax = Math.max(0, Math.min(tenantsMax, Math.floor(placesMax / 2) - failing));
+    const due = await pool.rows(leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }));
+    for (const turn of due) this.#start(turn, freed, due.length === tenantsMax);
+    return due.length === tenantsMax && this.#underWay.size < placesMax;
+  }
+
+  async #insertMissing(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#rowsCheckedAtMs < this.#tools.settings.CP_CONTEXT_POLL_INTERVAL_SECONDS * 1000) return;
+    const inserted = await this.#tools.pool.run(insertMissingConsumers(consumer, tenantsPerStatementMax));
+    if (inserted < tenantsPerStatementMax) this.#rowsCheckedAtMs = now;
+  }
+
+  /** @param othersWait whether the place is wanted as soon as it is free */
+  #start(turn: TurnRow, freed: () => void, othersWait: boolean): void {
+    const stop = new AbortController();
+    const ended = deliverTurn(this.#tools, turn, stop.signal)
+      .catch((error: unknown): TurnReport => {
+        this.#log.error({ err: error, tenantId: turn.tenant_id }, 'a turn of a tenant failed');
+        return { hasMore: false, failure: undefined };
+      })
+      .then(({ hasMore, failure }) => {
+        this.#underWay.delete(turn.lease_id);
+        if (failure !== undefined)
+          this.#log.warn(
+            { tenantId: turn.tenant_id, eventId: failure.eventId, reason: failure.reason },
+            'a tenant is parked: its events could not be delivered to the memory service',
+          );
+        if (hasMore || othersWait) freed();
+      });
+    this.#underWay.set(turn.lease_id, { turn, stop, ended });
+  }
+
+  /** Keeps the leases of what is under way; who has lost one stops. Must not throw. */
+  async renew(): Promise<void> {
+    if (this.#underWay.size === 0) return;
+    const held = [...this.#underWay.values()];
+    try {
+      const rows = await this.#tools.pool.rows(
+        renewLeases(
+          consumer,
+          held.map(({ turn }) => turn),
+          leaseSeconds,
+        ),
+      );
+      const kept = new Set(rows.map(({ lease_id: id }) => id));
+      for (const { turn, stop } of held) if (!kept.has(turn.lease_id)) stop.abort();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the leases of the context adapter could not be renewed');
+    }
+  }
+
+  /** Lets turns end by themselves for a while, then gives them up. */
+  async end(waitMsMax: number): Promise<void> {
+    const all = Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
+    const late = setTimeout(() => {
+      for (const { stop } of this.#underWay.values()) stop.abort();
+    }, waitMsMax);
+    await all;
+    clearTimeout(late);
+  }
+}
+
+/** A pause that ends early when somebody says so, also when it was said before the pause began. */
+class Wake {
+  readonly #stopped: AbortSignal;
+  #isDue = false;
+  #end: (() => void) | undefined;
+
+  constructor(stopped: AbortSignal) {
+    this.#stopped = stopped;
+    stopped.addEventListener('abort', () => this.up());
+  }
+
+  up(): void {
+    this.#isDue = true;
+    this.#end?.();
+  }
+
+  /** Even a pause of 0 ms lets other work of the process run in between. */
+  async wait(ms: number): Promise<void> {
+    if (!this.#isDue && !this.#stopped.aborted)
+      await new Promise<void>((done) => {
+        const timer = setTimeout(done, ms);
+        this.#end = () => {
+          clearTimeout(timer);
+          done();
+        };
+      });
+    this.#end = undefined;
+    this.#isDue = false;
+    await new Promise((done) => setImmediate(done));
+  }
+}

@@ -1,0 +1,15 @@
+import { sql } from '@baton/kernel/sql';
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+
+/** A tenant's cursor, as the adapter makes it in its first cycle. */
+const cursor = defineObject({
+  path: '/operations/context-adapter/{tenantId}',
+  async make({ baton, actor: { tenantId } }) {
+    await baton.pool.run(sql`
+      insert into event_consumers (tenant_id, consumer) values (${tenantId}, 'context-adapter')
+      on conflict do nothing`);
+    return { tenantId };
+  },
+});
+
+export default defineFixtures({ objects: [cursor] });

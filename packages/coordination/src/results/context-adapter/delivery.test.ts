@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { openPort } from '@baton/kernel/listener';
+import { sql } from '@baton/kernel/sql';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import {
+  consumerOf,
+  namespaceOf,
+  newTenant,
+  startDelivery,
+  writeTold,
+} from '../../testing/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+import { until } from '../../testing/waiting.ts';
+
+let baton: TestCoordination;
+let memory: TestMemory;
+before(async () => {
+  baton = await startCoordination();
+  memory = await startMemoryService();
+});
+after(async () => {
+  await memory.close();
+  await baton.close();
+});
+
+/** Where an event stands. */
+const placeOf = async (id: string) =>
+  baton.pool.row<{ position: number; sequence: number }>(
+    sql`select position, sequence from events where id = ${id}`,
+  );
+const retryNow = (tenantId: string) =>
+  baton.pool.run(sql`update event_consumers set next_attempt_at = now() where tenant_id = ${tenantId}`);
+const batchesOf = (tenantId: string) =>
+  memory.arrived.filter(({ namespace }) => namespace === namespaceOf(tenantId)).map(({ ids }) => ids);
+
+test('events are delivered in their order, at most 100 a turn, and the cursor passes what is not told', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 120);
+  const delivery = startDelivery(baton, memory);
+  const report = (await delivery.turns()).get(tenantId);
+  assert.deepEqual(report, { hasMore: true, failure: undefined });
+  assert.equal((batchesOf(tenantId)[0]?.length ?? 0) <= 100, true);
+  while ((await delivery.turns()).get(tenantId)?.hasMore);
+  assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);
+  const newest = await baton.pool.row<{ position: number; sequence: number }>(
+    sql`select position, sequence from events where tenant_id = ${tenantId} order by position desc, sequence desc limit 1`,
+  );
+  const { position, sequence, lease_id, delivered_total, duplicates_total, last_delivery_at } =
+    await consumerOf(baton, tenantId);
+  assert.deepEqual({ position, sequence }, newest);
+  assert.deepEqual([lease_id, delivered_total, duplicates_total], [null, 120, 0]);
+  assert.notEqual(last_delivery_at, null);
+  assert.equal((await delivery.turns()).has(tenantId), false);
+});
+
+test('an event of a transaction that is still open holds back itself and what follows', async () => {
+  const tenantId = await newTenant(baton);
+  const delivery = startDelivery(baton, memory);
+  await delivery.turns();
+  let late: string[] = [];
+  await baton.pool.transaction(async (tx) => {
+    await writeEvents(tx, tenantId, [{ type: 'capability.created', payload: { name: 'open' } }]);
+    late = await writeTold(baton, tenantId, 1);
+    const settings = { tenantsMax: 100, failingMax: 0, leaseSeconds: 1 };
+    const { leaseDueTurns } = await import('./serving.sql.ts');
+    const due = await baton.pool.rows(leaseDueTurns({ consumer: 'context-adapter', ...settings }));
+    assert.ok(!due.some(({ tenant_id: id }) => id === tenantId));
+  });
+  await delivery.turns();
+  assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 2);
+  assert.equal(memory.keptIds(namespaceOf(tenantId))[1], late[0]);
+});
+
+test('the memory service gets the namespace of the tenant, the run id and the fixed credential', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 1);
+  await startDelivery(baton, memory, { CP_CONTEXT_API_KEY: 'memory-key-of-the-tests-123456' }).turns();
+  const batch = memory.arrived.find(({ namespace }) => namespace === `tenant:${tenantId}`);
+  assert.equal(batch?.headers.authorization, 'Bearer memory-key-of-the-tests-123456');
+  assert.equal(batch?.headers['x-run-id'], 'run_test');
+  const other = await newTenant(baton);
+  await writeTold(baton, other, 1);
+  await startDelivery(baton, memory, { CP_CONTEXT_NAMESPACE_PREFIX: 'staging:' }).turns();
+  assert.equal(memory.keptIds(`staging:${other}`).length, 1);
+});
+
+test('duplicates count as confirmed, and are counted', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 5);
+  const delivery = startDelivery(baton, memory);
+  await delivery.turns();
+  await baton.pool.run(
+    sql`update event_consumers set position = 0, sequence = 0, has_more = true where tenant_id = ${tenantId}`,
+  );
+  await delivery.turns();
+  const { delivered_total, duplicates_total } = await consumerOf(baton, tenantId);
+  assert.deepEqual([delivered_total, duplicates_total], [10, 5]);
+  assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 5);
+});
+
+for (const [how, behaviour] of [
+  ['a 207 that refuses one event', (ids: Set<string>) => ({ refused: ids })],
+  ['400 to the whole batch', (ids: Set<string>) => ({ refusedWhole: { ids, status: 400 } })],
+  ['422 to the whole batch', (ids: Set<string>) => ({ refusedWhole: { ids, status: 422 } })],
+  ['413 to the whole batch', (ids: Set<string>) => ({ refusedWhole: { ids, status: 413 } })],
+] as const)
+  for (const index of [0, 17, 49])
+    test(`after ${how}, number ${index} of 50, all before it is delivered and the cursor stands just before it`, async () => {
+      const tenantId = await newTenant(baton);
+      const ids = await writeTold(baton, tenantId, 50);
+      const culprit = ids[index] as string;
+      memory.behave(behaviour(new Set([culprit])), namespaceOf(tenantId));
+      const report = (await startDelivery(baton, memory).turns()).get(tenantId);
+      assert.equal(report?.failure?.eventId, culprit);
+      const kept = memory.keptIds(namespaceOf(tenantId));
+      assert.deepEqual(kept.slice(0, index), ids.slice(0, index));
+      assert.ok(!kept.includes(culprit));
+      const row = await consumerOf(baton, tenantId);
+      assert.equal(row.parked_event_id, culprit);
+      assert.equal(row.failure_count, 1);
+      assert.equal(row.delivered_total, index);
+      assert.equal(row.duplicates_total, 0);
+      assert.match(row.parked_reason ?? '', /refuses this event/);
+      assert.equal(row.lease_id, null);
+      // The event before the culprit is one that isn't told, or founded the tenant.
+      const before = await baton.pool.row(sql`
+        select position, sequence from events where tenant_id = ${tenantId}
+          and (position, sequence) < (select position, sequence from events where id = ${culprit})
+        order by position desc, sequence desc limit 1`);
+      assert.deepEqual(
+        { position: row.position, sequence: row.sequence },
+        before ?? { position: 0, sequence: 0 },
+      );
+
+      const batches = batchesOf(tenantId);
+      assert.deepEqual(batches.at(-1), [culprit]);
+      assert.ok(batches.length <= 13, `${batches.length} requests`);
+      const slices = batches.map((batch) => batch.join());
+      assert.equal(new Set(slices).size, slices.length, 'a slice was sent twice');
+    });
+
+test('a poisoned tenant goes on by itself when the event is taken, and the count of failures begins anew', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 10);
+  memory.behave({ refused: new Set([ids[3] as string]) }, namespaceOf(tenantId));
+  const delivery = startDelivery(baton, memory);
+  await delivery.turns();
+  assert.equal((await delivery.turns()).has(tenantId), false, 'it waits');
+  await retryNow(tenantId);
+  await delivery.turns();
+  assert.equal((await consumerOf(baton, tenantId)).failure_count, 2);
+  memory.behave({}, namespaceOf(tenantId));
+  await retryNow(tenantId);
+  await delivery.turns();
+  assert.deepEqual(memory.keptIds(namespaceOf(tenantId)).toSorted(), ids.toSorted());
+  const { parked_at, parked_reason, parked_event_id, failure_count, next_attempt_at, failures_total } =
+    await consumerOf(baton, tenantId);
+  assert.deepEqual(
+    [parked_at, parked_reason, parked_event_id, failure_count, next_attempt_at, failures_total],
+    [null, null, null, 0, null, 2],
+  );
+});
+
+const whole = (n: number) => Array.from({ length: n }, (_, index) => ({ observation_id: `o${index}` }));
+for (const [what, behaviour] of [
+  ['500', { answer: { status: 500 } }],
+  ['503', { answer: { status: 503 } }],
+  ['401', { answer: { status: 401 } }],
+  ['403', { answer: { status: 403 } }],
+  ['429', { answer: { status: 429 } }],
+  ['a redirect', { answer: { status: 302, headers: { location: 'http://127.0.0.1:1/' } } }],
+  ['a connection that is taken away', { hangsUp: true }],
+  ['a 207 that is no JSON', { answer: { status: 207, body: 'fine' } }],
+  ['a 207 without results', { answer: { status: 207, body: '{"accepted":10}' } }],
+  [
+    'a 207 with too few results',
+    {
+      answer: {
+        status: 207,
+        body: JSON.stringify({ results: whole(9), accepted: 10, duplicates: 0, failed: 0 }),
+      },
+    },
+  ],
+  [
+    'a 207 whose counts contradict its results',
+    {
+      answer: {
+        status: 207,
+        body: JSON.stringify({ results: whole(10), accepted: 9, duplicates: 0, failed: 1 }),
+      },
+    },
+  ],
+  [
+    'a 200 with a result that says nothing',
+    {
+      answer: {
+        status: 200,
+        body: JSON.stringify({ results: [...whole(9), {}], accepted: 10, duplicates: 0, failed: 0 }),
+      },
+    },
+  ],
+] as const)
+  test(`after ${what} the batch is tried again later, whole`, async () => {
+    const tenantId = await newTenant(baton);
+    const ids = await writeTold(baton, tenantId, 10);
+    memory.behave(behaviour, namespaceOf(tenantId));
+    const delivery = startDelivery(baton, memory);
+    await delivery.turns();
+    const row = await consumerOf(baton, tenantId);
+    assert.equal(batchesOf(tenantId).length, 1);
+    assert.deepEqual([row.position, row.parked_event_id, row.failure_count], [0, ids[0], 1]);
+    assert.ok((row.parked_reason ?? '').length > 0);
+    memory.behave({}, namespaceOf(tenantId));
+    await retryNow(tenantId);
+    await delivery.turns();
+    assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);
+  });
+
+test('an answer that is longer than 4 MiB is not read to its end', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 1);
+  memory.behave({ answer: { status: 207, body: `"${'x'.repeat(5_000_000)}"` } }, namespaceOf(tenantId));
+  await startDelivery(baton, memory).turns();
+  assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /longer than 4194304 bytes/);
+});
+
+test('a memory service that is out of reach, or silent, parks the tenant in time', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 1);
+  await startDelivery(baton, { ...memory, url: `http://127.0.0.1:${await freePort()}` }).turns();
+  assert.match(
+    (await consumerOf(baton, tenantId)).parked_reason ?? '',
+    /out of reach: the connection failed: ECONNREFUSED/,
+  );
+  memory.behave({ delayMs: 60_000 }, namespaceOf(tenantId));
+  await retryNow(tenantId);
+  const began = performance.now();
+  await startDelivery(baton, memory, { CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '1' }).turns();
+  assert.ok(performance.now() - began < 5000);
+  assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /no answer within 1000 ms/);
+});
+
+test('the wait is 1 s, doubles up to 60 s, and is never shorter than what the service asks for', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 1);
+  memory.behave({ answer: { status: 503 } }, namespaceOf(tenantId));
+  const delivery = startDelivery(baton, memory);
+  const waits: number[] = [];
+  const turn = async () => {
+    await delivery.turns();
+    const row = await baton.pool.row<{ wait: number }>(sql`
+      select extract(epoch from next_attempt_at - updated_at)::float8 as wait from event_consumers
+      where tenant_id = ${tenantId}`);
+    waits.push(Math.round(row?.wait ?? 0));
+    await retryNow(tenantId);
+  };
+  for (let n = 0; n < 8; n += 1) await turn();
+  assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+  const since = (await consumerOf(baton, tenantId)).parked_at;
+  waits.length = 0;
+  await baton.pool.run(sql`update event_consumers set failure_count = 0 where tenant_id = ${tenantId}`);
+  for (const seconds of ['30', '86400', 'soon']) {
+    memory.behave({ answer: { status: 429, headers: { 'retry-after': seconds } } }, namespaceOf(tenantId));
+    await turn();
+  }
+  assert.deepEqual(waits, [30, 60, 4]);
+  assert.equal((await consumerOf(baton, tenantId)).parked_at, since, 'parked since the first failure');
+});
+
+test('a rebuild during a delivery wins: the late turn moves nothing', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 4);
+  const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
+  await delivery.turns();
+  memory.behave({ delayMs: 300 }, namespaceOf(tenantId));
+  const seen = batchesOf(tenantId).length;
+  const late = delivery.turns();
+  await until(() => batchesOf(tenantId).length > seen, 'the request');
+  await baton.pool.run(
+    sql`update event_consumers set position = 0, sequence = 0, has_more = true where tenant_id = ${tenantId}`,
+  );
+  await late;
+  const row = await consumerOf(baton, tenantId);
+  assert.deepEqual([row.position, row.sequence, row.lease_id], [0, 0, null]);
+  memory.behave({}, namespaceOf(tenantId));
+  while ((await delivery.turns()).get(tenantId)?.hasMore);
+  assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);
+  assert.deepEqual(batchesOf(tenantId).slice(-2).flat(), ids, 'all was sent again');
+});
+
+test('a turn whose lease went to another process writes nothing', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 2);
+  memory.behave({ delayMs: 200 }, namespaceOf(tenantId));
+  const late = startDelivery(baton, memory).turns();
+  await until(() => batchesOf(tenantId).length > 0, 'the request');
+  await baton.pool.run(sql`
+    update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 minute'
+    where tenant_id = ${tenantId}`);
+  await late;
+  const row = await consumerOf(baton, tenantId);
+  assert.equal(row.position, 0);
+  assert.notEqual(row.lease_id, null);
+});
+
+test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 7);
+  await startDelivery(baton, memory, { CP_CONTEXT_BATCH_SIZE: '3' }).turns();
+  assert.deepEqual(batchesOf(tenantId), [ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)]);
+
+  const wordy = await newTenant(baton);
+  const content = 'x'.repeat(60_000);
+  await writeEvents(
+    baton.pool,
+    wordy,
+    Array.from({ length: 40 }, () => ({
+      type: 'observation.recorded',
+      payload: { kind: 'log', content, observedAt: '2026-01-01T00:00:00.000Z' },
+    })),
+  );
+  await startDelivery(baton, memory).turns();
+  const sizes = batchesOf(wordy).map((batch) => batch.length);
+  assert.deepEqual(sizes, [16, 16, 8]);
+});
+
+test('a token of the own service account is asked for once, and anew after a 401', async () => {
+  const issued: string[] = [];
+  const identity = createServer((req, res) => {
+    issued.push(`service-account-token-of-the-tests-${issued.length}`);
+    req.resume();
+    const body = { accessToken: issued.at(-1), tokenType: 'Bearer', expiresIn: 300 };
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await openPort(identity, '127.0.0.1', 0);
+  const { port } = identity.address() as AddressInfo;
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 3);
+  const delivery = startDelivery(baton, memory, {
+    CP_IAM_BASE_URL: `http://127.0.0.1:${port}`,
+    CP_IAM_CLIENT_ID: 'iam_sa_of_the_tests',
+    CP_IAM_CLIENT_SECRET: 'client-secret-of-the-tests-4712',
+    CP_CONTEXT_BATCH_SIZE: '2',
+  });
+  const sent = () =>
+    memory.arrived
+      .filter(({ namespace }) => namespace === namespaceOf(tenantId))
+      .map(({ headers }) => headers.authorization);
+  await delivery.turns();
+  assert.deepEqual(sent(), [`Bearer ${issued[0]}`, `Bearer ${issued[0]}`]);
+  memory.behave({ answer: { status: 401 } }, namespaceOf(tenantId));
+  await writeTold(baton, tenantId, 1);
+  await delivery.turns();
+  assert.equal(issued.length, 1, 'nothing is sent twice in one turn');
+  memory.behave({}, namespaceOf(tenantId));
+  await retryNow(tenantId);
+  await delivery.turns();
+  assert.equal(sent().at(-1), `Bearer ${issued[1]}`);
+
+  await new Promise((done) => identity.close(done));
+  const away = startDelivery(baton, memory, {
+    CP_IAM_BASE_URL: `http://127.0.0.1:${port}`,
+    CP_IAM_CLIENT_ID: 'iam_sa_of_the_tests',
+    CP_IAM_CLIENT_SECRET: 'client-secret-of-the-tests-4712',
+  });
+  await writeTold(baton, tenantId, 1);
+  await away.turns();
+  const reason = (await consumerOf(baton, tenantId)).parked_reason ?? '';
+  assert.match(reason, /^no token of identity: /);
+  assert.ok(!reason.includes('4712'));
+});
+
+test('a turn that is given up keeps what is confirmed and sends nothing more', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 6);
+  const stop = new AbortController();
+  memory.behave({ delayMs: 100 }, namespaceOf(tenantId));
+  const turn = startDelivery(baton, memory, { CP_CONTEXT_BATCH_SIZE: '2' }).turns(stop.signal);
+  await until(() => batchesOf(tenantId).length === 2, 'the second request');
+  stop.abort();
+  await turn;
+  assert.equal(batchesOf(tenantId).length, 2);
+  const row = await consumerOf(baton, tenantId);
+  assert.deepEqual([row.delivered_total, row.parked_at, row.lease_id, row.has_more], [2, null, null, true]);
+  assert.deepEqual(
+    await placeOf(ids[1] as string).then((place) => (place?.sequence ?? 0) < row.sequence),
+    true,
+  );
+});
+
+test('a secret in what the memory service answers is not kept', async () => {
+  const tenantId = await newTenant(baton);
+  const ids = await writeTold(baton, tenantId, 1);
+  const error = `Bearer cp_${'a1'.repeat(6)}_${'b2'.repeat(16)} is \0 wrong`;
+  const body = JSON.stringify({ results: [{ error }], accepted: 0, duplicates: 0, failed: 1 });
+  memory.behave({ answer: { status: 207, body } }, namespaceOf(tenantId));
+  await startDelivery(baton, memory).turns();
+  const row = await consumerOf(baton, tenantId);
+  assert.equal(row.parked_event_id, ids[0]);
+  assert.doesNotMatch(row.parked_reason ?? '', /b2b2b2/);
+  await journalIsStable(baton.pool);
+});

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
+import type { Settings } from '../settings.ts';
+
+/** What something is about, and who did it. */
+export interface MemoryRef {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** One thing to remember (organisation, section 20.1). */
+export interface MemoryItem {
+  readonly source: { readonly system: string; readonly stream: string; readonly external_id: string };
+  readonly kind: string;
+  readonly occurred_at: string;
+  readonly subject: MemoryRef;
+  readonly scopes: readonly MemoryRef[];
+  readonly content: string;
+  readonly data: JsonObject;
+  readonly provenance: { readonly uri: string };
+  readonly actor?: MemoryRef;
+  readonly assertions?: Json;
+}
+
+/** What became of a batch. */
+export type BatchResult =
+  /** It was looked at item by item: why each was refused, null for one that is confirmed. */
+  | { readonly kind: 'judged'; readonly refusals: readonly (string | null)[]; readonly duplicates: number }
+  /** It was refused as a whole, and would be again. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Nothing is known of it: to be tried later. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | undefined };
+
+/** The memory service (organisation, section 20.2). What it answers, or that it doesn't, is never thrown. */
+export interface Memory {
+  ingest(namespace: string, items: readonly MemoryItem[], signal: AbortSignal): Promise<BatchResult>;
+  /** Whether it says that it lives. */
+  isAlive(): Promise<boolean>;
+}
+
+/** An answer names each item in a few words. */
+const answerBytesMax = 4 * 1024 * 1024;
+const probeMsMax = 3000;
+const probeBytesMax = 64 * 1024;
+const refusalLengthMax = 500;
+
+/** The statuses below 500 after which the same batch may be taken later (section 20.2). */
+const passingStatuses: readonly number[] = [401, 403, 429];
+
+const count = z.int().nonnegative();
+const BatchAnswer = z.object({
+  results: z.array(z.object({ observation_id: z.unknown().optional(), error: z.unknown().optional() })),
+  accepted: count,
+  duplicates: count,
+  failed: count,
+});
+
+/** @param traceRunId what the memory service finds the calls of this process by (`X-Run-Id`) */
+export function openMemory(settings: Settings, traceRunId: string): Memory {
+  const baseUrl = settings.CP_CONTEXT_BASE_URL.replace(/\/+$/, '');
+  const credential = credentialOf(settings);
+  return {
+    async ingest(namespace, observations, signal) {
+      let token: string | undefined;
+      try {
+        token = await credential.get();
+      } catch (error) {
+        return failed(`no token of identity: ${(error as Error).message}`);
+      }
+      try {
+        const answer = await requestJson(`${baseUrl}/api/memory/observations:batch`, {
+          method: 'POST',
+          headers: {
+            'x-run-id': traceRunId,
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          },
+          body: { observations, scope: { namespace } },
+          timeoutMs: settings.CP_CONTEXT_INGEST_TIMEOUT_SECONDS * 1000,
+          answerBytesMax,
+          signal,
+        });
+        if (answer.status === 401 && token !== undefined) credential.forget(token);
+        return resultOf(answer, observations.length);
+      } catch (error) {
+        if (!(error instanceof RequestFailed)) throw error;
+        return failed(`the memory service is out of reach: ${error.message}`);
+      }
+    },
+    async isAlive() {
+      try {
+        const { status } = await requestJson(`${baseUrl}/healthz`, {
+          method: 'GET',
+          timeoutMs: probeMsMax,
+          answerBytesMax: probeBytesMax,
+        });
+        return status >= 200 && status < 300;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+interface Credential {
+  /** Undefined where the memory service asks for none. */
+  get(): Promise<string | undefined>;
+  forget(token: string): void;
+}
+
+function credentialOf(settings: Settings): Credential {
+  const kind = authKindOf(settings);
+  const key = settings.CP_CONTEXT_API_KEY;
+  if (kind !== 'iam') return { get: () => Promise.resolve(key), forget: () => undefined };
+  return createServiceTokens(settings, {
+    audience: settings.CP_CONTEXT_IAM_AUDIENCE,
+    scopes: settings.CP_CONTEXT_IAM_SCOPES,
+  });
+}
+
+/** `auto` is the key where there is one, else a token where there is a client, else nothing. */
+export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
+  const { CP_CONTEXT_AUTH: kind, CP_CONTEXT_API_KEY: key, CP_IAM_CLIENT_ID: clientId } = settings;
+  if (kind !== 'auto') return kind;
+  if (key !== undefined) return 'api_key';
+  return clientId === '' ? 'none' : 'iam';
+}
+
+/** @throws Error with one sentence for settings of the memory service that could only fail later */
+export function checkMemorySettings(settings: Settings): void {
+  if (settings.CP_CONTEXT_PROVIDER === 'none') return;
+  requireAddress('CP_CONTEXT_BASE_URL', settings.CP_CONTEXT_BASE_URL);
+  const kind = authKindOf(settings);
+  const key = settings.CP_CONTEXT_API_KEY;
+  if (kind === 'api_key' && (key === undefined || !/^[\x21-\x7e]+$/.test(key)))
+    throw new Error('CP_CONTEXT_AUTH api_key needs CP_CONTEXT_API_KEY, without blanks.');
+  if (kind !== 'iam') return;
+  requireAddress('CP_IAM_BASE_URL', settings.CP_IAM_BASE_URL);
+  if (settings.CP_IAM_CLIENT_ID === '' || settings.CP_IAM_CLIENT_SECRET === undefined)
+    throw new Error('CP_CONTEXT_AUTH iam needs CP_IAM_CLIENT_ID and CP_IAM_CLIENT_SECRET.');
+}
+
+function requireAddress(name: string, address: string): void {
+  const { protocol, username, password, search, hash } = URL.canParse(address)
+    ? new URL(address)
+    : new URL('none:');
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
+    throw new Error(`${name} is an http or https address without a user and without a query.`);
+}
+
+function resultOf({ status, json, retryAfterSeconds }: JsonAnswer, sent: number): BatchResult {
+  if (status >= 200 && status < 300)
+    return judgementOf(json, sent) ?? failed(`an answer ${status} that can't be read`);
+  const isRefusal = status >= 400 && status < 500 && !passingStatuses.includes(status);
+  return isRefusal
+    ? { kind: 'refused', reason: `the memory service answered ${status}` }
+    : failed(`the memory service answered ${status}`, retryAfterSeconds);
+}
+
+function failed(reason: string, retryAfterSeconds?: number): BatchResult {
+  return { kind: 'failed', reason, retryAfterSeconds };
+}
+
+/** Undefined for an answer that contradicts itself, or what was sent: it confirms nothing. */
+function judgementOf(json: unknown, sent: number): BatchResult | undefined {
+  const answer = BatchAnswer.safeParse(json);
+  if (!answer.success) return undefined;
+  const { results, accepted, duplicates, failed: refused } = answer.data;
+  const isNamed = results.every(({ observation_id: id, error }) => isPresent(id) || isPresent(error));
+  const refusals = results.map(({ error }) => (isPresent(error) ? textOf(error) : null));
+  const refusedCount = refusals.filter((reason) => reason !== null).length;
+  const isWhole =
+    results.length === sent && accepted + duplicates + refused === sent && refused === refusedCount;
+  return isNamed && isWhole ? { kind: 'judged', refusals, duplicates } : undefined;
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function textOf(error: unknown): string {
+  const text = typeof error === 'string' ? error : JSON.stringify(error);
+  return text.slice(0, refusalLengthMax).toWellFormed();
+}

@@ -1,0 +1,138 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keepMessage } from '@baton/kernel/testing/leaks';
+import type { MemoryItem } from '../results/memory/memory.ts';
+
+/** A batch as it arrived, whatever it was answered. */
+export interface ArrivedBatch {
+  readonly namespace: string;
+  readonly ids: readonly string[];
+  readonly items: readonly MemoryItem[];
+  readonly headers: IncomingMessage['headers'];
+  readonly atMs: number;
+}
+
+/** How the service behaves towards one namespace, or towards all. */
+export interface MemoryBehaviour {
+  readonly delayMs?: number;
+  /** Takes the connection away instead of an answer. */
+  readonly hangsUp?: boolean;
+  /** Answers this, whatever was sent, and keeps nothing. */
+  readonly answer?: {
+    readonly status: number;
+    readonly body?: string;
+    readonly headers?: Record<string, string>;
+  };
+  /** The event ids that are refused, each for itself in a 207. */
+  readonly refused?: ReadonlySet<string>;
+  /** The event ids that make it refuse the whole batch with this status. */
+  readonly refusedWhole?: { readonly ids: ReadonlySet<string>; readonly status: number };
+}
+
+/**
+ * A memory service that speaks the contract (organisation, section 20.2): it keeps what it was told by namespace, once for
+ * each (system, stream, external_id), in the order of arrival.
+ */
+export interface TestMemory {
+  readonly url: string;
+  readonly arrived: ArrivedBatch[];
+  /** What it keeps, by namespace. */
+  kept(namespace: string): readonly MemoryItem[];
+  /** The ids of the events that it keeps. */
+  keptIds(namespace: string): string[];
+  /** @param namespace absent: towards all that have no behaviour of their own */
+  behave(behaviour: MemoryBehaviour, namespace?: string): void;
+  close(): Promise<void>;
+}
+
+const itemsMax = 500;
+
+export async function startMemoryService(port = 0): Promise<TestMemory> {
+  const arrived: ArrivedBatch[] = [];
+  const kept = new Map<string, Map<string, MemoryItem>>();
+  const behaviours = new Map<string, MemoryBehaviour>();
+  const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === 'GET' && req.url === '/healthz') return send(res, 200, { status: 'ok' });
+    if (req.method !== 'POST' || req.url !== '/api/memory/observations:batch') return send(res, 404, {});
+    const text = await textOf(req);
+    keepMessage({ authorization: req.headers.authorization ?? '' }, text);
+    const { observations, scope } = JSON.parse(text) as {
+      observations: MemoryItem[];
+      scope: { namespace: string };
+    };
+    const ids = observations.map(idOf);
+    arrived.push({
+      namespace: scope.namespace,
+      ids,
+      items: observations,
+      headers: req.headers,
+      atMs: performance.now(),
+    });
+    const behaviour = behaviours.get(scope.namespace) ?? behaviours.get('') ?? {};
+    if (behaviour.delayMs !== undefined) await sleep(behaviour.delayMs, undefined, { ref: false });
+    if (behaviour.hangsUp) return void res.destroy();
+    if (behaviour.answer !== undefined) {
+      const { status, body = '{}', headers } = behaviour.answer;
+      return void res.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(body);
+    }
+    if (observations.length > itemsMax) return send(res, 413, {});
+    const { refusedWhole } = behaviour;
+    if (refusedWhole !== undefined && ids.some((id) => refusedWhole.ids.has(id)))
+      return send(res, refusedWhole.status, { error: 'invalid' });
+    return send(res, 207, take(scope.namespace, observations, behaviour.refused ?? new Set()));
+  }
+
+  function take(namespace: string, observations: readonly MemoryItem[], refused: ReadonlySet<string>) {
+    const memory = kept.get(namespace) ?? new Map<string, MemoryItem>();
+    kept.set(namespace, memory);
+    let [accepted, duplicates, failed] = [0, 0, 0];
+    const results = observations.map((item) => {
+      const { system, stream, external_id: id } = item.source;
+      if (refused.has(idOf(item))) {
+        failed += 1;
+        return { error: { code: 'invalid_observation' } };
+      }
+      const key = `${system} ${stream} ${id}`;
+      if (memory.has(key)) duplicates += 1;
+      else {
+        memory.set(key, item);
+        accepted += 1;
+      }
+      return { observation_id: `obs-${[...memory.keys()].indexOf(key)}` };
+    });
+    return { results, accepted, duplicates, failed };
+  }
+
+  const keptOf = (namespace: string) => [...(kept.get(namespace)?.values() ?? [])];
+  return {
+    url: origin,
+    arrived,
+    kept: keptOf,
+    keptIds: (namespace) => keptOf(namespace).map(idOf),
+    behave: (behaviour, namespace = '') => void behaviours.set(namespace, behaviour),
+    close() {
+      server.closeAllConnections();
+      return new Promise((done) => server.close(() => done()));
+    },
+  };
+}
+
+/** The id of the event that an item tells of. */
+function idOf(item: MemoryItem): string {
+  return item.source.external_id.replace('event:', '');
+}
+
+async function textOf(req: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
+  return text;
+}
+
+function send(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
