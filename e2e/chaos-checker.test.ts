@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runChaos } from './chaos/chaos.ts';
+import { Deliveries } from './chaos/deliveries.ts';
+import { judgeConsumer, judgeJournal, type Writing } from './chaos/oracle.ts';
+
+const stored = ['a', 'b', 'c', 'd'].map((id) => ({
+  id,
+  tenant_id: id === 'd' ? 'other' : 'first',
+  type: id === 'b' ? 'run.started' : 'task.updated',
+  entity_id: `entity of ${id}`,
+}));
+
+function consumed(ids: readonly string[], options = {}): string[] {
+  const deliveries = new Deliveries('reader', 'first', options);
+  for (const id of ids) deliveries.take(id);
+  return judgeConsumer(deliveries, stored);
+}
+
+test('a consumer that got everything once, in order, has no problem; repeats after the first time are dropped', () => {
+  assert.deepEqual(consumed(['a', 'b', 'c']), []);
+  assert.deepEqual(consumed(['a', 'b', 'a', 'b', 'c']), []);
+  assert.deepEqual(
+    consumed(['a', 'c'], { wants: ({ type }: { type: string }) => type === 'task.updated' }),
+    [],
+  );
+  assert.deepEqual(consumed(['c', 'a', 'b'], { isOrdered: false }), []);
+});
+
+test('what is missing, forged, of another tenant or out of order is found', () => {
+  assert.deepEqual(consumed(['a', 'c']), ['reader: misses 1 (b)']);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'x']), ['reader: was given what is not in the journal: 1 (x)']);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'd']), ['reader: was given what is not in the journal: 1 (d)']);
+  assert.deepEqual(consumed(['b', 'a', 'c']), ['reader: was given events out of order']);
+  assert.deepEqual(consumed([]), ['reader: misses 3 (a, b, c)']);
+});
+
+function journal(writing: Partial<Writing>): string[] {
+  return judgeJournal(stored, {
+    committed: new Set(),
+    rolledBack: new Set(),
+    unknown: [],
+    answered: [],
+    unanswered: [],
+    ...writing,
+  });
+}
+
+test('a journal that lost, kept or tore what the writers know of is found', () => {
+  assert.deepEqual(journal({ committed: new Set(['a']), rolledBack: new Set(['x']) }), []);
+  assert.deepEqual(journal({ committed: new Set(['x']) }), ['the journal: lost what was committed: 1 (x)']);
+  assert.deepEqual(journal({ rolledBack: new Set(['a']) }), [
+    'the journal: holds what was rolled back: 1 (a)',
+  ]);
+  assert.deepEqual(
+    journal({
+      unknown: [
+        ['a', 'b'],
+        ['x', 'y'],
+      ],
+    }),
+    [],
+  );
+  assert.deepEqual(journal({ unknown: [['a', 'x']] }), ['the journal: holds parts of 1 transactions']);
+});
+
+test('an answered command leaves its event exactly once', () => {
+  const command = { type: 'task.updated', entityId: 'entity of a' };
+  assert.deepEqual(journal({ answered: [command] }), []);
+  assert.equal(journal({ answered: [command, command] }).length, 1);
+  assert.equal(journal({ answered: [{ ...command, entityId: 'nothing' }] }).length, 1);
+  const twice = { ...command, entityId: 'entity of c' };
+  assert.deepEqual(journal({ answered: [twice], unanswered: [twice] }), []);
+});
+
+test('a service whose readers ignore the horizon is found out, through pages and through sockets', async (t) => {
+  const { problems, figures } = await runChaos({
+    seconds: 5,
+    tenants: 1,
+    actEveryMs: 500,
+    kinds: ['idle transactions'],
+    horizonIsIgnored: true,
+  });
+  for (const line of figures) t.diagnostic(line);
+  for (const name of ['pages of 200', 'pages of 7', 'socket', 'another socket'])
+    assert.ok(
+      problems.some((problem) => problem.startsWith(`${name}: misses `)),
+      `${name} among\n${problems.join('\n')}`,
+    );
+  assert.ok(!problems.some((problem) => problem.startsWith('pages from the beginning: misses')));
+});

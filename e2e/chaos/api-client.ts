@@ -1,0 +1,44 @@
+const answerMsMax = 15_000;
+
+export interface ApiAnswer {
+  status: number;
+  // The caller reads what it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many forms
+  body: any;
+}
+
+export interface ApiCaller {
+  /** Of the API processes; each call goes to any of them. */
+  readonly urls: readonly string[];
+  readonly token: string;
+}
+
+export function anyOf<T>(items: readonly T[]): T {
+  return items[Math.floor(Math.random() * items.length)] as T;
+}
+
+/** Sends one request. @returns undefined when no answer came: the connection ended, or it took too long */
+export async function send(
+  { urls, token }: ApiCaller,
+  method: string,
+  path: string,
+  init: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<ApiAnswer | undefined> {
+  try {
+    const response = await fetch(`${anyOf(urls)}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...init.headers },
+      signal: AbortSignal.timeout(answerMsMax),
+      ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether to try again: no answer, or one that says that the service or its database is away for a moment. */
+export function isPassing(answer: ApiAnswer | undefined): answer is undefined {
+  return answer === undefined || answer.status === 503 || answer.status === 429;
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ApiCaller, anyOf, isPassing, send } from './api-client.ts';
+import type { Deliveries } from './deliveries.ts';
+
+/** When consumers come to their end: they go on until they have read all that was there after the last write. */
+export interface Ending {
+  /** Nothing is written any more, and all of it can be read. */
+  isWritten: boolean;
+  /** They have had time enough: what is missing now is missing for good. */
+  isOver: boolean;
+}
+
+export interface Consumer extends ApiCaller {
+  readonly deliveries: Deliveries;
+  readonly ending: Ending;
+  /** As a query, such as `types=task.`. */
+  readonly filter?: string;
+  /** How likely it ends between two steps and goes on from where it had noted its cursor last. */
+  readonly crashes: number;
+  /** The switch of the checker's own tests: notes its cursor before it has dealt with the events. */
+  readonly notesCursorFirst?: boolean;
+  /** Another one: deals with the events of a page backward. */
+  readonly isBackward?: boolean;
+}
+
+const upTo = (ms: number) => Math.random() * ms;
+const has = (likelihood: number) => Math.random() < likelihood;
+
+interface Page {
+  items: { id: string }[];
+  nextCursor: string;
+  hasMore: boolean;
+}
+
+/** Reads by pages. Its cursor is noted when the page is dealt with; a crash before that reads the page again. */
+export async function consumePages(consumer: Consumer & { limit: number }): Promise<void> {
+  const { deliveries, ending, limit, filter = '', crashes, notesCursorFirst, isBackward } = consumer;
+  let cursor = '';
+  while (!ending.isOver) {
+    const wasWritten = ending.isWritten;
+    const answer = await send(consumer, 'GET', `/events?limit=${limit}&${filter}${cursor}`);
+    if (isPassing(answer)) {
+      deliveries.interruptions += 1;
+      await sleep(20 + upTo(200));
+      continue;
+    }
+    if (answer.status !== 200) {
+      deliveries.fault(`a page was answered ${answer.status} ${answer.body?.error?.code}`);
+      await sleep(200);
+      continue;
+    }
+    const page = answer.body as Page;
+    const items = isBackward ? page.items.toReversed() : page.items;
+    const next = `&cursor=${page.nextCursor}`;
+    if (notesCursorFirst) cursor = next;
+    const isCrashing = has(crashes);
+    for (const { id } of isCrashing ? items.slice(0, Math.floor(items.length / 2)) : items)
+      deliveries.take(id);
+    if (isCrashing) continue;
+    cursor = next;
+    if (wasWritten && page.items.length === 0 && !page.hasMore) return;
+    if (!page.hasMore) await sleep(upTo(100));
+  }
+}
+
+/** What a stream's close says when the service stops, is killed, or its database is away. */
+const passingCloses = new Set([1001, 1005, 1006, 1013, 4503]);
+const openingMsMax = 15_000;
+
+/** Reads by WebSocket; after each close it connects again, to any process, with the cursor of the last event. */
+export async function consumeStream(consumer: Consumer): Promise<void> {
+  const { deliveries, ending, crashes } = consumer;
+  const noted = { cursor: '0' };
+  while (!ending.isOver) {
+    const code = await readStream(consumer, noted);
+    if (ending.isOver) return;
+    if (!passingCloses.has(code)) deliveries.fault(`a stream was closed with ${code}`);
+    deliveries.interruptions += 1;
+    // Who connects again at once gets to see the moment in which the next process takes over.
+    await sleep(has(crashes) ? 0 : upTo(200));
+  }
+}
+
+/** One connection. @returns the code of its close */
+function readStream(
+  { urls, token, filter = '', deliveries, ending, crashes }: Consumer,
+  noted: { cursor: string },
+): Promise<number> {
+  const url = anyOf(urls).replace('http', 'ws');
+  const ws = new WebSocket(`${url}/api/v1/events/ws?${filter}&after=${noted.cursor}`, [
+    'baton',
+    `bearer.${token}`,
+  ]);
+  // A consumer that ends has noted some cursor of before: it gets the events since then again.
+  let isNoting = true;
+  const later: NodeJS.Timeout[] = [
+    setTimeout(() => ws.readyState === ws.CONNECTING && ws.close(), openingMsMax),
+  ];
+  if (has(crashes * 5)) {
+    const endsMs = 200 + upTo(3000);
+    later.push(
+      setTimeout(() => {
+        isNoting = false;
+      }, endsMs),
+      setTimeout(() => ws.close(), endsMs + 100),
+    );
+  }
+  const watch = setInterval(() => ending.isOver && ws.close(), 50);
+  ws.addEventListener('message', ({ data }) => {
+    const { id, cursor } = JSON.parse(String(data)) as { id: string; cursor: string };
+    deliveries.take(id);
+    if (isNoting) noted.cursor = cursor;
+  });
+  return new Promise((done) => {
+    ws.addEventListener('error', () => undefined);
+    ws.addEventListener('close', ({ code }) => {
+      clearInterval(watch);
+      for (const timer of later) clearTimeout(timer);
+      done(code);
+    });
+  });
+}

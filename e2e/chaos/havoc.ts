@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from '@baton/kernel/sql';
+import { anyOf } from './api-client.ts';
+import { takeNumber, terminateBackends } from './journal-table.sql.ts';
+import { type World, whenPossible } from './world.ts';
+
+/** What is done to the processes, in the order of the figures. */
+export const acts = {
+  'backends ended': async ({ pool }: World) => {
+    const ended = await whenPossible(() => pool.rows(terminateBackends(1 + Math.floor(upTo(6)))));
+    return ended.length;
+  },
+  'database restarted fast': (world: World) => once(world.restartDatabase('fast')),
+  'database restarted immediate': (world: World) => once(world.restartDatabase('immediate')),
+  'API processes killed': ({ apis }: World) => once(anyOf(apis).killAndRestart(upTo(1000))),
+  'API processes frozen': ({ apis }: World) => once(anyOf(apis).freeze(500 + upTo(2000))),
+  'workers killed': ({ worker }: World) => once(worker.killAndRestart(upTo(1000))),
+  'idle transactions': (world: World) => once(holdBack(world, 1000 + upTo(2000))),
+};
+export type ActName = keyof typeof acts;
+
+/** The first of each kind, what interrupts most before the others: a run may be short, and the machine slow. */
+const first: readonly ActName[] = [
+  'idle transactions',
+  'database restarted immediate',
+  'API processes killed',
+  'backends ended',
+  'workers killed',
+  'API processes frozen',
+  'database restarted fast',
+];
+/** What is drawn from later: a restart of the database interrupts everything, the others only a part. */
+const deck: readonly ActName[] = [
+  ...first,
+  ...first.filter((name) => !name.startsWith('database')),
+  'backends ended',
+];
+
+const upTo = (ms: number) => Math.random() * ms;
+
+async function once(work: Promise<unknown>): Promise<number> {
+  await work;
+  return 1;
+}
+
+/** A transaction that has a number and does nothing: no reader sees what is committed after it began. */
+async function holdBack({ writersPool }: World, ms: number): Promise<void> {
+  await writersPool
+    .transaction(async (tx) => {
+      await tx.row(takeNumber);
+      await tx.row(sql<{ one: number }>`select 1 as one`);
+      await sleep(ms);
+    })
+    .catch(() => undefined);
+}
+
+/**
+ * Does one act after another: one of each kind, then in any order.
+ * @param everyMs the pause between the beginnings of two, on average
+ * @returns how often each was done
+ */
+export async function wreakHavoc(
+  world: World,
+  { untilMs, everyMs, kinds }: { untilMs: number; everyMs: number; kinds: readonly ActName[] },
+): Promise<Map<ActName, number>> {
+  const done = new Map<ActName, number>(kinds.map((name) => [name, 0]));
+  let drawn = first.filter((name) => kinds.includes(name)).reverse();
+  const underWay = new Set<Promise<void>>();
+  while (performance.now() < untilMs) {
+    if (drawn.length === 0) drawn = shuffled(deck.filter((name) => kinds.includes(name)));
+    const name = drawn.pop();
+    if (name === undefined) break;
+    const act = acts[name](world).then((count) => {
+      done.set(name, (done.get(name) ?? 0) + count);
+      underWay.delete(act);
+    });
+    underWay.add(act);
+    // A restart of the database, or of one process, is over before the next act; stalls go on beside what follows.
+    if (name === 'idle transactions' || name === 'API processes frozen') await sleep(upTo(everyMs));
+    else await act;
+    await sleep(everyMs / 2 + upTo(everyMs));
+  }
+  await Promise.all(underWay);
+  return done;
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((left, right) => left.at - right.at)
+    .map(({ item }) => item);
+}

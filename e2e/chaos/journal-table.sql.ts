@@ -1,0 +1,53 @@
+import { sql } from '@baton/kernel/sql';
+
+/** What was really committed, read from the tables themselves. */
+
+export interface StoredEvent {
+  id: string;
+  tenant_id: string;
+  type: string;
+  entity_id: string;
+}
+
+/** Every event in the order that the contract promises (core, section 17.2). */
+export function findStoredEvents() {
+  return sql<StoredEvent>`select id, tenant_id, type, entity_id from events order by tenant_id, position, sequence`;
+}
+
+/** Whether an open transaction still holds back something that is committed. */
+export function findHeldBack() {
+  return sql<{ is_held: boolean }>`
+    select exists (select from events where position >= (select journal_horizon())) as is_held`;
+}
+
+/** What a reader without the horizon does: everything that it can see after the last one. */
+export function findVisibleAfter(tenantId: string, position: number, sequence: number) {
+  return sql<{ id: string; position: number; sequence: number }>`
+    select id, position, sequence from events
+    where tenant_id = ${tenantId} and (position, sequence) > (${position}, ${sequence})
+    order by position, sequence limit 200`;
+}
+
+/** What a reader by sequence alone does. */
+export function findVisibleAfterSequence(tenantId: string, sequence: number) {
+  return sql<{ id: string; position: number; sequence: number }>`
+    select id, position, sequence from events
+    where tenant_id = ${tenantId} and sequence > ${sequence} order by sequence limit 200`;
+}
+
+/** Lets the service's own readers ignore the horizon. */
+export const ignoreHorizon = sql`
+  create or replace function journal_horizon() returns bigint language sql stable as 'select 9007199254740990::bigint'`;
+
+/** Ends some connections of the services and of the writers, whatever they do. */
+export function terminateBackends(count: number) {
+  return sql<{ ended: boolean }>`
+    select pg_terminate_backend(pid) as ended from (
+      select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'chaos'
+      order by random() limit ${count}
+    ) chosen`;
+}
+
+/** Gives the transaction a number: from now on it holds back every reader. */
+export const takeNumber = sql<{ number: string }>`select pg_current_xact_id()::text as number`;

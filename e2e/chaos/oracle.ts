@@ -1,0 +1,96 @@
+import type { Deliveries } from './deliveries.ts';
+import type { StoredEvent } from './journal-table.sql.ts';
+
+/** What the writers know of what they wrote. */
+export interface Writing {
+  /** Events of transactions whose COMMIT was answered. */
+  readonly committed: Set<string>;
+  /** Events of transactions that were rolled back. */
+  readonly rolledBack: Set<string>;
+  /** Transactions whose connection ended during COMMIT: either is right, for all of their events alike. */
+  readonly unknown: (readonly string[])[];
+  /** Commands that were answered with success: which event each must have left, exactly once. */
+  readonly answered: { readonly type: string; readonly entityId: string }[];
+  /** Commands without an answer in the end, by the same. */
+  readonly unanswered: { readonly type: string; readonly entityId: string }[];
+}
+
+const shownMax = 3;
+
+/**
+ * Whether a consumer has every committed event of its tenant that it asked for exactly once, in the order promised, and
+ * nothing else.
+ * @param stored all committed events, in the journal's order
+ * @returns one line per problem
+ */
+export function judgeConsumer(deliveries: Deliveries, stored: readonly StoredEvent[]): string[] {
+  const { tenantId, wants, ids, isOrdered, faults } = deliveries;
+  const expected = stored.filter((event) => event.tenant_id === tenantId && wants(event)).map(({ id }) => id);
+  const committed = new Set(expected);
+  const missing = expected.filter((id) => !deliveries.has(id));
+  const foreign = ids.filter((id) => !committed.has(id));
+  const problems = [...faults];
+  if (expected.length === 0) problems.push('there was nothing to consume');
+  if (missing.length > 0) problems.push(`misses ${some(missing)}`);
+  if (foreign.length > 0) problems.push(`was given what is not in the journal: ${some(foreign)}`);
+  if (new Set(ids).size !== ids.length) problems.push('has repeats after the dedup');
+  if (isOrdered && !isSubsequence(ids, expected)) problems.push('was given events out of order');
+  return problems.map((problem) => `${deliveries.name}: ${problem}`);
+}
+
+/** Whether those of `ids` that are expected come in the order of `expected`; gaps are another problem. */
+function isSubsequence(ids: readonly string[], expected: readonly string[]): boolean {
+  const place = new Map(expected.map((id, index) => [id, index]));
+  let last = -1;
+  for (const id of ids) {
+    const at = place.get(id);
+    if (at === undefined) continue;
+    if (at < last) return false;
+    last = at;
+  }
+  return true;
+}
+
+/** Whether the journal itself holds what the writers were told that it holds, and nothing that they took back. */
+export function judgeJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
+  const ids = new Set(stored.map(({ id }) => id));
+  const lost = [...writing.committed].filter((id) => !ids.has(id));
+  const undead = [...writing.rolledBack].filter((id) => ids.has(id));
+  const torn = writing.unknown.filter((events) => new Set(events.map((id) => ids.has(id))).size > 1);
+  const problems: string[] = [];
+  if (ids.size !== stored.length) problems.push('an id stands twice');
+  if (lost.length > 0) problems.push(`lost what was committed: ${some(lost)}`);
+  if (undead.length > 0) problems.push(`holds what was rolled back: ${some(undead)}`);
+  if (torn.length > 0) problems.push(`holds parts of ${torn.length} transactions`);
+  problems.push(...judgeCommands(stored, writing));
+  return problems.map((problem) => `the journal: ${problem}`);
+}
+
+function judgeCommands(stored: readonly StoredEvent[], { answered, unanswered }: Writing): string[] {
+  const keyOf = (type: string, entityId: string) => `${type} of ${entityId}`;
+  const count = (all: Iterable<string>) => {
+    const counts = new Map<string, number>();
+    for (const key of all) counts.set(key, (counts.get(key) ?? 0) + 1);
+    return counts;
+  };
+  const keysOf = (commands: Writing['answered']) =>
+    count(commands.map(({ type, entityId }) => keyOf(type, entityId)));
+  const found = count(stored.map(({ type, entity_id }) => keyOf(type, entity_id)));
+  const [wanted, open] = [keysOf(answered), keysOf(unanswered)];
+  const wrong = [...wanted].filter(([key, least]) => {
+    const times = found.get(key) ?? 0;
+    return times < least || times > least + (open.get(key) ?? 0);
+  });
+  return wrong.length === 0
+    ? []
+    : [
+        `${wrong.length} answered commands have not left their event exactly once: ${wrong
+          .slice(0, shownMax)
+          .map(([key, least]) => `${key}: ${found.get(key) ?? 0} instead of ${least}`)
+          .join(', ')}`,
+      ];
+}
+
+function some(ids: readonly string[]): string {
+  return `${ids.length} (${ids.slice(0, shownMax).join(', ')}${ids.length > shownMax ? ', …' : ''})`;
+}

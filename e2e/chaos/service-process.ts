@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const root = join(import.meta.dirname, '../..');
+const readyMsMax = 60_000;
+const stopMsMax = 20_000;
+
+export interface ProcessProgram {
+  /** `api 1`: for the figures, and for what is said of it. */
+  readonly name: string;
+  /** The file that Node runs, inside the repository, with its arguments. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Answers 200 when it is ready; without one it counts as ready at once. */
+  readonly readyUrl?: string;
+  /** Gets what it prints. */
+  readonly logFile: string;
+}
+
+/** A program that is killed and started again, always with the same settings. */
+export class ServiceProcess {
+  readonly name: string;
+  /** Ends that nobody asked for: each is a fault of the program. */
+  readonly unasked: string[] = [];
+  readonly #program: ProcessProgram;
+  #child: ChildProcess | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #isMeantToRun = false;
+
+  constructor(program: ProcessProgram) {
+    this.name = program.name;
+    this.#program = program;
+  }
+
+  /** Starts it and waits until it is ready. */
+  async start(): Promise<void> {
+    this.launch();
+    await this.isReady();
+  }
+
+  /** Waits until it answers. @throws Error after a minute */
+  async isReady(): Promise<void> {
+    const { readyUrl } = this.#program;
+    const deadline = performance.now() + readyMsMax;
+    while (readyUrl !== undefined && !(await answers(readyUrl))) {
+      if (performance.now() > deadline) throw new Error(`${this.name} did not become ready`);
+      await sleep(100);
+    }
+  }
+
+  /** Starts it and waits for nothing. */
+  launch(): void {
+    const { command, env, logFile } = this.#program;
+    const [file, ...args] = command;
+    const child = spawn(process.execPath, [join(root, file as string), ...args], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => appendFileSync(logFile, chunk));
+    this.#child = child;
+    this.#isMeantToRun = true;
+    this.#ended = new Promise((done) => {
+      child.once('exit', (code, signal) => {
+        if (this.#isMeantToRun && this.#child === child)
+          this.unasked.push(`${this.name} ended by itself with ${signal ?? code}`);
+        done();
+      });
+    });
+  }
+
+  /** Ends it at once, whatever it does, and starts it again. */
+  async killAndRestart(pauseMs: number): Promise<void> {
+    await this.#end('SIGKILL');
+    await sleep(pauseMs);
+    this.launch();
+  }
+
+  /** Stops it in the middle of what it does; its open transactions stay open. */
+  async freeze(ms: number): Promise<void> {
+    const child = this.#child;
+    child?.kill('SIGSTOP');
+    await sleep(ms);
+    child?.kill('SIGCONT');
+  }
+
+  /** Tells it to stop, and ends it when it doesn't. */
+  async stop(): Promise<void> {
+    const late = setTimeout(() => this.#child?.kill('SIGKILL'), stopMsMax);
+    await this.#end('SIGTERM');
+    clearTimeout(late);
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    this.#isMeantToRun = false;
+    this.#child?.kill(signal);
+    await this.#ended;
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { permissions } from '@baton/coordination/service/permissions';
+import { startIssuer } from '@baton/coordination/testing/issuer';
+import { createPool, type Pool } from '@baton/kernel/db';
+import { newId } from '@baton/kernel/ids';
+import { migrate } from '@baton/kernel/migrate';
+import { sql } from '@baton/kernel/sql';
+import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
+import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
+import { ServiceProcess } from './service-process.ts';
+
+const migrations = join(import.meta.dirname, '../../packages/coordination/migrations');
+const program = 'packages/coordination/src/app';
+
+export interface Tenant {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A PostgreSQL of its own, two API processes, one worker, and tenants with somebody who may do everything. */
+export interface World {
+  readonly folder: string;
+  readonly tenants: readonly Tenant[];
+  readonly apis: readonly ServiceProcess[];
+  readonly urls: readonly string[];
+  readonly worker: ServiceProcess;
+  /** For what the checker itself asks, and for writers past the API; its connections are named `chaos`. */
+  readonly pool: Pool;
+  /** Another pool, whose connections are ended like those of the services. */
+  readonly writersPool: Pool;
+  /** A shutdown that ends every connection, cleanly or as after a crash, and a start. */
+  restartDatabase(mode: 'fast' | 'immediate'): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param lifeSeconds how long the tokens of the tenants are good */
+export async function openWorld(tenantCount: number, lifeSeconds: number): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-chaos-'));
+  const options = { directory: join(folder, 'postgres'), durable: true, say: () => undefined };
+  let cluster: Cluster = await startCluster(options);
+  await ensureDatabase(cluster.url('postgres'), 'coordination');
+  const databaseUrl = cluster.url('coordination', 'coordination');
+  await migrate(databaseUrl, migrations);
+  const issuer = await startIssuer();
+  const poolOf = (applicationName: string, connectionsMax: number) =>
+    createPool({
+      url: applicationName === 'chaos' ? cluster.url('coordination') : databaseUrl,
+      connectionsMax,
+      applicationName,
+      statementTimeoutMs: 30_000,
+      lockTimeoutMs: 30_000,
+      idleInTransactionTimeoutMs: 60_000,
+      onError: () => undefined,
+    });
+  const [pool, writersPool] = [poolOf('chaos', 6), poolOf('slow-writers', 12)];
+
+  const tenants: Tenant[] = [];
+  for (let n = 0; n < tenantCount; n += 1) tenants.push(await makeTenant(`chaos-${n}`));
+  const ports = [await findFreePort(), await findFreePort()];
+  const env = {
+    CP_DATABASE_URL: databaseUrl,
+    CP_DATABASE_CONNECTIONS_MAX: '12',
+    CP_IAM_ISSUER: issuer.issuer,
+    CP_IAM_JWKS_URL: issuer.jwksUrl,
+    CP_LOG_LEVEL: 'warn',
+    CP_WS_POLL_INTERVAL_SECONDS: '1',
+    CP_ARTIFACT_FOLDER: join(folder, 'contents'),
+  };
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const apis = ports.map(
+    (port, n) =>
+      new ServiceProcess({
+        name: `api ${n + 1}`,
+        command: [`${program}/main.ts`, 'serve'],
+        env: { ...env, CP_PORT: String(port) },
+        readyUrl: `${urls[n]}/health/ready`,
+        logFile: join(folder, `api-${n + 1}.log`),
+      }),
+  );
+  const worker = new ServiceProcess({
+    name: 'worker',
+    command: [`${program}/worker.main.ts`],
+    env,
+    logFile: join(folder, 'worker.log'),
+  });
+  await Promise.all([...apis, worker].map((one) => one.start()));
+
+  return {
+    folder,
+    tenants,
+    apis,
+    urls,
+    worker,
+    pool,
+    writersPool,
+    async restartDatabase(mode) {
+      process.kill(cluster.pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+      await cluster.ended;
+      cluster = await startCluster(options);
+    },
+    async close() {
+      await Promise.all([...apis, worker].map((one) => one.stop()));
+      await Promise.all([pool.close(), writersPool.close()]);
+      await issuer.close();
+      await cluster.stop();
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+
+  async function makeTenant(slug: string): Promise<Tenant> {
+    const found = await foundTenant(writersPool, {
+      tenantSlug: slug,
+      tenantName: slug,
+      adminDisplayName: slug,
+    });
+    const iamPrincipalId = newId();
+    await writersPool.run(sql`
+      insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
+      values (${newId()}, ${found.tenantId}, ${found.adminPrincipalId}, ${issuer.issuer}, ${found.tenantId},
+        ${iamPrincipalId}, ${Object.keys(permissions)})`);
+    const scope = ['control-plane:read', 'control-plane:write', 'control-plane:admin'];
+    const claims = { sub: iamPrincipalId, tenant_id: found.tenantId, scope };
+    return { id: found.tenantId, token: await issuer.sign(claims, { lifeSeconds }) };
+  }
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise<void>((done) => server.once('listening', () => done()));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((done) => server.close(() => done()));
+  return port;
+}
+
+/** Tries until it works: the database may be away for a moment. */
+export async function whenPossible<T>(work: () => Promise<T>, msMax = 60_000): Promise<T> {
+  const deadline = performance.now() + msMax;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await sleep(100);
+    }
+  }
+}
