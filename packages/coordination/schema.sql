@@ -98,6 +98,7 @@ create table approvals (
 );
 CREATE INDEX approvals_by_status ON public.approvals USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX approvals_newest ON public.approvals USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX approvals_of_place ON public.approvals USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC) WHERE (task_id IS NULL);
 CREATE INDEX approvals_of_task ON public.approvals USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
 CREATE INDEX approvals_pending_gates ON public.approvals USING btree (task_id, created_at, id) WHERE (gate AND ((status)::text = 'pending'::text));
 CREATE INDEX approvals_to_decide ON public.approvals USING btree (assigned_principal_id, created_at DESC, id DESC) WHERE (((status)::text = 'pending'::text) AND (assigned_principal_id IS NOT NULL));
@@ -218,6 +219,7 @@ CREATE INDEX artifacts_by_task ON public.artifacts USING btree (tenant_id, task_
 CREATE INDEX artifacts_by_tenant ON public.artifacts USING btree (tenant_id, created_at, id);
 CREATE INDEX artifacts_by_type ON public.artifacts USING btree (tenant_id, type, created_at, id);
 CREATE INDEX artifacts_by_workspace ON public.artifacts USING btree (tenant_id, workspace_id, created_at, id) WHERE (workspace_id IS NOT NULL);
+CREATE INDEX artifacts_of_place ON public.artifacts USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC) WHERE (task_id IS NULL);
 CREATE TRIGGER artifacts_never_truncated BEFORE TRUNCATE ON public.artifacts FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER artifacts_note_inputs_added AFTER INSERT ON public.artifacts FOR EACH ROW WHEN ((new.task_id IS NOT NULL)) EXECUTE FUNCTION note_inputs_of_artifact();
 CREATE TRIGGER artifacts_note_inputs_purged AFTER UPDATE OF content_state ON public.artifacts FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.content_state = 'purged'::text))) EXECUTE FUNCTION note_inputs_of_artifact();
@@ -521,10 +523,11 @@ create table goals (
   constraint goals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint goals_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
-CREATE INDEX goals_below ON public.goals USING gin (path);
+CREATE INDEX goals_below ON public.goals USING gin (path) WITH (fastupdate=off);
 CREATE INDEX goals_newest ON public.goals USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX goals_of_owner ON public.goals USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
 CREATE INDEX goals_of_parent ON public.goals USING btree (tenant_id, parent_goal_id, created_at DESC, id DESC) WHERE (parent_goal_id IS NOT NULL);
+CREATE INDEX goals_of_place ON public.goals USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX goals_of_status ON public.goals USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX goals_of_workspace ON public.goals USING btree (tenant_id, workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 
@@ -761,6 +764,7 @@ create table roles (
   constraint roles_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX roles_newest ON public.roles USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX roles_of_place ON public.roles USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX roles_of_workspace ON public.roles USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 CREATE UNIQUE INDEX roles_slug ON public.roles USING btree (tenant_id, workspace_id, slug) NULLS NOT DISTINCT;
 
@@ -1124,9 +1128,9 @@ CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_
 CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category, created_at DESC, id DESC);
 CREATE INDEX tasks_of_goal ON public.tasks USING btree (tenant_id, goal_id, created_at DESC, id DESC) WHERE (goal_id IS NOT NULL);
 CREATE INDEX tasks_of_owner ON public.tasks USING btree (tenant_id, owner_id, created_at DESC, id DESC) WHERE (owner_id IS NOT NULL);
+CREATE INDEX tasks_of_place ON public.tasks USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX tasks_of_priority ON public.tasks USING btree (tenant_id, priority, created_at DESC, id DESC);
 CREATE INDEX tasks_of_type ON public.tasks USING btree (tenant_id, type_id, created_at DESC, id DESC);
-CREATE INDEX tasks_of_workspace ON public.tasks USING btree (tenant_id, workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 CREATE TRIGGER tasks_index_words_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON public.tasks FOR EACH ROW WHEN (((old.title <> new.title) OR (old.description <> new.description))) EXECUTE FUNCTION index_task_words();
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
@@ -1261,7 +1265,7 @@ create table workspaces (
   constraint workspaces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint workspaces_type_id_fkey FOREIGN KEY (type_id) REFERENCES workspace_types(id)
 );
-CREATE INDEX workspaces_below ON public.workspaces USING gin (path);
+CREATE INDEX workspaces_below ON public.workspaces USING gin (path) WITH (fastupdate=off);
 CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);

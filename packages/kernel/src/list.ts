@@ -48,11 +48,19 @@ export interface ItemPage<Item> {
  */
 export async function listPage<Row, Item>(
   db: Db,
-  { statement, order, page }: PageQuery<Row>,
+  query: PageQuery<Row>,
   itemOf: (row: Row) => Item,
 ): Promise<ItemPage<Item>> {
+  return itemsOf(await db.rows(query.statement), query, itemOf);
+}
+
+/** The page of rows that were read in the order of a list, one more than it holds where there are more. */
+export function itemsOf<Row, Item>(
+  found: readonly Row[],
+  { order, page }: Omit<PageQuery<Row>, 'statement'>,
+  itemOf: (row: Row) => Item,
+): ItemPage<Item> {
   const columns = Object.keys(order.columns) as (keyof Row)[];
-  const found = await db.rows(statement);
   const { rows, nextCursor } = cutPage(found, page, order.cursor, (row) =>
     columns.map((column) => row[column] as Position[number]),
   );
@@ -86,19 +94,70 @@ export function mergedPageQuery<DB, TB extends keyof DB, Row>(
   return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
 }
 
+/** Rows that belong to owners, for `ownedPageQuery`. */
+export interface OwnedRows<DB, TB extends keyof DB, Row> {
+  /** A query of the owners; `part` names them `owner`. */
+  readonly owners: RawBuilder<unknown>;
+  /** The rows of one owner. */
+  readonly part: SelectQueryBuilder<DB, TB, Row>;
+  /**
+   * Whether the first row of each owner is looked up before the others: then rows are read of no more owners than have a
+   * share in the page. For parts that an index holds in the list's order.
+   */
+  readonly headsFirst: boolean;
+}
+
 /**
  * The page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of an
  * index.
- * @param owners a query of the owners; `part` names them `owner`
+ * @param parts have no row in common
+ * @throws Refusal `invalid_cursor`
  */
 export function ownedPageQuery<DB, TB extends keyof DB, Row>(
+  parts: readonly OwnedRows<DB, TB, Row>[],
+  order: ListOrder<Row>,
+  page: Page,
+): PageQuery<Row> {
+  const pages = parts.map(({ owners, part, headsFirst }) => {
+    const chosen = headsFirst ? firstOwners(owners, part, order, page) : owners;
+    return sql`select part.* from (${chosen}) as owner cross join lateral (${bounded(part, order, page)}) as part`;
+  });
+  return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
+}
+
+/** The owners whose first rows come first, as many as rows are read. */
+function firstOwners<DB, TB extends keyof DB, Row>(
   owners: RawBuilder<unknown>,
   part: SelectQueryBuilder<DB, TB, Row>,
   order: ListOrder<Row>,
   page: Page,
-): PageQuery<Row> {
-  const pages = sql`select part.* from (${owners}) as owner cross join lateral (${bounded(part, order, page)}) as part`;
-  return joined(pages, order, page);
+): RawBuilder<unknown> {
+  const columns = Object.keys(order.columns).map(
+    (column) => sql`${sql.ref(`head.${column}`)} ${sql.raw(order.direction)}`,
+  );
+  return sql`
+    select owner.* from (${owners}) as owner cross join lateral (${bounded(part, order, { ...page, limit: 0 })}) as head
+    order by ${sql.join(columns)} limit ${page.limit + 1}`;
+}
+
+/**
+ * The rows of a table that meet a condition, as a source of a query that narrows them further: PostgreSQL finds them by
+ * this condition and no other, however many it expects of the others.
+ * @param order reads them in the order of an index, from where the page starts
+ */
+export function rowsWhere<Row>(
+  table: string,
+  holds: RawBuilder<SqlBool>,
+  order?: { readonly order: ListOrder<Row>; readonly page: Page },
+): RawBuilder<Row> {
+  if (order === undefined) return sql<Row>`(select * from ${sql.table(table)} where ${holds} offset 0)`;
+  const { direction, columns } = order.order;
+  const names = Object.keys(columns).map((column) => sql.ref(column));
+  const start = startOf(order.order, order.page);
+  const behind = start === undefined ? sql<SqlBool>`true` : startsBehind(names, direction, start);
+  const sorted = names.map((name) => sql`${name} ${sql.raw(direction)}`);
+  return sql<Row>`(
+    select * from ${sql.table(table)} where ${holds} and ${behind} order by ${sql.join(sorted)} offset 0)`;
 }
 
 function joined<Row>(pages: RawBuilder<unknown>, order: ListOrder<Row>, page: Page): PageQuery<Row> {
@@ -123,9 +182,16 @@ function bounded<DB, TB extends keyof DB, Row>(
   for (const column of columns) ordered = ordered.orderBy(column, order.direction);
   const start = startOf(order, page);
   if (start === undefined) return ordered;
-  const comparison = sql.raw(order.direction === 'desc' ? '<' : '>');
-  // Compared as one row: column by column, PostgreSQL could not use the index to find the start.
-  return ordered.where(sql<SqlBool>`(${sql.join(columns)}) ${comparison} (${sql.join(start)})`);
+  return ordered.where(startsBehind(columns, order.direction, start));
+}
+
+/** Compared as one row: column by column, PostgreSQL could not use the index to find the start. */
+function startsBehind(
+  columns: readonly RawBuilder<unknown>[],
+  direction: 'asc' | 'desc',
+  start: readonly (string | number)[],
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(${sql.join(columns)}) ${sql.raw(direction === 'desc' ? '<' : '>')} (${sql.join(start)})`;
 }
 
 /**

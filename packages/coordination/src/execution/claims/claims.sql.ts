@@ -1,9 +1,18 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, mergedPageQuery, pageQuery } from '@baton/kernel/list';
+import {
+  condition,
+  type ListOrder,
+  matching,
+  mergedPageQuery,
+  ownedPageQuery,
+  type PageQuery,
+  pageQuery,
+  rowsWhere,
+} from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { inSightOfTask } from '../../service/sight/sight.ts';
+import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { claimStatuses } from './claim.ts';
 
@@ -131,9 +140,26 @@ const newestFirst: ListOrder<ClaimRow> = {
 
 export type ClaimFilter = { readonly [Column in 'task_id' | 'session_id' | 'status']: string | undefined };
 
-export function findClaims(tenantId: string, filter: ClaimFilter, viewerId: string | null, page: Page) {
-  const query = build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId);
-  const found = inSightOfTask(matching(query, filter), viewerId, 'claims.task_id');
+export function listOfClaims(tenantId: string, filter: ClaimFilter): SeenList<ClaimRow> {
+  return {
+    all: (page) => findClaims(tenantId, filter, page),
+    filedBy: 'task',
+    seen: (viewerId, page) => {
+      const claims = rowsWhere('claims', condition`task_id = owner.id`).as('claims');
+      const query = build.selectFrom(claims as unknown as 'claims').selectAll();
+      const part = matching(query.where('tenant_id', '=', tenantId), filter);
+      return ownedPageQuery(
+        [{ owners: tasksSeenBy(tenantId, viewerId), part, headsFirst: false }],
+        newestFirst,
+        page,
+      );
+    },
+    lookups: (viewerId) => tasksSeenBy(tenantId, viewerId),
+  };
+}
+
+function findClaims(tenantId: string, filter: ClaimFilter, page: Page): PageQuery<ClaimRow> {
+  const found = matching(build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId), filter);
   if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
   // The indexes of all claims, and of those of a session, begin with the status.
   const parts = claimStatuses.map((status) => found.where('status', '=', status));

@@ -1,14 +1,15 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { releaseClaims } from '../../leases/release.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
 import { holds } from '../../service/permissions.ts';
-import { requireSightOfTask, viewerOf } from '../../service/sight/sight.ts';
+import { listHanging } from '../../service/sight/seen-list.ts';
+import { requireSightOfTask } from '../../service/sight/sight.ts';
 import { refuseUnclaimableTask, requireClaimableTask } from '../../work/readiness/claimability.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { Context } from '../context.ts';
@@ -16,7 +17,7 @@ import { fail } from '../errors.ts';
 import { explainDeadSession, requireLiveSession } from '../sessions/live-session.ts';
 import { type Claim, type ClaimRequest, claimOf, claimStatuses } from './claim.ts';
 import { taskClaimed } from './claims.events.ts';
-import { findClaim, findClaims, type InsertedClaimRow, insertClaim } from './claims.sql.ts';
+import { findClaim, type InsertedClaimRow, insertClaim, listOfClaims } from './claims.sql.ts';
 import { findLeaseState, lockTaskOfClaim } from './heartbeat.sql.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
@@ -73,9 +74,9 @@ export async function listClaims(
 ): Promise<ItemPage<Claim>> {
   if (status !== undefined && !claimStatuses.some((known) => known === status))
     fail('invalid_status', { known: claimStatuses });
-  const { db, tenantId } = context;
+  const { tenantId } = context;
   const filter = { task_id: taskId, session_id: sessionId, status };
-  return listPage(db, findClaims(tenantId, filter, await viewerOf(context), page), claimOf);
+  return listHanging(context, taskId, listOfClaims(tenantId, filter), page, claimOf);
 }
 
 /** @throws Refusal `not_found` */

@@ -5,12 +5,15 @@ import {
   type ListOrder,
   matching,
   mergedPageQuery,
+  ownedPageQuery,
+  type PageQuery,
   pageQuery,
+  rowsWhere,
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { RunRow } from '../../leases/lease-rows.ts';
-import { inSightOfTask } from '../../service/sight/sight.ts';
+import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 
 /** A run, and whether it runs on without a live claim. */
 export type FoundRunRow = RunRow & { orphaned: boolean };
@@ -40,14 +43,30 @@ const newestFirst: ListOrder<FoundRunRow> = {
 type FilterColumn = 'task_id' | 'claim_id' | 'principal_id' | 'status';
 export type RunFilter = { readonly [Column in FilterColumn]: string | undefined };
 
-export function findRuns(
-  tenantId: string,
-  filter: RunFilter,
-  { viewerId, stalled }: { viewerId: string | null; stalled: boolean },
-  page: Page,
-) {
-  const query = build.selectFrom('runs').selectAll().select(orphaned).where('tenant_id', '=', tenantId);
-  const found = inSightOfTask(matching(query, filter), viewerId, 'runs.task_id');
+export function listOfRuns(tenantId: string, filter: RunFilter, stalled: boolean): SeenList<FoundRunRow> {
+  return {
+    all: (page) => findRuns(tenantId, filter, stalled, page),
+    filedBy: 'task',
+    seen: (viewerId, page) => {
+      const runs = rowsWhere('runs', condition`task_id = owner.id`).as('runs');
+      const found = foundIn(runs as unknown as 'runs', tenantId, filter);
+      const part = stalled
+        ? found
+            .where('status', '=', 'running')
+            .where(condition`(stalled_at is not null or stalls_at <= now())`)
+        : found;
+      return ownedPageQuery(
+        [{ owners: tasksSeenBy(tenantId, viewerId), part, headsFirst: false }],
+        newestFirst,
+        page,
+      );
+    },
+    lookups: (viewerId) => tasksSeenBy(tenantId, viewerId),
+  };
+}
+
+function findRuns(tenantId: string, filter: RunFilter, stalled: boolean, page: Page): PageQuery<FoundRunRow> {
+  const found = foundIn('runs', tenantId, filter);
   if (!stalled) return pageQuery(found, newestFirst, page);
   const running = found.where('status', '=', 'running');
   const parts = [
@@ -56,4 +75,11 @@ export function findRuns(
     running.where('stalled_at', 'is', null).where(condition`stalls_at <= now()`),
   ];
   return mergedPageQuery(parts, newestFirst, page);
+}
+
+function foundIn(source: 'runs', tenantId: string, filter: RunFilter) {
+  return matching(
+    build.selectFrom(source).selectAll().select(orphaned).where('tenant_id', '=', tenantId),
+    filter,
+  );
 }

@@ -1,10 +1,11 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import { requireSightOfTask, viewerOf } from '../../service/sight/sight.ts';
+import { listHanging } from '../../service/sight/seen-list.ts';
+import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Run, runOf, runStatuses } from './run.ts';
-import { findRun, findRuns } from './runs.sql.ts';
+import { findRun, listOfRuns } from './runs.sql.ts';
 
 /** The query of `GET /runs`. */
 export interface RunQuery {
@@ -29,9 +30,10 @@ export async function listRuns(
   if (status !== undefined && !runStatuses.some((known) => known === status))
     fail('invalid_status', { known: runStatuses });
   const filter = { task_id: taskId, claim_id: claimId, principal_id: principalId, status };
-  const viewerId = await viewerOf(context);
-  const query = findRuns(context.tenantId, filter, { viewerId, stalled: stalled === true }, page);
-  return agentKey === undefined ? listPage(context.db, query, runOf) : { items: [], nextCursor: null };
+  const list = listOfRuns(context.tenantId, filter, stalled === true);
+  list.all(page);
+  if (agentKey !== undefined) return { items: [], nextCursor: null };
+  return listHanging(context, taskId, list, page, runOf);
 }
 
 /** @throws Refusal `not_found` */

@@ -1,9 +1,16 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { condition, type ListOrder, pageQuery } from '@baton/kernel/list';
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  ownedPageQuery,
+  pageQuery,
+  rowsWhere,
+} from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import { inSight } from '../../service/sight/sight.ts';
+import { placesSeenBy, type SeenList, workspacesSeenBy } from '../../service/sight/places.ts';
 import type { CapabilityRow } from '../capabilities/capability.ts';
 import type { RoleRow } from '../roles/role.ts';
 import type { SkillRow } from '../skills/skill.ts';
@@ -99,24 +106,31 @@ const build = queryBuilder<{
 const orderOf = <Row>(cursor: string): ListOrder<Row> =>
   ({ cursor, columns: { created_at: 'timestamp', id: 'uuid' }, direction: 'desc' }) as ListOrder<Row>;
 
-const isOfSeenRole = (viewerId: string) =>
-  condition`exists (select from roles r where r.id = role_assignments.role_id and sees_workspace(${viewerId}::uuid, r.workspace_id))`;
-
-/** Without those for a workspace, and those of a role of a workspace, that the viewer doesn't see. */
-export function findRoleAssignments(
-  tenantId: string,
-  principalId: string,
-  viewerId: string | null,
-  page: Page,
-) {
-  const query = build.selectFrom('role_assignments').selectAll();
-  const own = query.where('tenant_id', '=', tenantId).where('principal_id', '=', principalId);
-  const inPlace = inSight(own, viewerId, 'role_assignments.workspace_id');
-  return pageQuery(
-    viewerId === null ? inPlace : inPlace.where(isOfSeenRole(viewerId)),
-    orderOf<RoleAssignmentRow>('role_assignments'),
-    page,
-  );
+/** Without those for a workspace, and those of a role of a workspace, that a viewer doesn't see. */
+export function listOfRoleAssignments(tenantId: string, principalId: string): SeenList<RoleAssignmentRow> {
+  const foundIn = (source: 'role_assignments') =>
+    build
+      .selectFrom(source)
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('principal_id', '=', principalId);
+  const order = orderOf<RoleAssignmentRow>('role_assignments');
+  const rolesSeenBy = (viewerId: string) => fragment`
+    select role.id from (${placesSeenBy(tenantId, viewerId)}) as place (id) cross join lateral (
+      select id from roles where coalesce(workspace_id, tenant_id) = place.id offset 0) as role`;
+  return {
+    all: (page) => pageQuery(foundIn('role_assignments'), order, page),
+    filedBy: 'workspaceAndRole',
+    seen: (viewerId, page) => {
+      const ofRole = condition`role_id = owner.id and principal_id = ${principalId}::uuid`;
+      const source = rowsWhere('role_assignments', ofRole).as('role_assignments');
+      const part = foundIn(source as unknown as 'role_assignments').where(
+        condition`(workspace_id is null or workspace_id in (${workspacesSeenBy(viewerId)}))`,
+      );
+      return ownedPageQuery([{ owners: rolesSeenBy(viewerId), part, headsFirst: false }], order, page);
+    },
+    lookups: rolesSeenBy,
+  };
 }
 
 export function findCapabilityAssignments(tenantId: string, principalId: string, page: Page) {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { type ItemPage, listPage, type PageQuery } from '@baton/kernel/list';
+import { type ItemPage, listPage } from '@baton/kernel/list';
 import { checkLimit, type Page } from '@baton/kernel/paging';
 import type { Statement } from '@baton/kernel/sql';
 import { QueryWord } from '@baton/kernel/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { holds } from '../../service/permissions.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import {
@@ -18,10 +19,10 @@ import {
 import {
   findCapabilitiesById,
   findCapabilityAssignments,
-  findRoleAssignments,
   findRolesById,
   findSkillAssignments,
   findSkillsById,
+  listOfRoleAssignments,
 } from './assignments.sql.ts';
 
 /** Beyond that even a list that is asked for whole has a cursor. */
@@ -57,12 +58,12 @@ export async function listRoleAssignments(
   principalId: string,
   query: WholeListQuery,
 ): Promise<ItemPage<RoleAssignment>> {
-  const { tenantId } = context;
   const viewerId = await viewerOf(context);
+  const list = listOfRoleAssignments(context.tenantId, principalId);
   return listAssignments(context, principalId, query, {
-    find: (page) => findRoleAssignments(tenantId, principalId, viewerId, page),
+    read: (page) => listSeen(context.db, viewerId, list, page, (row) => row),
     subjectOf: ({ role_id }) => role_id,
-    findSubjects: (ids) => findRolesById(tenantId, ids),
+    findSubjects: (ids) => findRolesById(context.tenantId, ids),
     itemOf: roleAssignmentOf,
   });
 }
@@ -73,9 +74,9 @@ export function listCapabilityAssignments(
   principalId: string,
   query: WholeListQuery,
 ): Promise<ItemPage<CapabilityAssignment>> {
-  const { tenantId } = context;
+  const { db, tenantId } = context;
   return listAssignments(context, principalId, query, {
-    find: (page) => findCapabilityAssignments(tenantId, principalId, page),
+    read: (page) => listPage(db, findCapabilityAssignments(tenantId, principalId, page), (row) => row),
     subjectOf: ({ capability_id }) => capability_id,
     findSubjects: (ids) => findCapabilitiesById(tenantId, ids),
     itemOf: capabilityAssignmentOf,
@@ -88,10 +89,10 @@ export function listSkillAssignments(
   principalId: string,
   query: WholeListQuery,
 ): Promise<ItemPage<SkillAssignment>> {
-  const { tenantId } = context;
+  const { db, tenantId } = context;
   const showsConfig = holds(context.caller.permissions, 'org.read');
   return listAssignments(context, principalId, query, {
-    find: (page) => findSkillAssignments(tenantId, principalId, page),
+    read: (page) => listPage(db, findSkillAssignments(tenantId, principalId, page), (row) => row),
     subjectOf: ({ skill_id }) => skill_id,
     findSubjects: (ids) => findSkillsById(tenantId, ids),
     itemOf: (row, skill) => skillAssignmentOf(row, skill, showsConfig),
@@ -99,7 +100,7 @@ export function listSkillAssignments(
 }
 
 interface AssignmentKind<Row, Subject, Item> {
-  find(page: Page): PageQuery<Row>;
+  read(page: Page): Promise<ItemPage<Row>>;
   /** The id of what is assigned. */
   subjectOf(row: Row): string;
   findSubjects(ids: readonly string[]): Statement<Subject>;
@@ -111,15 +112,11 @@ async function listAssignments<Row, Subject extends { id: string }, Item>(
   context: Context,
   principalId: string,
   { limit, cursor }: WholeListQuery,
-  { find, subjectOf, findSubjects, itemOf }: AssignmentKind<Row, Subject, Item>,
+  { read, subjectOf, findSubjects, itemOf }: AssignmentKind<Row, Subject, Item>,
 ): Promise<ItemPage<Item>> {
   const rowsMax = limit === undefined && cursor === undefined ? wholeRowsMax : checkLimit(limit);
   await getPrincipalRow(context, principalId);
-  const { items: rows, nextCursor } = await listPage(
-    context.db,
-    find({ limit: rowsMax, cursor }),
-    (row) => row,
-  );
+  const { items: rows, nextCursor } = await read({ limit: rowsMax, cursor });
   const ids = [...new Set(rows.map(subjectOf))];
   const subjects = new Map((await context.db.rows(findSubjects(ids))).map((row) => [row.id, row]));
   return { items: rows.map((row) => itemOf(row, subjects.get(subjectOf(row)) as Subject)), nextCursor };

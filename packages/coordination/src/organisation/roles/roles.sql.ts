@@ -2,7 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { condition, type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
-import { inSight } from '../../service/sight/sight.ts';
+import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { RoleHolderRow, RoleRow } from './role.ts';
 
 export interface NewRole {
@@ -50,14 +50,13 @@ const newestFirst: ListOrder<RoleRow> = {
   direction: 'desc',
 };
 
-export function findRoles(
+export function listOfRoles(
   tenantId: string,
   filter: { workspace_id: string | undefined },
-  viewerId: string | null,
-  page: Page,
-) {
-  const query = build.selectFrom('roles').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(inSight(matching(query, filter), viewerId, 'roles.workspace_id'), newestFirst, page);
+): SeenList<RoleRow> {
+  const foundIn = (source: 'roles') =>
+    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+  return seenByPlace(tenantId, 'roles', foundIn, newestFirst);
 }
 
 const holders = queryBuilder<{ principals: RoleHolderRow & { tenant_id: string } }>();

@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { eventText } from '../../service/documents.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -22,8 +23,8 @@ import { roleCreated, roleUpdated } from './roles.events.ts';
 import {
   findRole,
   findRoleHolders,
-  findRoles,
   insertRole,
+  listOfRoles,
   lockRole,
   type RoleValues,
   updateRoleValues,
@@ -51,10 +52,11 @@ export async function listRoles(
   page: Page,
 ): Promise<ItemPage<Role>> {
   const { db, tenantId } = context;
-  const found = findRoles(tenantId, { workspace_id: query.workspaceId }, await viewerOf(context), page);
+  const list = listOfRoles(tenantId, { workspace_id: query.workspaceId });
+  list.all(page);
   // No package has installed anything yet.
   if (query.package !== undefined) return { items: [], nextCursor: null };
-  return listPage(db, found, roleOf);
+  return listSeen(db, await viewerOf(context), list, page, roleOf);
 }
 
 /** @throws Refusal `not_found` */

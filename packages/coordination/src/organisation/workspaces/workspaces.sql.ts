@@ -6,12 +6,12 @@ import {
   matching,
   type PageQuery,
   pageQuery,
-  reference,
+  rowsWhere,
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
-import { inSight } from '../../service/sight/sight.ts';
+import { type SeenList, workspacesSeenBy } from '../../service/sight/places.ts';
 import type { WorkspaceDetailRow, WorkspaceRow } from './workspace.ts';
 
 export function findWorkspace(tenantId: string, id: string) {
@@ -129,23 +129,68 @@ export interface WorkspaceFilter {
   readonly status: string | undefined;
   /** null: the roots. */
   readonly parentId: string | null | undefined;
-  /** Who sees only a part of the tree: the tops of it are roots. */
-  readonly viewerId: string | null;
 }
 
+type Listed = { workspaces: WorkspaceRow };
+
+/** All workspaces that a filter leaves, for who sees everything. */
 export function findWorkspaces(
   tenantId: string,
-  { status, parentId, viewerId }: WorkspaceFilter,
+  { status, parentId }: WorkspaceFilter,
   page: Page,
 ): PageQuery<WorkspaceRow> {
-  const all = build.selectFrom('workspaces').selectAll().where('tenant_id', '=', tenantId);
-  let query = matching(inSight(all, viewerId, 'workspaces.id'), { status });
-  if (parentId != null)
-    query = inSight(query.where('parent_id', '=', parentId), viewerId, 'workspaces.parent_id');
-  if (viewerId === null)
-    return pageQuery(parentId === null ? query.where('parent_id', 'is', null) : query, newestFirst, page);
-  const seen = condition`sees_workspace(${viewerId}::uuid, ${reference('workspaces.parent_id')})`;
-  if (parentId === null) query = query.where(condition`(parent_id is null or not ${seen})`);
-  const masked = query.select(fragment<string | null>`case when ${seen} then parent_id end`.as('parent_id'));
-  return pageQuery<{ workspaces: WorkspaceRow }, 'workspaces', WorkspaceRow>(masked, newestFirst, page);
+  const all = matching(build.selectFrom('workspaces').selectAll().where('tenant_id', '=', tenantId), {
+    status,
+  });
+  if (parentId === undefined) return pageQuery(all, newestFirst, page);
+  const below =
+    parentId === null ? all.where('parent_id', 'is', null) : all.where('parent_id', '=', parentId);
+  return pageQuery(below, newestFirst, page);
 }
+
+/** The same for a person, whose sight begins at its own workspaces: what is above them is not named. */
+export function listOfWorkspaces(
+  tenantId: string,
+  status: WorkspaceFilter['status'],
+  viewerId: string,
+): SeenList<WorkspaceRow> {
+  const foundIn = (source: 'workspaces') =>
+    matching(
+      build.selectFrom(source).selectAll().select(seenParent(viewerId)).where('tenant_id', '=', tenantId),
+      { status },
+    );
+  const seen = rowsWhere('workspaces', condition`id in (${workspacesSeenBy(viewerId)})`).as('workspaces');
+  return {
+    all: (page) => pageQuery<Listed, 'workspaces', WorkspaceRow>(foundIn('workspaces'), newestFirst, page),
+    filedBy: 'itself',
+    seen: (_, page) =>
+      pageQuery<Listed, 'workspaces', WorkspaceRow>(
+        foundIn(seen as unknown as 'workspaces'),
+        newestFirst,
+        page,
+      ),
+    lookups: () => workspacesSeenBy(viewerId),
+  };
+}
+
+/** The tops of what a person sees: own workspaces below none that it sees. */
+export function findTopWorkspaces(
+  tenantId: string,
+  status: WorkspaceFilter['status'],
+  viewerId: string,
+  page: Page,
+): PageQuery<WorkspaceRow> {
+  const own = rowsWhere('workspaces', topsSeenBy(viewerId)).as('workspaces') as unknown as 'workspaces';
+  const query = build.selectFrom(own).selectAll().select(seenParent(viewerId));
+  const tops = matching(query.where('tenant_id', '=', tenantId), { status });
+  return pageQuery<Listed, 'workspaces', WorkspaceRow>(tops, newestFirst, page);
+}
+
+const seenParent = (viewerId: string) =>
+  fragment<string | null>`case when parent_id in (${workspacesSeenBy(viewerId)}) then parent_id end`.as(
+    'parent_id',
+  );
+
+const topsSeenBy = (viewerId: string) => condition`
+  id in (select workspace_id from workspace_members where principal_id = ${viewerId}::uuid)
+  and (parent_id is null or parent_id not in (${workspacesSeenBy(viewerId)}))`;

@@ -5,7 +5,8 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
 import { prepareSchema } from '../../service/json-schema/schema.ts';
-import { requireSight, viewerOf } from '../../service/sight/sight.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
+import { isInSight, requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { holdWorkspaceTree, lockWorkspaceTree } from '../tree-lock.ts';
@@ -28,10 +29,12 @@ import {
 import { workspaceCreated } from './workspaces.events.ts';
 import {
   findSibling,
+  findTopWorkspaces,
   findWorkspace,
   findWorkspaceDetail,
   findWorkspaces,
   insertWorkspace,
+  listOfWorkspaces,
 } from './workspaces.sql.ts';
 
 /** One that the caller sees. @throws Refusal `not_found` */
@@ -171,6 +174,13 @@ export async function listWorkspaces(
   const status = parseArchivableStatus(query.status);
   const parentId = query.parentId ?? (query.rootsOnly === true ? null : undefined);
   const viewerId = await viewerOf(context);
-  const found = findWorkspaces(context.tenantId, { status, parentId, viewerId }, page);
-  return listPage(context.db, found, workspaceOf);
+  const { db, tenantId } = context;
+  if (viewerId === null || typeof parentId === 'string') {
+    const found = findWorkspaces(tenantId, { status, parentId }, page);
+    if (parentId != null && !(await isInSight(context, parentId))) return { items: [], nextCursor: null };
+    return listPage(db, found, workspaceOf);
+  }
+  if (parentId === null)
+    return listPage(db, findTopWorkspaces(tenantId, status, viewerId, page), workspaceOf);
+  return listSeen(db, viewerId, listOfWorkspaces(tenantId, status, viewerId), page, workspaceOf);
 }

@@ -1,9 +1,16 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  matching,
+  ownedPageQuery,
+  pageQuery,
+  rowsWhere,
+} from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
-import { inSightOfPlace } from '../../service/sight/sight.ts';
+import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 
 export function findApproval(tenantId: string, approvalId: string) {
@@ -97,7 +104,30 @@ const newestFirst: ListOrder<ApprovalRow> = {
 
 export type ApprovalFilter = { readonly [Column in 'status' | 'task_id']: string | undefined };
 
-export function findApprovals(tenantId: string, filter: ApprovalFilter, viewerId: string | null, page: Page) {
-  const query = build.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(inSightOfPlace(matching(query, filter), viewerId, 'approvals'), newestFirst, page);
+export function listOfApprovals(tenantId: string, filter: ApprovalFilter): SeenList<ApprovalRow> {
+  const foundIn = (source: 'approvals') =>
+    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+  const owned = (owners: ReturnType<typeof fragment>, holds: ReturnType<typeof condition>) => ({
+    owners,
+    part: foundIn(rowsWhere('approvals', holds).as('approvals') as unknown as 'approvals'),
+    headsFirst: false,
+  });
+  return {
+    all: (page) => pageQuery(foundIn('approvals'), newestFirst, page),
+    filedBy: 'taskOrWorkspace',
+    seen: (viewerId, page) => {
+      const places = fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
+      const parts = [
+        owned(tasksSeenBy(tenantId, viewerId), condition`task_id = owner.id`),
+        owned(places, approvalsWithoutTask),
+      ];
+      return ownedPageQuery(parts, newestFirst, page);
+    },
+    lookups: (viewerId) => fragment`
+      ${tasksSeenBy(tenantId, viewerId)} union all
+      select found.id from (${placesSeenBy(tenantId, viewerId)}) as owner cross join lateral (
+        select id from approvals where ${approvalsWithoutTask} offset 0) as found`,
+  };
 }
+
+const approvalsWithoutTask = condition`coalesce(workspace_id, tenant_id) = owner.id and task_id is null`;

@@ -1,9 +1,10 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { getRoleRow } from '../../organisation/roles/roles.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
-import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
+import { listHanging } from '../../service/sight/seen-list.ts';
+import { requireSightOfPlace } from '../../service/sight/sight.ts';
 import { type ApprovalRow, writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { type Task, taskOf } from '../../work/tasks/task.ts';
@@ -12,7 +13,7 @@ import { getArtifactRow } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, type ApprovalRequest, approvalOf, approvalStatuses } from './approval.ts';
-import { findApproval, findApprovals } from './approvals.sql.ts';
+import { findApproval, listOfApprovals } from './approvals.sql.ts';
 
 /**
  * Asks a person (core, section 14).
@@ -89,9 +90,9 @@ export async function listApprovals(
 ): Promise<ItemPage<Approval>> {
   if (status !== undefined && !approvalStatuses.some((known) => known === status))
     fail('invalid_status', { known: approvalStatuses });
-  const { db, tenantId } = context;
+  const { tenantId } = context;
   const filter = { status, task_id: taskId };
-  return listPage(db, findApprovals(tenantId, filter, await viewerOf(context), page), approvalOf);
+  return listHanging(context, taskId, listOfApprovals(tenantId, filter), page, approvalOf);
 }
 
 /** @throws Refusal `not_found` */

@@ -1,5 +1,5 @@
 import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { getRun } from '../../execution/runs/runs.ts';
@@ -7,7 +7,8 @@ import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
-import { requireSightOfPlace, viewerOf } from '../../service/sight/sight.ts';
+import { listHanging } from '../../service/sight/seen-list.ts';
+import { requireSightOfPlace } from '../../service/sight/sight.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import { keepUpload } from '../contents/uploads.ts';
@@ -15,7 +16,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
 import { artifactCreated } from './artifacts.events.ts';
-import { findArtifact, findArtifacts, insertArtifact } from './artifacts.sql.ts';
+import { findArtifact, insertArtifact, listOfArtifacts } from './artifacts.sql.ts';
 import { requireTypeRules } from './registered-type.ts';
 
 const typeCharactersMax = 200;
@@ -179,6 +180,6 @@ export async function listArtifacts(
   page: Page,
 ): Promise<ItemPage<Artifact>> {
   const filter = { task_id: taskId, run_id: runId, workspace_id: workspaceId, type };
-  const { db, tenantId } = context;
-  return listPage(db, findArtifacts(tenantId, filter, await viewerOf(context), page), artifactOf);
+  const { tenantId } = context;
+  return listHanging(context, taskId, listOfArtifacts(tenantId, filter), page, artifactOf);
 }

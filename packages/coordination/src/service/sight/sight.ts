@@ -1,5 +1,4 @@
 import type { Db } from '@baton/kernel/db';
-import { condition, reference, type SelectQueryBuilder } from '@baton/kernel/list';
 import type { Caller } from '../caller.ts';
 import { fail } from '../errors.ts';
 import { findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
@@ -78,40 +77,7 @@ export async function requireSightOfTask(
   if (!(await isTaskInSight(context, taskId))) fail('not_found', details);
 }
 
-/** Narrows a list to what the viewer sees of the workspaces that its rows are filed in. */
-export function inSight<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, Row>,
-  viewerId: string | null,
-  workspaceColumn: string,
-): SelectQueryBuilder<DB, TB, Row> {
-  if (viewerId === null) return query;
-  return query.where(condition`sees_workspace(${viewerId}::uuid, ${reference(workspaceColumn)})`);
-}
-
-/** The same by the tasks that the rows hang on. */
-export function inSightOfTask<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, Row>,
-  viewerId: string | null,
-  taskColumn: string,
-): SelectQueryBuilder<DB, TB, Row> {
-  if (viewerId === null) return query;
-  return query.where(condition`sees_task(${viewerId}::uuid, ${reference(taskColumn)})`);
-}
-
-/** What may hang on a task, or be filed in a workspace itself: the task decides where there is one. */
-export function inSightOfPlace<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, Row>,
-  viewerId: string | null,
-  table: string,
-): SelectQueryBuilder<DB, TB, Row> {
-  if (viewerId === null) return query;
-  const [task, workspace] = [reference(`${table}.task_id`), reference(`${table}.workspace_id`)];
-  return query.where(
-    condition`case when ${task} is null then sees_workspace(${viewerId}::uuid, ${workspace}) else sees_task(${viewerId}::uuid, ${task}) end`,
-  );
-}
-
-/** The same of one row. @throws Refusal `not_found` */
+/** What may hang on a task, or be filed in a workspace itself: the task decides where there is one. @throws Refusal `not_found` */
 export async function requireSightOfPlace(
   context: Asking,
   row: { readonly task_id: string | null; readonly workspace_id: string | null },

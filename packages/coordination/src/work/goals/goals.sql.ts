@@ -1,8 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import { type ListOrder, matching } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
-import { inSight } from '../../service/sight/sight.ts';
+import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { GoalRow } from './goal.ts';
 
 /** Lets one command of the tenant at a time change goals, until its commit; works as the lock of the workspaces' tree. */
@@ -91,7 +90,8 @@ export type GoalFilter = {
   readonly [Column in 'status' | 'workspace_id' | 'owner_id' | 'parent_goal_id']: string | undefined;
 };
 
-export function findGoals(tenantId: string, filter: GoalFilter, viewerId: string | null, page: Page) {
-  const query = build.selectFrom('goals').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(inSight(matching(query, filter), viewerId, 'goals.workspace_id'), newestFirst, page);
+export function listOfGoals(tenantId: string, filter: GoalFilter): SeenList<GoalRow> {
+  const foundIn = (source: 'goals') =>
+    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+  return seenByPlace(tenantId, 'goals', foundIn, newestFirst);
 }

@@ -1,5 +1,5 @@
 import { newId } from '@baton/kernel/ids';
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { requireKnownPrincipals } from '../../access/principals/principals.ts';
 import { requireEvidenceTargets } from '../../definitions/acceptance/evidence.ts';
@@ -7,6 +7,7 @@ import { defaultOrigin, parseOrigin, summarizeOrigin } from '../../definitions/a
 import { emit } from '../../ledger/journal/journal.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { eventText, refuseSecretText } from '../../service/documents.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -21,7 +22,7 @@ import {
   goalStatuses,
 } from './goal.ts';
 import { goalCreated } from './goals.events.ts';
-import { findGoal, findGoals, insertGoal, shareGoalsLock, takeGoalsLock } from './goals.sql.ts';
+import { findGoal, insertGoal, listOfGoals, shareGoalsLock, takeGoalsLock } from './goals.sql.ts';
 
 /**
  * Creates a goal (organisation, section 7).
@@ -185,6 +186,5 @@ export async function listGoals(context: Context, query: GoalQuery, page: Page):
   if (status !== undefined && !goalStatuses.some((known) => known === status))
     fail('invalid_status', { allowed: goalStatuses });
   const filter = { status, workspace_id: workspaceId, owner_id: ownerId, parent_goal_id: parentGoalId };
-  const found = findGoals(context.tenantId, filter, await viewerOf(context), page);
-  return listPage(context.db, found, goalOf);
+  return listSeen(context.db, await viewerOf(context), listOfGoals(context.tenantId, filter), page, goalOf);
 }

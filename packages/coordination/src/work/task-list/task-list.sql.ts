@@ -8,12 +8,13 @@ import {
   type PageQuery,
   pageQuery,
   reference,
+  rowsWhere,
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
-import { inSight } from '../../service/sight/sight.ts';
+import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 type Columns = Omit<TaskRow, 'type_key' | 'type_version'>;
@@ -41,8 +42,6 @@ export interface TaskFilter {
   terms: readonly string[];
   workspace?: WorkspaceScope | undefined;
   goal?: GoalScope | undefined;
-  /** Who sees only a part of the tree. */
-  viewerId: string | null;
 }
 
 /** A workspace, or it with all that stand below it. */
@@ -82,16 +81,25 @@ export interface GoalScope {
   readonly includeSubgoals: boolean;
 }
 
-export function findTasks(
-  tenantId: string,
-  filter: TaskFilter,
-  order: TaskOrder,
-  page: Page,
-): PageQuery<TaskRow> {
+export function listOfTasks(tenantId: string, filter: TaskFilter, order: TaskOrder): SeenList<TaskRow> {
+  const isNarrowed = Object.values(filter).some((value) =>
+    Array.isArray(value) ? value.length > 0 : value !== undefined,
+  );
+  const ordered = order === 'createdAt';
+  return {
+    all: (page) => findTasks(tenantId, filter, order, page),
+    filedBy: 'workspace',
+    seen: (viewerId, page) => findSeenTasks(tenantId, filter, viewerId, order, page),
+    lookups: (viewerId) =>
+      ordered && !isNarrowed ? placesSeenBy(tenantId, viewerId) : tasksSeenBy(tenantId, viewerId),
+  };
+}
+
+function findTasks(tenantId: string, filter: TaskFilter, order: TaskOrder, page: Page): PageQuery<TaskRow> {
   const query = filtered(tenantId, filter).where('t.tenant_id', '=', tenantId);
   const { workspace, goal } = filter;
-  const owned = (owners: ReturnType<typeof workspacesOf>, tasks: typeof query) =>
-    ownedPageQuery<Joined, 't' | 'tt', TaskRow>(owners, tasks, orders[order], page);
+  const owned = (owners: ReturnType<typeof workspacesOf>, part: typeof query) =>
+    ownedPageQuery<Joined, 't' | 'tt', TaskRow>([{ owners, part, headsFirst: true }], orders[order], page);
   if (goal !== undefined) {
     const inIt = query.where(condition`t.goal_id = owner.id and t.goal_id is not null`);
     if (workspace === undefined) return owned(goalsOf(tenantId, goal), inIt);
@@ -99,8 +107,38 @@ export function findTasks(
     return owned(goalsOf(tenantId, goal), inBoth);
   }
   if (workspace === undefined) return pageQuery<Joined, 't' | 'tt', TaskRow>(query, orders[order], page);
-  const inIt = query.where(condition`t.workspace_id = owner.id and t.workspace_id is not null`);
-  return owned(workspacesOf(tenantId, workspace), inIt);
+  return owned(workspacesOf(tenantId, workspace), query.where(ofOwner));
+}
+
+/** The place of a task, as the index `tasks_of_place` has it, is the owner. */
+const ofOwner = condition`coalesce(t.workspace_id, t.tenant_id) = owner.id`;
+
+/** The same page, read from each place that a person sees. */
+function findSeenTasks(
+  tenantId: string,
+  filter: TaskFilter,
+  viewerId: string,
+  order: TaskOrder,
+  page: Page,
+): PageQuery<TaskRow> {
+  const { workspace, goal } = filter;
+  const inOrder = order === 'createdAt';
+  const sorted = inOrder ? { order: { ...orders[order], table: undefined }, page } : undefined;
+  const inPlace = rowsWhere(
+    'tasks',
+    condition`coalesce(workspace_id, tenant_id) = owner.id`,
+    sorted as Parameters<typeof rowsWhere>[2],
+  );
+  let part = filtered(tenantId, filter, inPlace);
+  if (goal !== undefined) part = part.where(condition`t.goal_id in (${goalsOf(tenantId, goal)})`);
+  if (workspace !== undefined)
+    part = part.where(condition`t.workspace_id in (${workspacesOf(tenantId, workspace)})`);
+  const owners = fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
+  return ownedPageQuery<Joined, 't' | 'tt', TaskRow>(
+    [{ owners, part, headsFirst: inOrder }],
+    orders[order],
+    page,
+  );
 }
 
 function workspacesOf(tenantId: string, { id, includeDescendants }: WorkspaceScope) {
@@ -115,13 +153,13 @@ function goalsOf(tenantId: string, { id, includeSubgoals }: GoalScope) {
     where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeSubgoals} or id = ${id})`;
 }
 
-function filtered(tenantId: string, filter: TaskFilter) {
+function filtered(tenantId: string, filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
   const all = build
-    .selectFrom('tasks as t')
+    .selectFrom(source === undefined ? 'tasks as t' : (source.as('t') as unknown as 'tasks as t'))
     .innerJoin('task_types as tt', 'tt.id', 't.type_id')
     .selectAll('t')
     .select(['tt.key as type_key', 'tt.version as type_version']);
-  let query = matching(inSight(all, filter.viewerId, 't.workspace_id'), {
+  let query = matching(all, {
     't.status': filter.status,
     't.priority': filter.priority,
     'tt.key': filter.typeKey,

@@ -1,6 +1,7 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
+import { listSeen } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -9,8 +10,8 @@ import { type Task, taskOf } from '../tasks/task.ts';
 import { priorityIndex, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
   findPlacesOfStatus,
-  findTasks,
   findTypeIds,
+  listOfTasks,
   type TaskFilter,
   type TaskOrder,
 } from './task-list.sql.ts';
@@ -72,13 +73,14 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
     terms,
     workspace,
     goal,
-    viewerId,
   };
-  const found = findTasks(context.tenantId, filter as TaskFilter, order, page);
-  // Made before: a cursor of another list is refused even where nothing can be found.
+  const list = listOfTasks(context.tenantId, filter as TaskFilter, order);
+  // A cursor of another list is refused even where nothing can be found.
+  list.all(page);
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
-  return listPage(context.db, found, taskOf);
+  // What is below a workspace that the caller sees is in sight too.
+  return listSeen(context.db, workspace === undefined ? viewerId : null, list, page, taskOf);
 }
 
 /**
@@ -96,8 +98,8 @@ export async function listGoalWork(
   if (category !== undefined && !statusCategories.includes(category as StatusCategory))
     fail('invalid_status_category', { known: statusCategories });
   const categories = category === undefined ? undefined : [category as StatusCategory];
-  const filter = { categories, terms: [], goal, viewerId: await viewerOf(context) };
-  return listPage(context.db, findTasks(context.tenantId, filter, 'createdAt', page), taskOf);
+  const list = listOfTasks(context.tenantId, { categories, terms: [], goal }, 'createdAt');
+  return listSeen(context.db, await viewerOf(context), list, page, taskOf);
 }
 
 async function goalScopeOf(context: Context, goalId: string, includeSubgoals: boolean) {

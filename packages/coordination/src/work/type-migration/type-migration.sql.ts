@@ -1,9 +1,8 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
-import type { Page } from '@baton/kernel/paging';
+import type { ListOrder } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { inSight } from '../../service/sight/sight.ts';
+import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 /** The active version of a key: the named one, or the newest. */
@@ -76,17 +75,21 @@ export function updateTaskTypes(
 
 const build = queryBuilder<{ tasks: TaskRow }>();
 
-/** The tasks of a type that the caller sees, newest first; the cursor is bound to the type. */
-export function findTaskIdsOfType(tenantId: string, typeId: string, viewerId: string | null, page: Page) {
-  const query = build
-    .selectFrom('tasks')
-    .select(['id', 'created_at'])
-    .where('tenant_id', '=', tenantId)
-    .where('type_id', '=', typeId);
-  return pageQuery(inSight(query, viewerId, 'workspace_id'), orderOfTasks(typeId), page);
+/** The tasks of a type, newest first; the cursor is bound to the type. */
+export function listOfTaskIds(
+  tenantId: string,
+  typeId: string,
+): SeenList<Pick<TaskRow, 'id' | 'created_at' | 'workspace_id'>> {
+  const foundIn = (source: 'tasks') =>
+    build
+      .selectFrom(source)
+      .select(['id', 'created_at', 'workspace_id'])
+      .where('tenant_id', '=', tenantId)
+      .where('type_id', '=', typeId);
+  return seenByPlace(tenantId, 'tasks', foundIn, orderOfTasks(typeId));
 }
 
-export function orderOfTasks(typeId: string): ListOrder<Pick<TaskRow, 'id' | 'created_at'>> {
+export function orderOfTasks(typeId: string): ListOrder<Pick<TaskRow, 'id' | 'created_at' | 'workspace_id'>> {
   return {
     cursor: `tasks_of_type:${typeId}`,
     columns: { created_at: 'timestamp', id: 'uuid' },

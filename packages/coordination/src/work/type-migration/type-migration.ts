@@ -4,6 +4,7 @@ import { encodeCursor } from '@baton/kernel/paging';
 import { Refusal } from '@baton/kernel/refusal';
 import { textsByName, Uuid } from '@baton/kernel/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
@@ -14,7 +15,7 @@ import { requireVersion } from '../tasks/versions.ts';
 import { type Migration, moveTasks, planMigration, statusAfterMigration } from './migrating.ts';
 import {
   findMigratingTasks,
-  findTaskIdsOfType,
+  listOfTaskIds,
   lockTasksOfType,
   type MigratingTaskRow,
   orderOfTasks,
@@ -125,8 +126,8 @@ export async function migrateTasks(
   if (!Number.isInteger(limit) || limit < 1 || limit > bulkMax)
     fail('invalid_limit', { min: 1, max: bulkMax });
   const page = { limit, cursor: request.cursor ?? undefined };
-  const { statement } = findTaskIdsOfType(context.tenantId, typeId, await viewerOf(context), page);
-  const found = await context.db.rows(statement);
+  const list = listOfTaskIds(context.tenantId, typeId);
+  const found = await seenRows(context.db, await viewerOf(context), list, page);
   const batch = found.slice(0, limit);
   const done = await migrateBatch(
     context,

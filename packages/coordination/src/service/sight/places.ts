@@ -1,0 +1,80 @@
+import {
+  condition,
+  fragment,
+  type ListOrder,
+  ownedPageQuery,
+  type PageQuery,
+  pageQuery,
+  rowsWhere,
+  type SelectQueryBuilder,
+} from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+
+/**
+ * By what a row is in sight: its own workspace, its task's, its task's where it has one, as a workspace itself, or by its own
+ * and that of its role.
+ */
+export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole';
+
+/** A list of which some persons see a part (organisation, section 1.5). */
+export interface SeenList<Row> {
+  /** The page of who sees everything. */
+  all(page: Page): PageQuery<Row>;
+  readonly filedBy: FiledBy;
+  /** The page of a person, read from what that person sees and nothing else. */
+  seen(viewerId: string, page: Page): PageQuery<Row>;
+  /** A query with as many rows as `seen` looks up, apart from those of the page. */
+  lookups(viewerId: string): ReturnType<typeof fragment>;
+}
+
+/** The workspaces that a person sees: own ones, and those below. */
+export function workspacesSeenBy(viewerId: string) {
+  return fragment`
+    select id from workspaces where path && (
+      select array_agg(workspace_id) from workspace_members where principal_id = ${viewerId}::uuid)`;
+}
+
+/**
+ * The places where a person sees what is filed: those workspaces, and the tenant itself. A row's place is
+ * `coalesce(workspace_id, tenant_id)`, as the indexes have it.
+ */
+export function placesSeenBy(tenantId: string, viewerId: string) {
+  return fragment`${workspacesSeenBy(viewerId)} union all select ${tenantId}::uuid`;
+}
+
+/** The tasks that a person sees. */
+export function tasksSeenBy(tenantId: string, viewerId: string) {
+  return fragment`
+    select task.id from (${placesSeenBy(tenantId, viewerId)}) as place
+    cross join lateral (select id from tasks where coalesce(workspace_id, tenant_id) = place.id offset 0) as task`;
+}
+
+/**
+ * A list whose rows are filed in a workspace, or in none, newest first, with an index of their places.
+ * @param foundIn the rows of the list in this source
+ */
+export function seenByPlace<DB, TB extends keyof DB & string, Row>(
+  tenantId: string,
+  table: TB,
+  foundIn: (source: TB) => SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Row>,
+): SeenList<Row> {
+  const ofOwner = condition`coalesce(workspace_id, tenant_id) = owner.id`;
+  const owners = (viewerId: string) =>
+    fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
+  return {
+    all: (page) => pageQuery(foundIn(table), order, page),
+    filedBy: 'workspace',
+    seen: (viewerId, page) => {
+      const source = rowsWhere(table, ofOwner, { order, page }).as(table) as unknown as TB;
+      return ownedPageQuery(
+        [{ owners: owners(viewerId), part: foundIn(source), headsFirst: true }],
+        order,
+        page,
+      );
+    },
+    lookups: (viewerId) => fragment`
+      select found.id from (${owners(viewerId)}) as owner
+      cross join lateral (select id from ${fragment.table(table)} where ${ofOwner} offset 0) as found`,
+  };
+}

@@ -1,0 +1,54 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { fragment, type PageQuery } from '@baton/kernel/list';
+import type { Statement } from '@baton/kernel/sql';
+import type { FiledBy } from './places.ts';
+
+/** A row that a search came by, and which one it was, counted from 1. */
+export type Passed<Row> = Row & { readonly passed: number };
+
+const ofTask = '(select workspace_id from tasks where id = found.task_id)';
+/** The places that all must be in sight. */
+const placesBy: Record<FiledBy, readonly string[]> = {
+  workspace: ['found.workspace_id'],
+  task: [ofTask],
+  taskOrWorkspace: [`case when found.task_id is null then found.workspace_id else ${ofTask} end`],
+  itself: ['found.id'],
+  workspaceAndRole: ['found.workspace_id', '(select workspace_id from roles where id = found.role_id)'],
+};
+
+/**
+ * The first rows of a page that the viewer sees, and the last row of the page whether or not: with it, there may be more.
+ * No more rows are read than it takes to find so many.
+ */
+export function findSeenOf<Row>(
+  { statement: { text, values }, page: { limit } }: PageQuery<Row>,
+  filedBy: FiledBy,
+  viewerId: string,
+  rowsWanted: number,
+): Statement<Passed<Row>> {
+  const [viewer, last, wanted] = [1, 2, 3].map((n) => `$${values.length + n}`);
+  const places = placesBy[filedBy];
+  const isSeen = places.map(
+    (_, n) => `(place_${n} is null or place_${n} in (
+      select id from workspaces where path && (
+        select array_agg(workspace_id) from workspace_members where principal_id = ${viewer}::uuid)))`,
+  );
+  return {
+    text: `
+      select * from (
+        select found.*, row_number() over ()::integer as passed, ${places.map((place, n) => `${place} as place_${n}`).join(', ')}
+        from (${text}) as found
+      ) as passed_by
+      where passed = ${last} or ${isSeen.join(' and ')}
+      limit ${wanted}`,
+    values: [...values, viewerId, limit + 1, rowsWanted],
+  };
+}
+
+/** How many rows a query has; more than `rowsMax` are not counted. */
+export function countOf(query: ReturnType<typeof fragment>, rowsMax: number): Statement<{ rows: number }> {
+  const count = fragment`
+    select count(*)::integer as rows from (select from (${query}) as counted limit ${rowsMax + 1}) as counted`;
+  const { sql: text, parameters: values } = count.compile(queryBuilder());
+  return { text, values };
+}
