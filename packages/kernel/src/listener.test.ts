@@ -74,7 +74,7 @@ test('the bounds of a connection are those that the documentation states', async
       requestTimeout: 600_000,
       keepAliveTimeout: 65_000,
       timeout: 120_000,
-      maxConnections: 10_000,
+      maxConnections: 18_000,
     },
   );
 });

@@ -21,7 +21,8 @@ export const listenerBounds = {
   idleMsMax: 65_000,
   /** Without a byte in either direction; longer than any answer takes (30 s of waiting for events). */
   silenceMsMax: 120_000,
-  connectionsMax: 10_000,
+  /** With 15,000 of them open streams, requests still find room. */
+  connectionsMax: 18_000,
   /** How often the first two are looked at. */
   checkEveryMs: 1000,
 };

@@ -10,11 +10,11 @@ import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
 import { describeEvents } from './event-types/async-api.ts';
 import type { Measures } from './health/measures.ts';
+import { Notifier } from './notifier/notifier.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings } from './settings.ts';
 import { openStore } from './store.ts';
 import { EventStream } from './stream/event-stream.ts';
-import { Notifier } from './stream/notifier.ts';
 
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */

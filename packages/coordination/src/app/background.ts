@@ -8,9 +8,9 @@ import type { JobTools } from '../service/job.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import type { Health } from './health/health.ts';
 import type { Measures } from './health/measures.ts';
+import { Notifier } from './notifier/notifier.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
-import { Notifier } from './stream/notifier.ts';
 
 export type WorkerTools = JobTools<Context> & Pick<Context, 'contents'>;
 

@@ -77,6 +77,12 @@ export const settings = {
     unit: 'streams',
     doc: 'Open streams of one principal at most; 0 is no bound.',
   }),
+  CP_MAX_WS_PER_PROCESS: integer({
+    default: 15_000,
+    min: 1,
+    unit: 'streams',
+    doc: 'Open streams of one process at most; it takes 18,000 connections in all, as far as its limit of open files goes.',
+  }),
   CP_WORKER_POLL_INTERVAL_SECONDS: integer({
     default: 1,
     min: 1,

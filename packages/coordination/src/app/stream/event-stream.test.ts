@@ -130,6 +130,9 @@ test('4403 without events.read, without a scope, and for a principal that is not
   assert.equal(await endsWith({ token: other.token }, 4403), 'permission_denied');
   const unscoped = await baton.actor({ permissions: ['events.read'], scopes: ['memory:read'] });
   assert.equal(await endsWith({ token: unscoped.token }, 4403), 'scope_not_granted');
+  const disabled = await baton.actor({ permissions: ['events.read'] });
+  await baton.pool.run(sql`update principals set status = 'disabled' where id = ${disabled.principalId}`);
+  assert.equal(await endsWith({ token: disabled.token }, 4403), 'principal_not_active');
 });
 
 test('4400 for a bad cursor or type filter, and below deleted history', async () => {
@@ -151,8 +154,49 @@ test('4400 for a bad cursor or type filter, and below deleted history', async ()
   await baton.pool.run(sql`update journal_floors set floor_position = 0, floor_sequence = 0`);
 });
 
-test('4404 for a workspace that does not exist', async () => {
+test('4400 also for a stream that is open when its place is removed from the journal', async () => {
+  const service = await baton.another();
+  const client = openStream(service.url, { token: reader.token, query: `?after=${await endCursor()}` });
+  await once(client.ws, 'open');
+  await change();
+  await client.received(1);
+  await baton.pool.run(sql`
+    update journal_floors set floor_position = 9000000000000000 where tenant_id = ${baton.tenantId}`);
+  assert.deepEqual(await client.ended, { code: 4400, reason: 'cursor_below_journal_floor' });
+  await baton.pool.run(sql`update journal_floors set floor_position = 0, floor_sequence = 0`);
+  await service.close();
+});
+
+test('4404 for a workspace that does not exist, or is of another tenant', async () => {
+  const { id: theirs } = await makeWorkspace(baton);
   await endsWith({ token: reader.token, query: `?workspaceId=${newId()}` }, 4404);
+  await endsWith({ token: baton.otherAdmin.token, query: `?workspaceId=${theirs}` }, 4404);
+});
+
+test('4404 for a workspace out of sight, also when a stream of it is open', async () => {
+  const { id: workspaceId } = await makeWorkspace(baton);
+  const person = await baton.actor({ kind: 'human', permissions: ['events.read'] });
+  const options = { token: person.token, query: `?workspaceId=${workspaceId}` };
+  const open = openStream(baton.url, options);
+  await open.received(1);
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`,
+  );
+  assert.equal((await open.ended).code, 4404);
+  await endsWith(options, 4404);
+});
+
+test('1011 for an error inside, whether a stream begins or is open', async () => {
+  const options = { token: reader.token };
+  const following = openStream(baton.url, options);
+  await following.received(1);
+  await baton.pool.run(sql`alter function journal_horizon() rename to journal_horizon_away`);
+  try {
+    assert.deepEqual(await following.ended, { code: 1011, reason: 'internal_error' });
+    assert.deepEqual(await openStream(baton.url, options).ended, { code: 1011, reason: 'internal_error' });
+  } finally {
+    await baton.pool.run(sql`alter function journal_horizon_away() rename to journal_horizon`);
+  }
 });
 
 test('4400 for a workspace whose id is none', async () => {
@@ -200,6 +244,9 @@ test('a browser gives its token as a second sub-protocol and is answered with ba
   await client.close();
   const refused = openStream(baton.url, { protocols: ['baton', 'bearer.nonsense'] });
   assert.equal((await refused.ended).code, 4401);
+  const unnamed = openStream(baton.url, { protocols: [`bearer.${reader.token}`] });
+  unnamed.ws.on('error', () => undefined);
+  assert.equal((await unnamed.ended).code, 1006, 'a client refuses a handshake without its protocol');
 });
 
 test('a token that expires while the stream is open closes it with 4401', async () => {
@@ -279,6 +326,21 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   await Promise.all([once(first.ws, 'open'), once(second.ws, 'open')]);
   await new Promise((done) => setTimeout(done, 50));
   assert.equal((await openStream(service.url, options).ended).code, 1013);
+  await first.close();
+  const third = openStream(service.url, options);
+  await change();
+  await third.received(1);
+  await second.close();
+  await third.close();
+  await service.close();
+});
+
+test('CP_MAX_WS_PER_PROCESS bounds the open streams of a process: above it, 1013', async () => {
+  const service = await baton.another({ CP_MAX_WS_PER_PROCESS: '2' });
+  const options = { token: reader.token, query: `?after=${await endCursor()}` };
+  const [first, second] = [openStream(service.url, options), openStream(service.url, options)];
+  await Promise.all([once(first.ws, 'open'), once(second.ws, 'open')]);
+  assert.deepEqual(await openStream(service.url, options).ended, { code: 1013, reason: 'too_many_streams' });
   await first.close();
   const third = openStream(service.url, options);
   await change();

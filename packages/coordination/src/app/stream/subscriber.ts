@@ -1,35 +1,34 @@
-import type { Duplex } from 'node:stream';
-import type { WebSocket } from 'ws';
 import type { Db } from '@baton/kernel/db';
 import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
 import type { Caller } from '../../service/caller.ts';
 import { readViewer } from '../../service/sight/sight.ts';
+import { type Batch, joinedParts, messagesOf, type Part, type TypePrefixes } from './batch.ts';
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
-import type { Limiter } from './limiter.ts';
 import { messageOf, type StreamMessage } from './message.ts';
+import type { Outlet } from './outlet.ts';
+import type { PageReaders } from './page-readers.ts';
 import { batchMax, type Follower, type TenantTail } from './tenant-tail.ts';
 
 export interface SubscriberOptions {
-  readonly ws: WebSocket;
-  /** What `ws` writes to. */
-  readonly socket: Duplex;
+  readonly outlet: Outlet;
   readonly db: Db;
   readonly caller: Caller;
   readonly credential: string;
   readonly after: JournalCursor | undefined;
-  readonly typePrefixes: readonly string[] | undefined;
+  readonly typePrefixes: TypePrefixes;
   readonly workspaceId: string | undefined;
   readonly tail: TenantTail;
-  /** Bounds how many streams of this process read pages at once. */
-  readonly pageReads: Limiter;
+  readonly pageReaders: PageReaders;
   /** Called when this stream ends because its history is lost. */
   refusedCursor(): void;
 }
 
 /** What may be queued in memory for one slow client; beyond it, nothing more is read for it. */
 export const queuedBytesMax = 1024 * 1024;
+/** The least that is read again for a client that took less than a page. */
+const pageMin = 8;
 
 /**
  * One open stream. It reads the journal by pages up to its end, then follows the tenant's shared reader. A client that
@@ -38,6 +37,7 @@ export const queuedBytesMax = 1024 * 1024;
 export class Subscriber implements Follower {
   readonly caller: Caller;
   readonly credential: string;
+  readonly workspaceId: string | undefined;
   readonly #options: SubscriberOptions;
   #cursor: JournalCursor | undefined;
   #isFollowing = false;
@@ -48,25 +48,26 @@ export class Subscriber implements Follower {
     this.#options = options;
     this.caller = options.caller;
     this.credential = options.credential;
+    this.workspaceId = options.workspaceId;
     this.#cursor = options.after;
-    options.ws.once('close', () => this.#options.tail.leave(this));
+    options.outlet.onceClosed(() => this.#options.tail.leave(this));
   }
 
-  get #isOpen(): boolean {
-    return this.#options.ws.readyState === this.#options.ws.OPEN;
-  }
-
-  end({ code, reason }: StreamEnd): void {
+  end(why: StreamEnd): void {
     this.#options.tail.leave(this);
-    this.#options.ws.close(code, reason);
+    this.#options.outlet.end(why);
   }
 
   /** Sends what the journal holds, then follows it. A failure ends the stream with its close code. */
   async run(): Promise<void> {
+    const { pageReaders } = this.#options;
+    pageReaders.enter();
     try {
       await this.#catchUp();
     } catch (error) {
       this.fail(error);
+    } finally {
+      pageReaders.leave();
     }
   }
 
@@ -77,69 +78,110 @@ export class Subscriber implements Follower {
     this.end(end);
   }
 
-  /** Looks again how much of the tree the principal sees; if that has changed, the store decides what comes next. */
-  async lookAgain(): Promise<void> {
-    const { db, caller, workspaceId } = this.#options;
-    const viewerId = await readViewer({ db, tenantId: caller.tenantId, caller });
-    const isNarrow = workspaceId !== undefined || viewerId !== null;
+  /** Learns how much of the tree its principal sees now; if that has changed, the store decides what comes next. */
+  see(viewerId: string | null): void {
+    const isNarrow = this.#options.workspaceId !== undefined || viewerId !== null;
     if (isNarrow === this.#isNarrow) return;
     this.#isNarrow = isNarrow;
     this.#fallBehind();
   }
 
-  deliver(messages: readonly StreamMessage[], through: JournalPosition): void {
-    // Only the store knows the tree of workspaces: what is new is read from it.
-    if (this.#isNarrow && messages.some((message) => !this.#hasPassed(message))) return this.#fallBehind();
-    for (const message of messages) {
-      if (this.#isTooFull) return this.#fallBehind();
-      this.#send(message);
+  deliver(batch: Batch): void {
+    const { messages, through } = batch;
+    if (messages.length > 0) {
+      // Only the store knows the tree of workspaces: what is new is read from it.
+      if (this.#isNarrow && !this.#hasPassed(messages.at(-1) as StreamMessage)) return this.#fallBehind();
+      if (!this.#sendAll(this.#partsOf(batch), queuedBytesMax)) return this.#fallBehind();
     }
-    if (this.#hasPassed(through)) return;
-    this.#cursor = through;
+    if (!this.#hasPassed(through)) this.#cursor = through;
+  }
+
+  /** Joined parts are for those who need all of the batch: who has come later gets the rest of it in a copy of its own. */
+  #partsOf(batch: Batch): readonly Part[] {
+    const { messages } = batch;
+    const { typePrefixes } = this.#options;
+    if (!this.#hasPassed(messages[0] as StreamMessage)) return batch.parts(typePrefixes);
+    const rest = messages.filter((message) => !this.#hasPassed(message));
+    return joinedParts(messagesOf(rest, typePrefixes));
   }
 
   async #catchUp(): Promise<void> {
-    const { db, tail, pageReads, caller, typePrefixes, workspaceId = null } = this.#options;
-    const typePatterns = typePatternsOf(typePrefixes);
-    while (this.#isOpen) {
-      await this.#drained();
-      const viewerId = await readViewer({ db, tenantId: caller.tenantId, caller });
-      this.#isNarrow = workspaceId !== null || viewerId !== null;
-      const filter = { ...everyEvent, typePatterns, workspaceId, viewerId };
-      const page = await pageReads.run(() =>
-        readPageAfter(db, this.#cursor, { tenantId: caller.tenantId, filter, limit: batchMax }),
-      );
-      for (const row of page.rows) {
-        if (this.#isTooFull) await this.#drained();
-        if (!this.#isOpen) return;
-        this.#send(messageOf(row));
+    const { outlet, pageReaders } = this.#options;
+    let limit = batchMax;
+    while (outlet.isOpen) {
+      await outlet.drained();
+      if (await this.#followFromMemory()) return;
+      const page = await pageReaders.run(() => this.#readPage(limit));
+      if (!outlet.isOpen) return;
+      const parts = joinedParts(page.messages);
+      const isAllSent = this.#sendAll(parts, pageReaders.queuedBytesMax(queuedBytesMax));
+      if (!isAllSent) {
+        // The rest is read again when it can be sent, instead of being kept for a client that may never take it.
+        const sent = page.messages.filter((message) => this.#hasPassed(message)).length;
+        limit = Math.max(sent, pageMin);
+        continue;
       }
-      const end: JournalPosition =
-        page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
-      this.#cursor = end;
-      if (!this.#isOpen) return;
+      limit = batchMax;
+      this.#cursor = page.end;
       if (page.hasMore) continue;
-      // Set first: `follow` delivers what the shared reader has kept, which may already be too much for this client.
-      this.#isFollowing = true;
-      if (tail.follow(this, end)) return;
-      this.#isFollowing = false;
+      if (this.#follow(page.end)) return;
     }
   }
 
-  #send(message: StreamMessage): void {
-    if (this.#hasPassed(message)) return;
-    this.#cursor = { position: message.position, sequence: message.sequence };
-    const { ws, typePrefixes } = this.#options;
-    if (typePrefixes !== undefined && !typePrefixes.some((prefix) => message.type.startsWith(prefix))) return;
-    ws.send(message.bytes(), { binary: false });
+  /** Saves the read of a page where the shared reader still has all that came after the cursor. */
+  async #followFromMemory(): Promise<boolean> {
+    const { db, caller, tail, pageReaders, workspaceId } = this.#options;
+    const cursor = this.#cursor;
+    if (cursor === undefined || isLegacy(cursor) || workspaceId !== undefined || !tail.knows(cursor))
+      return false;
+    const readsSight = () => readViewer({ db, tenantId: caller.tenantId, caller });
+    this.#isNarrow = caller.kind === 'human' && (await pageReaders.run(readsSight)) !== null;
+    return !this.#isNarrow && tail.knows(cursor) && this.#follow(cursor);
+  }
+
+  #follow(at: JournalPosition): boolean {
+    if (!this.#options.outlet.isOpen) return false;
+    // Set first: `follow` delivers what the shared reader has kept, which may already be too much for this client.
+    this.#isFollowing = true;
+    if (this.#options.tail.follow(this, at)) return true;
+    this.#isFollowing = false;
+    return false;
+  }
+
+  async #readPage(limit: number) {
+    const { db, caller, typePrefixes, workspaceId = null } = this.#options;
+    const { tenantId } = caller;
+    const viewerId = await readViewer({ db, tenantId, caller });
+    this.#isNarrow = workspaceId !== null || viewerId !== null;
+    const filter = { ...everyEvent, typePatterns: typePatternsOf(typePrefixes), workspaceId, viewerId };
+    const { rows, hasMore, next, horizon } = await readPageAfter(db, this.#cursor, {
+      tenantId,
+      filter,
+      limit,
+    });
+    const end: JournalPosition = hasMore && next !== undefined ? next : { position: horizon, sequence: 0 };
+    return { messages: rows.map(messageOf), hasMore, end };
+  }
+
+  /** @returns false when the client has too much to read first; the cursor then stands after what was sent */
+  #sendAll(parts: readonly Part[], bytesMax: number): boolean {
+    const { outlet } = this.#options;
+    let isAllSent = true;
+    const send = () => {
+      for (const { bytes, last } of parts) {
+        isAllSent = outlet.queuedBytes <= bytesMax;
+        if (!isAllSent) return;
+        outlet.write(bytes);
+        this.#cursor = { position: last.position, sequence: last.sequence };
+      }
+    };
+    if (parts.length > 1) outlet.together(send);
+    else send();
+    return isAllSent;
   }
 
   #hasPassed(place: JournalPosition): boolean {
     return this.#cursor !== undefined && !isLegacy(this.#cursor) && !isBehind(place, this.#cursor);
-  }
-
-  get #isTooFull(): boolean {
-    return this.#options.socket.writableLength > queuedBytesMax;
   }
 
   #fallBehind(): void {
@@ -147,18 +189,5 @@ export class Subscriber implements Follower {
     this.#isFollowing = false;
     this.#options.tail.leave(this);
     void this.run();
-  }
-
-  /** Resolves when the client has read what was queued for it, or is gone. */
-  async #drained(): Promise<void> {
-    const { socket } = this.#options;
-    if (!socket.writableNeedDrain) return;
-    await new Promise<void>((done) => {
-      const end = () => {
-        socket.off('drain', end).off('close', end);
-        done();
-      };
-      socket.on('drain', end).on('close', end);
-    });
   }
 }

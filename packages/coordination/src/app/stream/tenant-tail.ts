@@ -1,16 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isTemporary } from '@baton/kernel/command';
 import type { Db } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
-import { Refusal } from '@baton/kernel/refusal';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
-import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
-import { messageOf, type StreamMessage } from './message.ts';
+import { everyEvent, readPageAfter } from '../../ledger/journal/reading.ts';
+import { Batch } from './batch.ts';
+import { Kept } from './kept.ts';
+import { messageOf } from './message.ts';
 
 /** A stream that has reached the end of the journal and gets what the shared reader finds. */
 export interface Follower {
-  /** Gets all events up to `through`, in order; some of them it may have already. */
-  deliver(messages: readonly StreamMessage[], through: JournalPosition): void;
+  /** Gets all events up to the end of the batch, in order; some of them it may have already. */
+  deliver(batch: Batch): void;
   /** The place that it has reached can't be read on from. */
-  fail(error: Refusal): void;
+  fail(error: unknown): void;
 }
 
 export interface TailOptions {
@@ -19,24 +22,25 @@ export interface TailOptions {
   readonly log: Logger;
   /** How often the journal is read without a wake. */
   readonly pollMs: number;
+  /** What it may keep in memory now. */
+  keptBytesMax(): number;
 }
 
 export const batchMax = 200;
-/** The newest messages, for streams that reach the end a little later: they need not read the database again. */
-const keptMax = 600;
 /** Wakes that come faster share one read. */
 const readPauseMs = 10;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
+/** Writing to 10,000 sockets takes 100 ms: requests of this process go on in between. */
+const turnMsMax = 8;
+/** Looking at the clock costs, writing to a socket more. */
+const deliveriesPerLook = 16;
 
 /** The one reader of a tenant's journal in this process. It reads only while a stream follows it. */
 export class TenantTail {
   readonly #options: TailOptions;
   readonly #followers = new Set<Follower>();
-  #kept: StreamMessage[] = [];
-  /** `#kept` holds everything from here to `#through`. */
-  #keptFrom: JournalPosition | undefined;
-  #through: JournalPosition | undefined;
+  #kept: Kept | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReading = false;
   #isWoken = false;
@@ -52,18 +56,19 @@ export class TenantTail {
    * @returns false when the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
-    const isIdle = this.#followers.size === 0;
-    if (isIdle || this.#through === undefined || this.#keptFrom === undefined) {
-      this.#kept = [];
-      this.#keptFrom = at;
-      this.#through = at;
-    }
-    if (isBehind(this.#keptFrom, at)) return false;
+    const kept = this.#followers.size === 0 || this.#kept === undefined ? new Kept(at) : this.#kept;
+    if (!kept.holdsFrom(at)) return false;
+    this.#kept = kept;
     this.#followers.add(follower);
-    follower.deliver(this.#kept, this.#through);
+    follower.deliver(new Batch(kept.after(at), kept.through));
     // An event that was announced since the follower's last read is read at once (W2).
     this.wake();
     return true;
+  }
+
+  /** Whether a place is surely one of this history, and all that came after it is still kept. */
+  knows(at: JournalPosition): boolean {
+    return this.#followers.size > 0 && this.#kept !== undefined && this.#kept.knows(at);
   }
 
   leave(follower: Follower): void {
@@ -71,32 +76,33 @@ export class TenantTail {
     if (this.#followers.size > 0) return;
     clearTimeout(this.#timer);
     this.#isWoken = false;
-    this.#kept = [];
+    this.#kept = undefined;
   }
 
   /** Something may have been committed. */
   wake(): void {
     if (this.#followers.size === 0 || this.#isWoken) return;
     this.#isWoken = true;
-    if (!this.#isReading) this.#readAfter(Math.max(0, this.#readAt + readPauseMs - performance.now()));
+    if (!this.#isReading) this.#readAfter(this.#readAt + readPauseMs - performance.now());
   }
 
   #readAfter(waitMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#read(), waitMs);
+    this.#timer = setTimeout(() => void this.#read(), Math.max(0, waitMs));
   }
 
   async #read(): Promise<void> {
-    if (this.#isReading || this.#through === undefined) return;
+    if (this.#isReading || this.#kept === undefined) return;
     this.#isReading = true;
     this.#isWoken = false;
     this.#readAt = performance.now();
     let waitMs: number;
     try {
-      const pauseMs = await this.#readBatch(this.#through);
-      waitMs = this.#isWoken ? Math.min(pauseMs, readPauseMs) : pauseMs;
+      const pauseMs = await this.#readBatch(this.#kept);
+      waitMs = this.#isWoken ? Math.min(pauseMs, this.#readAt + readPauseMs - performance.now()) : pauseMs;
     } catch (error) {
-      if (error instanceof Refusal) for (const follower of this.#followers) follower.fail(error);
+      // Nobody would learn otherwise that nothing comes any more; while the database is away, the streams wait for it.
+      if (!isTemporary(error)) for (const follower of this.#followers) follower.fail(error);
       this.#options.log.warn(
         { err: error, tenantId: this.#options.tenantId },
         'the journal could not be read',
@@ -108,32 +114,36 @@ export class TenantTail {
   }
 
   /** @returns how long to wait for the next read without a wake, in ms */
-  async #readBatch(from: JournalPosition): Promise<number> {
-    const { db, tenantId, pollMs } = this.#options;
-    const page = await readPageAfter(db, from, {
+  async #readBatch(kept: Kept): Promise<number> {
+    const { db, tenantId, pollMs, keptBytesMax } = this.#options;
+    const page = await readPageAfter(db, kept.through, {
       tenantId,
       filter: everyEvent,
       limit: batchMax,
       asksHeldBack: true,
     });
     // While this page was read all followers left, and a new one may have begun at another place.
-    if (this.#through !== from || this.#followers.size === 0) return 0;
-    const messages = page.rows.map(messageOf);
-    this.#through =
-      page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
-    this.#keep(messages);
-    for (const follower of this.#followers) follower.deliver(messages, this.#through);
+    if (this.#kept !== kept) return 0;
+    const end = page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
+    const batch = new Batch(page.rows.map(messageOf), end);
+    kept.add(batch, keptBytesMax());
+    await this.#deliver(batch);
     if (page.hasMore) return 0;
-    this.#heldBackPauseMs = messages.length > 0 ? readPauseMs : this.#heldBackPauseMs * 2;
+    this.#heldBackPauseMs = batch.messages.length > 0 ? readPauseMs : this.#heldBackPauseMs * 2;
     // When the open transaction ends that holds back committed events, nothing announces them.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = readPauseMs;
     return pollMs;
   }
 
-  #keep(messages: readonly StreamMessage[]): void {
-    this.#kept.push(...messages);
-    const gone = this.#kept.splice(0, Math.max(0, this.#kept.length - keptMax)).at(-1);
-    if (gone !== undefined) this.#keptFrom = { position: gone.position, sequence: gone.sequence };
+  /** Who begins to follow meanwhile gets the batch from what is kept. */
+  async #deliver(batch: Batch): Promise<void> {
+    let turnBegan = performance.now();
+    for (const [at, follower] of [...this.#followers].entries()) {
+      if (this.#followers.has(follower)) follower.deliver(batch);
+      if (at % deliveriesPerLook > 0 || performance.now() - turnBegan < turnMsMax) continue;
+      await nextTurn();
+      turnBegan = performance.now();
+    }
   }
 }

@@ -1,0 +1,72 @@
+import type { JournalPosition } from '../../ledger/journal/cursor.ts';
+import type { StreamMessage } from './message.ts';
+
+/** Some whole frames that are written at once. */
+export interface Part {
+  readonly bytes: Buffer;
+  /** Of its last event. */
+  readonly last: JournalPosition;
+}
+
+/** Which events a stream asked for: prefixes of their types; undefined for all. */
+export type TypePrefixes = readonly string[] | undefined;
+
+/** One write per event cost three times as much as one per 64 KiB. */
+export const partBytesMax = 64 * 1024;
+/** Joined copies are shared by all streams with the same filter. Streams with rarer filters write the single frames. */
+const filtersMax = 16;
+
+/** The next events of a tenant, in order, for all streams that follow. */
+export class Batch {
+  readonly messages: readonly StreamMessage[];
+  /** The place up to which this is everything. */
+  readonly through: JournalPosition;
+  readonly #parts = new Map<string, readonly Part[]>();
+
+  constructor(messages: readonly StreamMessage[], through: JournalPosition) {
+    this.messages = messages;
+    this.through = through;
+  }
+
+  /** What a stream with this filter gets of the batch. */
+  parts(typePrefixes: TypePrefixes): readonly Part[] {
+    const name = typePrefixes?.join() ?? '';
+    const known = this.#parts.get(name);
+    if (known !== undefined) return known;
+    const wanted = messagesOf(this.messages, typePrefixes);
+    if (this.#parts.size >= filtersMax) return singleParts(wanted);
+    const parts = joinedParts(wanted);
+    this.#parts.set(name, parts);
+    return parts;
+  }
+}
+
+export function messagesOf(
+  messages: readonly StreamMessage[],
+  typePrefixes: TypePrefixes,
+): readonly StreamMessage[] {
+  if (typePrefixes === undefined) return messages;
+  return messages.filter(({ type }) => typePrefixes.some((prefix) => type.startsWith(prefix)));
+}
+
+/** Each frame by itself, without a copy. */
+export function singleParts(messages: readonly StreamMessage[]): readonly Part[] {
+  return messages.map((message) => ({ bytes: message.frame, last: message }));
+}
+
+/** Frames joined up to 64 KiB; a larger one stays by itself. */
+export function joinedParts(messages: readonly StreamMessage[]): readonly Part[] {
+  const parts: Part[] = [];
+  let frames: Buffer[] = [];
+  let bytes = 0;
+  for (const [at, message] of messages.entries()) {
+    frames.push(message.frame);
+    bytes += message.frame.length;
+    const next = messages[at + 1];
+    if (next !== undefined && bytes + next.frame.length <= partBytesMax) continue;
+    parts.push({ bytes: frames.length === 1 ? message.frame : Buffer.concat(frames, bytes), last: message });
+    frames = [];
+    bytes = 0;
+  }
+  return parts;
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import {
+  pauseReading,
+  type ServedStreams,
+  type ServeOptions,
+  serveStreams,
+} from '../../testing/serve-streams.ts';
+import { openStream, type StreamClient } from '../../testing/stream-client.ts';
+import { until } from '../../testing/waiting.ts';
+import { fail } from '../errors.ts';
+
+let baton: TestCoordination;
+let reader: Actor;
+
+before(async () => {
+  baton = await startCoordination();
+  reader = await baton.actor({ permissions: ['events.read'] });
+});
+after(() => baton.close());
+
+/** What a stream needs to be closed, however a test ends. */
+async function serving(options: ServeOptions, work: (served: ServedStreams) => Promise<void>): Promise<void> {
+  const served = await serveStreams(baton, options);
+  try {
+    await work(served);
+  } finally {
+    await served.close();
+  }
+}
+
+async function openAtEnd({ url }: ServedStreams): Promise<StreamClient> {
+  await journalIsStable(baton.pool);
+  const { nextCursor } = (await reader.get('/events?tail=1')).body;
+  const client = openStream(url, { token: reader.token, query: `?after=${nextCursor}` });
+  await once(client.ws, 'open');
+  return client;
+}
+
+/** The bytes that the service has taken from a client. */
+const takenFrom = (socket: Socket | undefined) => socket?.bytesRead ?? 0;
+
+test('a client that sends pings and reads nothing fills no memory with pongs', async () => {
+  await serving({}, async (served) => {
+    const client = await openAtEnd(served);
+    const socket = served.sockets.at(-1) as Socket;
+    let pongs = 0;
+    client.ws.on('pong', () => (pongs += 1));
+    client.ws.ping('x');
+    await until(() => pongs === 1);
+    // All that is written goes nowhere, as for a client whose window is closed.
+    socket.cork();
+    for (let n = 0; n < 20_000; n += 1) client.ws.ping(Buffer.alloc(125));
+    const quiet = takenFrom(socket);
+    await until(() => takenFrom(socket) > quiet);
+    await sleep(300);
+    assert.ok(socket.writableLength < 32 * 1024, `${socket.writableLength} bytes of pongs are queued`);
+    socket.uncork();
+    client.ws.terminate();
+  });
+});
+
+test('a client that sends frames without end is read at most so fast, and still gets its events', async () => {
+  await serving({}, async (served) => {
+    const client = await openAtEnd(served);
+    const socket = served.sockets.at(-1) as Socket;
+    const frame = Buffer.alloc(4000);
+    let sending = true;
+    const flood = (async () => {
+      while (sending) {
+        client.ws.send(frame);
+        if (client.ws.bufferedAmount > 1_000_000) await sleep(5);
+      }
+    })();
+    const [began, before] = [performance.now(), takenFrom(socket)];
+    await sleep(2500);
+    const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
+    served.stream.wake(baton.tenantId);
+    assert.equal((await client.received(1))[0]?.id, id);
+    const seconds = (performance.now() - began) / 1000;
+    const framesPerSecond = (takenFrom(socket) - before) / frame.length / seconds;
+    sending = false;
+    await flood;
+    // 100 frames, and what one read of the socket held beyond them.
+    assert.ok(framesPerSecond < 400, `${framesPerSecond.toFixed(0)} frames a second were read`);
+    client.ws.terminate();
+  });
+});
+
+test('a client behind a proxy that takes everything, but never answers a ping, is dropped', async () => {
+  await serving({ pingEveryMs: 300 }, async (served) => {
+    const client = await openAtEnd(served);
+    const socket = served.sockets.at(-1) as Socket;
+    // Its machine is gone; the proxy in between reads on and keeps the connection.
+    (
+      client.ws as unknown as { _receiver: { removeAllListeners(name: string): void } }
+    )._receiver.removeAllListeners('ping');
+    await once(socket, 'close');
+    assert.equal((await client.ended).code, 1006);
+  });
+});
+
+test('a slow client holds no page in memory: what it can not take is read again later', async () => {
+  const text = 'x'.repeat(20_000);
+  await serving({}, async (served) => {
+    await journalIsStable(baton.pool);
+    const { nextCursor } = (await reader.get('/events?tail=1')).body;
+    const drafts = Array.from({ length: 400 }, () => ({ payload: { text } }));
+    const expected = await writeEvents(baton.pool, baton.tenantId, drafts);
+    await journalIsStable(baton.pool);
+    const clients = Array.from({ length: 5 }, () =>
+      openStream(served.url, { token: reader.token, query: `?after=${nextCursor}` }),
+    );
+    const resumes = await Promise.all(
+      clients.map(async (client) => {
+        await once(client.ws, 'open');
+        return pauseReading(client);
+      }),
+    );
+    await until(() => served.sockets.every((socket) => socket.writableLength > 0));
+    await sleep(200);
+    for (const resume of resumes) resume();
+    for (const client of clients) {
+      await client.received(expected.length, 30_000);
+      assert.deepEqual(
+        client.events.map(({ id }) => id),
+        expected,
+      );
+      await client.close();
+    }
+  });
+});
+
+test('a right that is lost while a stream is let in ends it at once, not at the next look', async () => {
+  let judged = 0;
+  const judge: ServeOptions['judge'] = (real, stream) => ({
+    async enter(credential) {
+      judged += 1;
+      if (judged > 1) return fail('invalid_credentials');
+      const caller = await real.enter(credential);
+      // Announced after it was judged and before the stream is known.
+      stream().checkAgain(reader.iamPrincipalId);
+      return caller;
+    },
+  });
+  await serving({ judge }, async ({ url }) => {
+    const began = performance.now();
+    assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
+    assert.ok(performance.now() - began < 20_000, 'the next look is after 60 s');
+  });
+});
+
+test('the streams of one credential are looked at by one look', async () => {
+  let judged = 0;
+  const judge: ServeOptions['judge'] = (real) => ({
+    enter(credential) {
+      judged += 1;
+      return real.enter(credential);
+    },
+  });
+  await serving({ judge }, async (served) => {
+    const clients = await Promise.all(Array.from({ length: 20 }, () => openAtEnd(served)));
+    await until(() => judged === clients.length);
+    await sleep(100);
+    judged = 0;
+    served.stream.checkAgain();
+    await until(() => judged > 0);
+    await sleep(200);
+    assert.equal(judged, 1);
+    await Promise.all(clients.map((client) => client.close()));
+  });
+});

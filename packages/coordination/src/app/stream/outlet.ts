@@ -1,0 +1,115 @@
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { StreamEnd } from './close-codes.ts';
+
+/** What a client may send in a second: it has nothing to say, and more is left in its own buffers. */
+const clientFramesPerSecondMax = 100;
+/** Without a bound, a client that sends pings and reads nothing would fill our memory with pongs. */
+const pongQueuedBytesMax = 16 * 1024;
+const silentPingsMax = 2;
+
+/**
+ * The connection of one stream. Frames are made once for all streams and written past `ws`, which would make and write a
+ * header for each socket; no extension is offered, so nothing is compressed and frames are the same for all.
+ */
+export class Outlet {
+  readonly #ws: WebSocket;
+  readonly #socket: Duplex;
+
+  constructor(ws: WebSocket, socket: Duplex, pingEveryMs: number) {
+    this.#ws = ws;
+    this.#socket = socket;
+    boundClientFrames(ws, socket);
+    endWhenSilent(ws, socket, pingEveryMs);
+  }
+
+  get isOpen(): boolean {
+    return this.#ws.readyState === this.#ws.OPEN;
+  }
+
+  /** What the client has not taken yet. */
+  get queuedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** @param bytes whole frames. Does nothing once the stream is closing: nothing may follow the frame that says so */
+  write(bytes: Buffer): void {
+    if (this.isOpen) this.#socket.write(bytes);
+  }
+
+  /** Several writes become one call of the system. */
+  together(write: () => void): void {
+    this.#socket.cork();
+    try {
+      write();
+    } finally {
+      this.#socket.uncork();
+    }
+  }
+
+  end({ code, reason }: StreamEnd): void {
+    this.#ws.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#ws.terminate();
+  }
+
+  onceClosed(act: () => void): void {
+    if (this.#ws.readyState === this.#ws.CLOSED) act();
+    else this.#ws.once('close', act);
+  }
+
+  /** Resolves when the client has taken what was queued for it, or is gone. */
+  async drained(): Promise<void> {
+    const socket = this.#socket;
+    if (!socket.writableNeedDrain) return;
+    await new Promise<void>((done) => {
+      const end = () => {
+        socket.off('drain', end).off('close', end);
+        done();
+      };
+      socket.on('drain', end).on('close', end);
+    });
+  }
+}
+
+/** Drops what the client sends, and reads no further for the rest of the second when it is too much. */
+function boundClientFrames(ws: WebSocket, socket: Duplex): void {
+  let [frames, secondBegan] = [0, 0];
+  const count = () => {
+    const now = performance.now();
+    if (now - secondBegan > 1000) [frames, secondBegan] = [0, now];
+    frames += 1;
+    if (frames <= clientFramesPerSecondMax || ws.isPaused) return;
+    ws.pause();
+    setTimeout(() => ws.resume(), secondBegan + 1000 - now).unref();
+  };
+  ws.on('message', count).on('pong', count);
+  ws.on('ping', (data) => {
+    count();
+    if (ws.readyState === ws.OPEN && socket.writableLength < pongQueuedBytesMax) ws.pong(data);
+  });
+}
+
+/** Ends a stream whose client neither answers pings nor reads: its machine is gone, or its program hangs. */
+function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
+  let silentPings = 0;
+  let before = { readBytes: 0, queuedBytes: 0 };
+  const answered = () => {
+    silentPings = 0;
+  };
+  ws.on('pong', answered).on('message', answered).on('ping', answered);
+  const pings = setInterval(() => {
+    const queuedBytes = socket.writableLength;
+    const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
+    // A slow client's pong comes only after what is queued for it, so reading counts as an answer too. With nothing queued
+    // it may have read no more than our own pings.
+    if (before.queuedBytes > 0 && readBytes > before.readBytes) answered();
+    before = { readBytes, queuedBytes };
+    silentPings += 1;
+    if (silentPings > silentPingsMax) ws.terminate();
+    else if (ws.readyState === ws.OPEN) ws.ping();
+  }, pingEveryMs).unref();
+  ws.once('close', () => clearInterval(pings));
+}

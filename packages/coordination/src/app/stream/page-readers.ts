@@ -1,0 +1,31 @@
+import { Limiter } from './limiter.ts';
+
+/** Streams that may read pages of the journal at once: many new ones must leave connections for requests. */
+const readsMax = 4;
+/** What all streams that read by pages may have queued; of those that follow, the queues hold the same buffers. */
+const totalBytesMax = 256 * 1024 * 1024;
+const queuedBytesMin = 64 * 1024;
+
+/** The streams of this process that are behind and read by pages. */
+export class PageReaders {
+  readonly #reads = new Limiter(readsMax);
+  #count = 0;
+
+  enter(): void {
+    this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+  }
+
+  /** What may be queued for each of them: less than `most`, down to 64 KiB, when there are many. */
+  queuedBytesMax(most: number): number {
+    return Math.max(queuedBytesMin, Math.min(most, totalBytesMax / Math.max(1, this.#count)));
+  }
+
+  /** Reads in a turn. */
+  run<T>(read: () => Promise<T>): Promise<T> {
+    return this.#reads.run(read);
+  }
+}

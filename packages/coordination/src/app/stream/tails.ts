@@ -1,0 +1,51 @@
+import type { Db } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { TenantTail } from './tenant-tail.ts';
+
+interface Used {
+  readonly tail: TenantTail;
+  /** How many streams of the tenant are open. */
+  streams: number;
+}
+
+/** What all shared readers of a process may keep, in frames. */
+const keptBytesTotal = 128 * 1024 * 1024;
+const keptBytesMax = 4 * 1024 * 1024;
+
+/** The shared readers of this process, one for each tenant that has a stream open. */
+export class Tails {
+  readonly #options: { readonly db: Db; readonly log: Logger; readonly pollMs: number };
+  readonly #used = new Map<string, Used>();
+
+  constructor(options: { db: Db; log: Logger; pollMs: number }) {
+    this.#options = options;
+  }
+
+  wake(tenantId: string): void {
+    this.#used.get(tenantId)?.tail.wake();
+  }
+
+  wakeAll(): void {
+    for (const { tail } of this.#used.values()) tail.wake();
+  }
+
+  /** For one more stream of the tenant, which says by `leave` when it has ended. */
+  enter(tenantId: string): TenantTail {
+    const used = this.#used.get(tenantId) ?? { tail: this.#make(tenantId), streams: 0 };
+    used.streams += 1;
+    this.#used.set(tenantId, used);
+    return used.tail;
+  }
+
+  leave(tenantId: string): void {
+    const used = this.#used.get(tenantId);
+    if (used === undefined) return;
+    used.streams -= 1;
+    if (used.streams === 0) this.#used.delete(tenantId);
+  }
+
+  #make(tenantId: string): TenantTail {
+    const keptBytes = () => Math.min(keptBytesMax, keptBytesTotal / Math.max(1, this.#used.size));
+    return new TenantTail({ ...this.#options, tenantId, keptBytesMax: keptBytes });
+  }
+}
