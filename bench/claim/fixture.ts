@@ -110,7 +110,10 @@ interface NewTasks {
   readonly eventsPerTask: number;
 }
 
-/** Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. */
+/**
+ * Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. Fifty titles,
+ * evenly spread, have one word more.
+ */
 async function insertTasks(
   pool: Pool,
   { tenantId, createdBy, tasks, eventsPerTask }: NewTasks,
@@ -121,7 +124,8 @@ async function insertTasks(
     await pool.run(sql`
       insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by)
       select id, ${tenantId}, ${all.length}::bigint + number, (select id from task_types limit 1),
-        'Repair topic' || number % 40 || ' for customer' || number / 40 % 50, 'todo', 'active', 2,
+        'Repair topic' || number % 40 || ' for customer' || number / 40 % 50
+          || case when (${all.length}::bigint + number) % ${Math.max(1, Math.floor(tasks / 50))}::bigint = 0 then ' xylophone' else '' end, 'todo', 'active', 2,
         '{"kind":"harness","evidence":[]}', ${createdBy}
       from unnest(${ids}::uuid[]) with ordinality as given (id, number)`);
     if (eventsPerTask > 0)

@@ -40,6 +40,11 @@ export function workloadsOf(agents: Agents, fixture: ClaimFixture): Workload[] {
     itemsPerCall: count,
     call: (agent) => post(agent, '/work:claim-next', { ...session(agent), count }),
   });
+  const search = (name: string, q: string): Workload => ({
+    name: `list by ${name}`,
+    itemsPerCall: 0,
+    call: (agent) => get(agent, `/tasks?q=${encodeURIComponent(q)}`),
+  });
   const startRuns = async (agent: number, count: number) => {
     const made: string[] = [];
     while (made.length < count) {
@@ -64,6 +69,13 @@ export function workloadsOf(agents: Agents, fixture: ClaimFixture): Workload[] {
     { name: 'available work', itemsPerCall: 0, call: (agent) => get(agent, '/work/available') },
     { name: 'list by filter', itemsPerCall: 0, call: (agent) => get(agent, '/tasks?priority=medium') },
     { name: 'list by text', itemsPerCall: 0, call: (agent) => get(agent, '/tasks?q=topic7%20customer7') },
+    search('text of few', 'xylophone'),
+    search('text of all', 'customer'),
+    search('text of all and few', 'customer xylophone'),
+    search('one letter', 'e'),
+    search('ten letters', 'c u s t o m e r 7 8'),
+    search('ten digits', '0 1 2 3 4 5 6 7 8 9'),
+    search('text of none', 'absent'),
     {
       name: 'heartbeat',
       itemsPerCall: 0,

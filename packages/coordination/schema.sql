@@ -1016,11 +1016,14 @@ CREATE TRIGGER task_relations_take_turn AFTER INSERT ON public.task_relations FO
 create table task_search (
   task_id uuid not null,
   tenant_id uuid not null,
+  created_at timestamp(3) with time zone not null,
+  bucket integer not null,
   words text not null,
   constraint task_search_pkey PRIMARY KEY (task_id),
-  constraint task_search_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
+  constraint task_search_task_id_fkey1 FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
 );
-CREATE INDEX task_search_grams ON public.task_search USING gin (task_grams(tenant_id, words) COLLATE "C") WITH (gin_pending_list_limit='1024');
+CREATE INDEX task_search_of_bucket ON public.task_search USING btree (tenant_id, bucket, created_at);
+CREATE INDEX task_search_tokens ON public.task_search USING gin (task_tokens(tenant_id, bucket, words) COLLATE "C") WITH (gin_pending_list_limit='1024');
 
 create table task_turns (
   parent_id uuid not null,
@@ -1531,8 +1534,9 @@ CREATE OR REPLACE FUNCTION public.index_task_words()
  LANGUAGE plpgsql
 AS $function$
 begin
-  insert into task_search (task_id, tenant_id, words)
-  values (new.id, new.tenant_id, concat_ws(e'\n', new.title, new.description, new.public_id))
+  insert into task_search (task_id, tenant_id, created_at, bucket, words)
+  values (new.id, new.tenant_id, new.created_at, new.public_number / 32768,
+    concat_ws(e'\n', new.title, new.description, new.public_id))
   on conflict (task_id) do update set words = excluded.words;
   return null;
 end $function$;
@@ -2016,20 +2020,6 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.search_grams(tenant uuid, terms text[])
- RETURNS text[]
- LANGUAGE plpgsql
- IMMUTABLE PARALLEL SAFE STRICT
-AS $function$
-begin
-  return (
-    select array_agg(distinct right(tenant::text, 8) || substr(term, at, least(3, length(term))))
-    from (select lower(given) as term from unnest(terms) as t(given)) as lowered,
-      lateral generate_series(1, greatest(1, length(term) - 2),
-        greatest(1, ceil(length(term) / greatest(1, floor(16.0 / cardinality(terms))))::integer)) as at
-  );
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.sees_task(viewer uuid, task uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2145,26 +2135,6 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.task_grams(tenant uuid, words text)
- RETURNS text[]
- LANGUAGE plpgsql
- IMMUTABLE PARALLEL SAFE STRICT
-AS $function$
-declare
-  prefix constant text := right(tenant::text, 8);
-  letters constant text[] := string_to_array(translate(lower(words), e'\t\r\n', '   '), null);
-begin
-  if cardinality(letters) > 8192 then return array[prefix || 'long']; end if;
-  return array(
-    select prefix || gram from (
-      select letters[n] from generate_subscripts(letters, 1) as n
-      union select letters[n] || letters[n + 1] from generate_subscripts(letters, 1) as n
-      union select letters[n] || letters[n + 1] || letters[n + 2] from generate_subscripts(letters, 1) as n
-    ) as g(gram)
-    where gram is not null and position(' ' in gram) = 0
-  );
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.task_inputs(task uuid)
  RETURNS TABLE(place integer, key text, type text, source text, required boolean, source_task_id uuid, artifact_id uuid)
  LANGUAGE sql
@@ -2199,6 +2169,25 @@ CREATE OR REPLACE FUNCTION public.task_numbers(tenant uuid)
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select 'task_numbers_' || replace(tenant::text, '-', '') $function$;
+
+CREATE OR REPLACE FUNCTION public.task_tokens(tenant uuid, bucket integer, words text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  prefix constant text := right(tenant::text, 8) || to_hex(bucket) || ':';
+  letters constant text[] := string_to_array(translate(lower(words), e'\t\r\n', '   '), null);
+begin
+  if cardinality(letters) > 8192 then return array[prefix || 'long']; end if;
+  return array(
+    select prefix || gram from (
+      select unnest(array[a, a || b, a || b || c]) as gram
+      from unnest(letters, letters[2:], letters[3:]) as w(a, b, c)
+    ) as g
+    where gram is not null and position(' ' in gram) = 0
+  );
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.tasks_of_dead_claims(tenant uuid)
  RETURNS SETOF uuid

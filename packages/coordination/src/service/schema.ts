@@ -725,6 +725,8 @@ interface TaskRelationsTable {
 interface TaskSearchTable {
   task_id: string;
   tenant_id: string;
+  created_at: string;
+  bucket: number;
   words: string;
 }
 

@@ -16,6 +16,7 @@ import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
 import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
+import { patternsOf } from './task-search.sql.ts';
 
 type Columns = Omit<TaskRow, 'type_key' | 'type_version'>;
 type TypeColumns = Pick<TaskTypeRow, 'id' | 'key' | 'version'>;
@@ -38,8 +39,10 @@ export interface TaskFilter {
   startTo?: string | undefined;
   dueFrom?: string | undefined;
   dueTo?: string | undefined;
-  /** Each one occurs in the title, the description or the public id, in any case. */
-  terms: readonly string[];
+  /** Only of these tasks. */
+  ids?: readonly string[] | undefined;
+  /** Each one occurs in the title, the description or the public id, in any case; every task of the list is looked at. */
+  terms?: readonly string[] | undefined;
   workspace?: WorkspaceScope | undefined;
   goal?: GoalScope | undefined;
 }
@@ -53,7 +56,7 @@ export interface WorkspaceScope {
 const table = 't';
 
 /** Tasks newest first, or by a date with the nearest first and undated last: as if they lay at the end of time. */
-const orders = {
+export const orders = {
   createdAt: {
     cursor: 'tasks:createdAt',
     table,
@@ -96,8 +99,10 @@ export function listOfTasks(tenantId: string, filter: TaskFilter, order: TaskOrd
 }
 
 function findTasks(tenantId: string, filter: TaskFilter, order: TaskOrder, page: Page): PageQuery<TaskRow> {
-  const query = filtered(tenantId, filter).where('t.tenant_id', '=', tenantId);
-  const { workspace, goal } = filter;
+  const query = filtered(filter).where('t.tenant_id', '=', tenantId);
+  const { workspace, goal, ids } = filter;
+  if (ids !== undefined)
+    return pageQuery<Joined, 't' | 'tt', TaskRow>(among(query, tenantId, filter), orders[order], page);
   const owned = (owners: ReturnType<typeof workspacesOf>, part: typeof query) =>
     ownedPageQuery<Joined, 't' | 'tt', TaskRow>([{ owners, part, headsFirst: true }], orders[order], page);
   if (goal !== undefined) {
@@ -129,7 +134,7 @@ function findSeenTasks(
     condition`coalesce(workspace_id, tenant_id) = owner.id`,
     sorted as Parameters<typeof rowsWhere>[2],
   );
-  let part = filtered(tenantId, filter, inPlace);
+  let part = filtered(filter, inPlace);
   if (goal !== undefined) part = part.where(condition`t.goal_id in (${goalsOf(tenantId, goal)})`);
   if (workspace !== undefined)
     part = part.where(condition`t.workspace_id in (${workspacesOf(tenantId, workspace)})`);
@@ -139,6 +144,15 @@ function findSeenTasks(
     orders[order],
     page,
   );
+}
+
+/** Those of a few tasks that lie in the workspace and the goal: each is looked up by its id. */
+function among(query: ReturnType<typeof filtered>, tenantId: string, { workspace, goal }: TaskFilter) {
+  let narrowed = query;
+  if (workspace !== undefined)
+    narrowed = narrowed.where(condition`t.workspace_id in (${workspacesOf(tenantId, workspace)})`);
+  if (goal !== undefined) narrowed = narrowed.where(condition`t.goal_id in (${goalsOf(tenantId, goal)})`);
+  return narrowed;
 }
 
 function workspacesOf(tenantId: string, { id, includeDescendants }: WorkspaceScope) {
@@ -153,7 +167,7 @@ function goalsOf(tenantId: string, { id, includeSubgoals }: GoalScope) {
     where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeSubgoals} or id = ${id})`;
 }
 
-function filtered(tenantId: string, filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
+function filtered(filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
   const all = build
     .selectFrom(source === undefined ? 'tasks as t' : (source.as('t') as unknown as 'tasks as t'))
     .innerJoin('task_types as tt', 'tt.id', 't.type_id')
@@ -172,7 +186,8 @@ function filtered(tenantId: string, filter: TaskFilter, source?: ReturnType<type
   if (filter.dueFrom !== undefined) query = query.where(dated('due_date', '>=', filter.dueFrom));
   if (filter.dueTo !== undefined) query = query.where(dated('due_date', '<=', filter.dueTo));
   if (filter.typeIds !== undefined) query = query.where('t.type_id', 'in', filter.typeIds);
-  return filter.terms.length === 0 ? query : query.where(holding(tenantId, filter.terms));
+  if (filter.ids !== undefined) query = query.where(condition`t.id = any (${filter.ids}::uuid[])`);
+  return filter.terms === undefined ? query : query.where(holding(filter.terms));
 }
 
 /** A date in the form of the indexes `tasks_by_start` and `tasks_by_due`, in which the undated lie at the end of time. */
@@ -183,16 +198,11 @@ function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value
     : condition`(${date} <= ${value}::timestamptz and ${date} < 'infinity')`;
 }
 
-/** The index finds tasks that hold the terms' sequences of letters; each of them is then compared with the terms. */
-function holding(tenantId: string, terms: readonly string[]) {
-  // The term is text, not a pattern: what LIKE would take for a wildcard is escaped.
-  const patterns = terms.map((term) => `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`);
-  const grams = fragment`(task_grams(s.tenant_id, s.words) collate "C")`;
-  return condition`t.id in (
-    select s.task_id from task_search s
-    where (${grams} @> search_grams(${tenantId}::uuid, ${terms}::text[])
-        or ${grams} @> array[right(${tenantId}::text, 8) || 'long'])
-      and s.tenant_id = ${tenantId}::uuid and s.words ilike all (${patterns}::text[]))`;
+/** A subquery of one row, so that the tasks are read in the list's order and each is compared with the terms. */
+function holding(terms: readonly string[]) {
+  return condition`(
+    select lower(s.words) like all (array(select lower(p) from unnest(${patternsOf(terms)}::text[]) as p))
+    from task_search s where s.task_id = t.id)`;
 }
 
 /** The types with this key, in all their versions, at most so many. */

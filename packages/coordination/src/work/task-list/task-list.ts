@@ -1,7 +1,7 @@
-import type { ItemPage } from '@baton/kernel/list';
+import { type ItemPage, itemsOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
-import { listSeen } from '../../service/sight/seen-list.ts';
+import { listSeen, seenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -15,6 +15,7 @@ import {
   type TaskFilter,
   type TaskOrder,
 } from './task-list.sql.ts';
+import { searchTasks } from './task-search.ts';
 
 const statusLengthMax = 64;
 const searchLengthMax = 200;
@@ -70,17 +71,22 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
     ownerId,
     assigneeId,
     ...dates,
-    terms,
     workspace,
     goal,
   };
-  const list = listOfTasks(context.tenantId, filter as TaskFilter, order);
+  const listWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
+    listOfTasks(context.tenantId, { ...filter, ...text } as TaskFilter, order);
+  const list = listWith({});
   // A cursor of another list is refused even where nothing can be found.
   list.all(page);
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
   // What is below a workspace that the caller sees is in sight too.
-  return listSeen(context.db, workspace === undefined ? viewerId : null, list, page, taskOf);
+  const viewer = workspace === undefined ? viewerId : null;
+  if (terms.length === 0) return listSeen(context.db, viewer, list, page, taskOf);
+  const rowsWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
+    seenRows(context.db, viewer, listWith(text), page);
+  return itemsOf(await searchTasks(context, { terms, order, page, rowsWith }), list.all(page), taskOf);
 }
 
 /**
@@ -98,7 +104,7 @@ export async function listGoalWork(
   if (category !== undefined && !statusCategories.includes(category as StatusCategory))
     fail('invalid_status_category', { known: statusCategories });
   const categories = category === undefined ? undefined : [category as StatusCategory];
-  const list = listOfTasks(context.tenantId, { categories, terms: [], goal }, 'createdAt');
+  const list = listOfTasks(context.tenantId, { categories, goal }, 'createdAt');
   return listSeen(context.db, await viewerOf(context), list, page, taskOf);
 }
 

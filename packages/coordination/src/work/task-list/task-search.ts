@@ -1,0 +1,182 @@
+import { startOf } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { Context } from '../context.ts';
+import type { TaskRow } from '../tasks/task.ts';
+import { orders, type TaskOrder } from './task-list.sql.ts';
+import { type Bucket, findBuckets, findHolding, type Look, lookAtFirst } from './task-search.sql.ts';
+
+/**
+ * The search `GET /tasks?q=` (core, section 8): what it costs does not grow with the tenant (decision 0211). Common words
+ * are found by reading the first texts of the list; others by the index of texts, newest bucket first, until the page is
+ * full.
+ */
+
+/** Texts read first; a word that a sixth of the tasks hold fills a page of 50 by them. */
+const lookTasksMax = 300;
+const lookBytesMax = 256 * 1024;
+/** Buckets of the first step, the newest of which may have just begun. */
+const firstBuckets = 2;
+/** A statement's buckets; the index compares each of its keys with all others. */
+const bucketsMax = 64;
+/** More than these in the first step: then reading the list itself finds a page sooner. */
+const firstHitsMax = 2500;
+/** More than these in a later step: then it is taken in smaller steps. */
+const hitsMax = 5000;
+/** More than these in one bucket, which has fewer numbers: then the times of many are in disorder, and the list is read itself. */
+const bucketHitsMax = 100_000;
+/** Where the order is that of a date all buckets are one step. */
+const datedHitsMax = 20_000;
+/** How much of the tenant the index should leave over. */
+const shareWanted = 1 / 2000;
+const gramsMax = 8;
+
+export interface Search {
+  /** Not empty. */
+  readonly terms: readonly string[];
+  readonly order: TaskOrder;
+  readonly page: Page;
+  /** The page of the list among these tasks, or with each task's text compared, and one row more. */
+  rowsWith(text: { ids: readonly string[] } | { terms: readonly string[] }): Promise<TaskRow[]>;
+}
+
+/**
+ * The rows of a page and one more, where there are more.
+ * @throws Refusal `invalid_cursor`
+ */
+export async function searchTasks(context: Context, search: Search): Promise<TaskRow[]> {
+  const { db, tenantId } = context;
+  const { terms, order, page } = search;
+  const start = startOf<TaskRow>(orders[order], page);
+  const what = { terms, tasksMax: lookTasksMax, bytesMax: lookBytesMax, start };
+  const look = (await db.row(lookAtFirst(tenantId, order, what))) as Look;
+  if (look.is_all || look.ids.length > page.limit) {
+    const rows = await rowsOf(search, look.ids);
+    if (look.is_all || rows.length > page.limit) return rows;
+  }
+  const buckets = await db.rows(findBuckets(tenantId));
+  const grams = rarest(look);
+  const rows =
+    order === 'createdAt'
+      ? await newestFirst(context, search, grams, buckets)
+      : await allAtOnce(context, search, grams, buckets);
+  return rows ?? search.rowsWith({ terms });
+}
+
+async function rowsOf({ rowsWith }: Search, ids: readonly string[]): Promise<TaskRow[]> {
+  return ids.length === 0 ? [] : rowsWith({ ids });
+}
+
+/** The sequences that the fewest texts of the sample have, as many as leave little over. Not empty. */
+export function rarest({ grams, counts, sample }: Pick<Look, 'grams' | 'counts' | 'sample'>): string[] {
+  const byCount = grams
+    .map((gram, at) => ({ gram, count: counts[at] ?? 0 }))
+    .sort((a, b) => a.count - b.count);
+  const taken: string[] = [];
+  let share = 1;
+  for (const { gram, count } of byCount.slice(0, gramsMax)) {
+    if (taken.length > 0 && (share <= shareWanted || count > 0.9 * sample)) break;
+    taken.push(gram);
+    share *= (count + 1) / (sample + 1);
+  }
+  return taken;
+}
+
+/** Undefined where many of the tasks hold the terms. */
+async function allAtOnce(
+  context: Context,
+  search: Search,
+  grams: readonly string[],
+  buckets: readonly Bucket[],
+): Promise<TaskRow[] | undefined> {
+  const ids: string[] = [];
+  for (let at = 0; at < buckets.length; at += bucketsMax) {
+    const numbers = buckets.slice(at, at + bucketsMax).map(({ bucket }) => bucket);
+    ids.push(...(await idsIn(context, search, grams, { numbers, rowsMax: datedHitsMax + 1 - ids.length })));
+    if (ids.length > datedHitsMax) return undefined;
+  }
+  return rowsOf(search, ids);
+}
+
+/** Which part of the tenant is searched. */
+interface Part {
+  readonly numbers: readonly number[];
+  readonly after?: string | null;
+  readonly upTo?: string | undefined;
+  readonly rowsMax: number;
+}
+
+async function idsIn(
+  { db, tenantId }: Context,
+  { terms }: Search,
+  grams: readonly string[],
+  { numbers, after, upTo, rowsMax }: Part,
+): Promise<string[]> {
+  const wanted = {
+    terms,
+    grams,
+    buckets: numbers,
+    after: after ?? '-infinity',
+    upTo: upTo ?? 'infinity',
+    rowsMax,
+  };
+  return (await db.rows(findHolding(tenantId, wanted))).map(({ task_id }) => task_id);
+}
+
+/**
+ * Searches some buckets at a time. Each step finds all tasks that were made after the newest task of the buckets below it,
+ * and after those of the step before: so what it finds continues the list. Undefined where many of the newest hold the terms.
+ */
+async function newestFirst(
+  context: Context,
+  search: Search,
+  grams: readonly string[],
+  buckets: readonly Bucket[],
+): Promise<TaskRow[] | undefined> {
+  const { order, page } = search;
+  const rows: TaskRow[] = [];
+  let ids: string[] = [];
+  let upTo = startOf<TaskRow>(orders[order], page)?.[0] as string | undefined;
+  let hits = 0;
+  const first = buckets.findIndex(({ oldest }) => upTo === undefined || oldest <= upTo);
+  let [at, step] = [first === -1 ? buckets.length : first, firstBuckets];
+  while (at < buckets.length) {
+    const end = Math.min(at + step, buckets.length);
+    const isFirst = at === first;
+    const rowsMax = isFirst ? firstHitsMax : end - at === 1 ? bucketHitsMax : hitsMax;
+    const after = buckets[end - 1]?.older_newest;
+    const numbers = buckets
+      .slice(0, end)
+      .filter(({ newest, oldest }) => (upTo === undefined || oldest <= upTo) && newest > (after ?? ''))
+      .map(({ bucket }) => bucket);
+    const found = await idsIn(context, search, grams, {
+      numbers,
+      after: after ?? null,
+      upTo,
+      rowsMax: rowsMax + 1,
+    });
+    if (found.length > rowsMax) {
+      if (isFirst || end - at === 1 || hits > page.limit) return undefined;
+      step = Math.ceil((end - at) / 2);
+      continue;
+    }
+    hits += found.length;
+    ids = ids.concat(found);
+    if (rows.length + ids.length > page.limit) {
+      rows.push(...(await rowsOf(search, ids)));
+      ids = [];
+      if (rows.length > page.limit) return rows;
+    }
+    [at, upTo] = [end, after ?? undefined];
+    step = nextStep(end - first, hits, page.limit);
+  }
+  return rows.concat(await rowsOf(search, ids));
+}
+
+/**
+ * How many buckets should fill the page, when the next have as many tasks that hold the terms as those before. Where there
+ * were enough, and the list leaves most of them out, it is all.
+ */
+function nextStep(searched: number, hits: number, limit: number): number {
+  if (hits === 0 || hits > limit) return bucketsMax;
+  return Math.min(bucketsMax, Math.max(firstBuckets, Math.ceil((1.5 * searched * limit) / hits) - searched));
+}
