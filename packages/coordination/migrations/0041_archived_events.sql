@@ -38,12 +38,17 @@ create trigger archived_events_never_updated before update on archived_events
 create trigger archived_events_never_truncated before truncate on archived_events
   for each statement execute function refuse_journal_change();
 
+-- Here and below each row is looked up by an ordered look into the index that is meant, and is deleted by where it lies:
+-- plans are kept, and one that was made while the archive was empty read all of it for each row (1,000 rows took 2 s).
 create function refuse_unarchived_deletion() returns trigger language plpgsql as $$
 begin
   if exists (
-    select from gone g where not exists (
-      select from archived_events a
-      where a.tenant_id = g.tenant_id and a.position = g.position and a.sequence = g.sequence and a is not distinct from g))
+    select from gone g left join lateral (
+      select a as row from archived_events a
+      where a.tenant_id = g.tenant_id and (a.position, a.sequence) >= (g.position, g.sequence)
+      order by a.position, a.sequence limit 1
+    ) kept on true
+    where kept.row is distinct from g)
   then
     raise exception 'the journal is append-only: DELETE of what is not archived refused' using errcode = 'restrict_violation';
   end if;
@@ -55,8 +60,10 @@ create trigger events_append_only after delete on events referencing old table a
 create function refuse_foreign_archive() returns trigger language plpgsql as $$
 begin
   if exists (
-    select from come c where not exists (
-      select from events e where e.sequence = c.sequence and e is not distinct from c))
+    select from come c left join lateral (
+      select e as row from events e where e.sequence >= c.sequence order by e.sequence limit 1
+    ) written on true
+    where written.row is distinct from c)
   then
     raise exception 'the journal is append-only: INSERT of what is not in it refused' using errcode = 'restrict_violation';
   end if;
@@ -84,57 +91,51 @@ create trigger archived_events_append_only after delete on archived_events refer
 create function move_to_archive(tenant uuid, rows_max integer) returns integer language plpgsql volatile as $$
 declare
   held journal_floors;
+  places tid[];
   last_position bigint;
   last_sequence bigint;
-  moved integer;
 begin
   select * into held from journal_floors where tenant_id = tenant for update;
-  select e.position, e.sequence, e.row_number into last_position, last_sequence, moved from (
-    select position, sequence, row_number() over (order by position, sequence) from events
+  places := array(
+    select ctid from events
     where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
       and (position, sequence) <= (held.archive_position, held.archive_sequence)
-    order by position, sequence limit rows_max) e
-  order by e.row_number desc limit 1;
-  if moved is null then
+    order by position, sequence limit rows_max);
+  if cardinality(places) = 0 then
     update journal_floors set moved_position = archive_position, moved_sequence = archive_sequence
     where tenant_id = tenant and (moved_position, moved_sequence) < (archive_position, archive_sequence);
     return 0;
   end if;
-  insert into archived_events select * from events
-    where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
-      and (position, sequence) <= (last_position, last_sequence);
-  delete from events
-    where tenant_id = tenant and (position, sequence) > (held.moved_position, held.moved_sequence)
-      and (position, sequence) <= (last_position, last_sequence);
+  select position, sequence into last_position, last_sequence from events where ctid = places[cardinality(places)];
+  insert into archived_events select * from events where ctid = any (places);
+  delete from events where ctid = any (places);
   update journal_floors set moved_position = last_position, moved_sequence = last_sequence where tenant_id = tenant;
-  return moved;
+  return cardinality(places);
 end $$;
 
 -- Deletes a tenant's next events that were pruned from the archive; returns how many.
 create function delete_from_archive(tenant uuid, rows_max integer) returns integer language plpgsql volatile as $$
 declare
   held journal_floors;
+  places tid[];
   last_position bigint;
   last_sequence bigint;
-  deleted integer;
 begin
   select * into held from journal_floors where tenant_id = tenant for update;
-  select a.position, a.sequence, a.row_number into last_position, last_sequence, deleted from (
-    select position, sequence, row_number() over (order by position, sequence) from archived_events
+  places := array(
+    select ctid from archived_events
     where tenant_id = tenant and (position, sequence) > (held.deleted_position, held.deleted_sequence)
       and (position, sequence) <= (held.floor_position, held.floor_sequence)
-    order by position, sequence limit rows_max) a
-  order by a.row_number desc limit 1;
-  if deleted is null then
+    order by position, sequence limit rows_max);
+  if cardinality(places) = 0 then
     update journal_floors set deleted_position = floor_position, deleted_sequence = floor_sequence
     where tenant_id = tenant and (deleted_position, deleted_sequence) < (floor_position, floor_sequence);
     return 0;
   end if;
-  delete from archived_events
-    where tenant_id = tenant and (position, sequence) > (held.deleted_position, held.deleted_sequence)
-      and (position, sequence) <= (last_position, last_sequence);
+  select position, sequence into last_position, last_sequence from archived_events where ctid = places[cardinality(places)];
+  delete from archived_events where ctid = any (places);
   update journal_floors set deleted_position = last_position, deleted_sequence = last_sequence where tenant_id = tenant;
-  return deleted;
+  return cardinality(places);
 end $$;
 
 -- As before, also for a journal that lies in the archive.
@@ -199,10 +200,16 @@ create or replace function is_journal_place(tenant uuid, place_position bigint, 
 returns boolean language plpgsql stable as $$
 begin
   if place_sequence > 0 then
-    return exists (
-      select from events where tenant_id = tenant and position = place_position and sequence = place_sequence)
-    or exists (
-      select from archived_events where tenant_id = tenant and position = place_position and sequence = place_sequence);
+    return coalesce(
+        (select true from events
+        where tenant_id = tenant and (position, sequence) >= (place_position, place_sequence)
+          and (position, sequence) <= (place_position, place_sequence)
+        order by position, sequence limit 1), false)
+      or coalesce(
+        (select true from archived_events
+        where tenant_id = tenant and (position, sequence) >= (place_position, place_sequence)
+          and (position, sequence) <= (place_position, place_sequence)
+        order by position, sequence limit 1), false);
   end if;
   return place_position <= horizon and not exists (
     select from journal_epochs where previous_end < place_position and place_position < first_position);
@@ -218,6 +225,7 @@ returns setof record language sql stable as $$
     where tenant_id = tenant and (position, sequence) > (f.archive_position, f.archive_sequence)
     order by position, sequence limit 100000
   ) e
-  where f.tenant_id = tenant and exists (select from outbox o where o.event_sequence = e.sequence)
+  cross join lateral (select from outbox o where o.event_sequence = e.sequence limit 1) waits
+  where f.tenant_id = tenant
   order by e.position, e.sequence limit 1
 $$;

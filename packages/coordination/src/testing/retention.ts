@@ -34,3 +34,29 @@ export async function makeTenant(db: Db): Promise<string> {
   });
   return tenantId;
 }
+
+/** As calls would leave it: archived up to an event, and a number of events moved by then; without events of their own. */
+export async function archiveThrough(
+  db: Db,
+  tenantId: string,
+  eventId: string | undefined,
+  movedMax: number,
+): Promise<void> {
+  await db.run(sql`
+    update journal_floors f set archive_position = e.position, archive_sequence = e.sequence
+    from events e where f.tenant_id = ${tenantId} and e.id = ${eventId}`);
+  if (movedMax > 0) await db.row(sql`select move_to_archive(${tenantId}, ${movedMax})`);
+}
+
+/** Pruned up to an event of the archive, and a number of events deleted by then. */
+export async function pruneThrough(
+  db: Db,
+  tenantId: string,
+  eventId: string | undefined,
+  deletedMax: number,
+): Promise<void> {
+  await db.run(sql`
+    update journal_floors f set floor_position = e.position, floor_sequence = e.sequence
+    from archived_events e where f.tenant_id = ${tenantId} and e.id = ${eventId}`);
+  if (deletedMax > 0) await db.row(sql`select delete_from_archive(${tenantId}, ${deletedMax})`);
+}

@@ -46,6 +46,7 @@ export interface Reading {
 // horizon is the real one each time, for no round trip. The server and the place are judged in it too: behind a pooler the
 // server may change between any two statements. The archive is not touched where nothing of it lies behind the place. Each
 // table is ordered and limited by itself: without that, all of both was read and sorted for one page (60 s of 10,000,000).
+// Each is looked into no further than it reaches: the index keeps what was moved or deleted until the next vacuum.
 
 /** Events after a place, oldest first, by the index (tenant, position, sequence). */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
@@ -57,18 +58,31 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*,
       ${bounds.asksHeldBack} and coalesce((
-        select position from events where tenant_id = ${tenantId} order by position desc, sequence desc limit 1
+        select position from events
+        where tenant_id = ${tenantId} and (position, sequence) > (f.moved_position, f.moved_sequence)
+        order by position desc, sequence desc limit 1
       ) >= b.horizon, false) as is_held_back, e.*
-    from journal_floors f cross join bound b left join lateral (
+    from journal_floors f cross join bound b
+    cross join lateral (
+      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_position else ${from.position} end as hot_position,
+        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_sequence else ${from.sequence} end as hot_sequence,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_position else ${from.position} end as archive_position,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_sequence else ${from.sequence} end as archive_sequence
+    ) begin
+    left join lateral (
       select * from (
         (select * from archived_events
         where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+          and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
+          and sequence > ${afterSequence}
         order by position, sequence limit ${bounds.scanMax})
         union all
         (select * from events
-        where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+        where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
           and position < b.horizon and sequence > ${afterSequence}
         order by position, sequence limit ${bounds.scanMax})
         order by position, sequence limit ${bounds.scanMax}
@@ -103,7 +117,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
         union all
         (select * from events
         where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and position < b.horizon
+          and (position, sequence) > (f.moved_position, f.moved_sequence) and position < b.horizon
         order by position desc, sequence desc limit ${bounds.scanMax})
         order by position desc, sequence desc limit ${bounds.scanMax}
       ) passed
@@ -127,12 +141,22 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
       from (select journal_horizon() as horizon) now
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
-    from journal_floors f cross join bound b left join lateral (
+    from journal_floors f cross join bound b
+    cross join lateral (
+      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_position else ${from.position} end as hot_position,
+        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_sequence else ${from.sequence} end as hot_sequence,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_position else ${from.position} end as archive_position,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_sequence else ${from.sequence} end as archive_sequence
+    ) begin
+    left join lateral (
       (select * from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
         and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) > (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        and (position, sequence) > (begin.archive_position, begin.archive_sequence) and sequence > ${afterSequence}
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
@@ -142,7 +166,7 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
       union all
       (select * from events
       where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) > (${from.position}, ${from.sequence})
+        and (position, sequence) > (begin.hot_position, begin.hot_sequence)
         and position < b.horizon and sequence > ${afterSequence}
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
@@ -180,7 +204,7 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
       (select * from events
       where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
         and (position, sequence) < (${from.position}, ${from.sequence})
-        and position < b.horizon
+        and (position, sequence) > (f.moved_position, f.moved_sequence) and position < b.horizon
         and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
         and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
         and (${filter.workspaceId}::uuid is null or workspace_id in (
@@ -204,15 +228,26 @@ export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
   return sql<ScanEndRow>`
     select f.floor_position, f.floor_sequence, e.position, e.sequence
-    from journal_floors f left join lateral (
+    from journal_floors f
+    cross join lateral (
+      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_position else ${from.position} end as hot_position,
+        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_sequence else ${from.sequence} end as hot_sequence,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_position else ${from.position} end as archive_position,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_sequence else ${from.sequence} end as archive_sequence
+    ) begin
+    left join lateral (
       (select position, sequence from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-        and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
+        and sequence > ${afterSequence}
       order by position, sequence limit ${scanMax})
       union all
       (select position, sequence from events
-      where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+      where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
         and position < ${horizon} and sequence > ${afterSequence}
       order by position, sequence limit ${scanMax})
       order by position, sequence offset ${scanMax - 1} limit 1
@@ -233,7 +268,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
       union all
       (select position, sequence from events
       where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-        and position < ${horizon}
+        and (position, sequence) > (f.moved_position, f.moved_sequence) and position < ${horizon}
       order by position desc, sequence desc limit ${scanMax})
       order by position desc, sequence desc offset ${scanMax - 1} limit 1
     ) e
@@ -244,15 +279,26 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
 export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
-    from journal_floors f cross join lateral (
+    from journal_floors f
+    cross join lateral (
+      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_position else ${from.position} end as hot_position,
+        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
+          then f.moved_sequence else ${from.sequence} end as hot_sequence,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_position else ${from.position} end as archive_position,
+        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
+          then f.floor_sequence else ${from.sequence} end as archive_sequence
+    ) begin
+    cross join lateral (
       (select position, sequence from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-        and tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.floor_position, f.floor_sequence) and sequence > ${afterSequence}
+        and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
+        and sequence > ${afterSequence}
       order by position desc, sequence desc limit 1)
       union all
       (select position, sequence from events
-      where tenant_id = ${tenantId} and (position, sequence) > (${from.position}, ${from.sequence})
+      where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
         and position < ${horizon} and sequence > ${afterSequence}
       order by position desc, sequence desc limit 1)
       order by position desc, sequence desc limit 1
@@ -280,6 +326,7 @@ export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
       union all
       (select position, sequence from events
       where tenant_id = ${tenantId} and (position, sequence) <= (${from.position}, ${from.sequence})
+        and (position, sequence) > (f.moved_position, f.moved_sequence)
         and (${from.position} <= ${horizon}::bigint or position < present.begin)
       order by position desc, sequence desc limit 1)
       order by position desc, sequence desc limit 1
