@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createCoordination } from '@baton/coordination/app/app';
+import { startContextAdapter } from '@baton/coordination/app/context-adapter/context-adapter';
 import { createMeasures } from '@baton/coordination/app/health/measures';
 import { startWorker } from '@baton/coordination/app/worker';
 import { createIdentity } from '@baton/identity/app/app';
@@ -19,14 +20,15 @@ import { openRouter } from '../router.ts';
 import { ensureSecrets } from '../secrets.ts';
 import { privateFolder } from './private-folder.ts';
 
-/** Identity, coordination and the worker as an operator runs them: each on a port of its own, with an administrator. */
+/** Identity, coordination, worker and context adapter as an operator runs them, each on a port of its own, with an administrator. */
 export interface SeparateServices {
   readonly folder: string;
   readonly identityPort: number;
   readonly coordinationPort: number;
-  /** Where each is scraped: IAM_METRICS_PORT and CP_WORKER_METRICS_PORT. */
+  /** Where each is scraped: IAM_METRICS_PORT and its fellows. */
   readonly identityMetricsPort: number;
   readonly workerMetricsPort: number;
+  readonly adapterMetricsPort: number;
   /** The administrator's personal access token. */
   readonly adminToken: string;
   /** What both services logged so far. */
@@ -82,7 +84,9 @@ async function start(
     inside.close();
   });
   const issuer = `${publicUrl}/iam`;
-  const [identityMetricsPort, workerMetricsPort] = [await freePort(), await freePort()];
+  const identityMetricsPort = await freePort();
+  const workerMetricsPort = await freePort();
+  const adapterMetricsPort = await freePort();
   const env = {
     IAM_DATABASE_URL: await databaseOf('identity'),
     IAM_BOOTSTRAP_TOKEN: secrets.iamBootstrapToken,
@@ -97,6 +101,7 @@ async function start(
     CP_IAM_JWKS_URL: `http://127.0.0.1:${inside.port}/iam/.well-known/jwks.json`,
     CP_ARTIFACT_FOLDER: join(folder, 'contents'),
     CP_WORKER_METRICS_PORT: workerMetricsPort,
+    CP_CONTEXT_ADAPTER_METRICS_PORT: adapterMetricsPort,
     ...settings,
   };
   const logged: LogLine[] = [];
@@ -112,6 +117,13 @@ async function start(
   closers.push(coordination.close);
   const worker = await startWorker({ env, log: log('worker'), measures: createMeasures(true) });
   closers.push(worker.close);
+  const adapter = await startContextAdapter({
+    env,
+    isWatched: true,
+    log: log('context-adapter'),
+    measures: createMeasures(true),
+  });
+  closers.push(adapter.close);
   inside.routeTo({ identity, coordination });
   inside.markReady();
   const { adminToken } = await bootstrap({
@@ -127,6 +139,7 @@ async function start(
     coordinationPort: await listen(coordination, closers),
     identityMetricsPort: Number(identityMetricsPort),
     workerMetricsPort: Number(workerMetricsPort),
+    adapterMetricsPort: Number(adapterMetricsPort),
     adminToken,
     logged,
   };
