@@ -1206,8 +1206,8 @@ create table work_queue (
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX work_queue_by_turn ON public.work_queue USING btree (tenant_id, set_id, priority, turn_at, task_id);
 CREATE INDEX work_queue_in_order ON public.work_queue USING btree (tenant_id, set_id, priority, created_at, task_id);
-CREATE INDEX work_queue_in_workspace ON public.work_queue USING btree (workspace_id, set_id, priority, created_at, task_id) WHERE (workspace_id IS NOT NULL);
 CREATE INDEX work_queue_of_assignee ON public.work_queue USING btree (assignee_id, set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
+CREATE INDEX work_queue_of_place ON public.work_queue USING btree (COALESCE(workspace_id, tenant_id), set_id, priority, created_at, task_id);
 
 create table workspace_members (
   id uuid not null,

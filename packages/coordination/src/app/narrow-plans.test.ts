@@ -137,6 +137,8 @@ function lists(): Record<string, Record<string, unknown>[]> {
     listApprovals: [{}, { status: 'pending' }],
     listGoals: [{}, { status: 'active' }, { ownerId: principalId }, { workspaceId: other.id }],
     listRoles: [{}, { workspaceId: other.id }],
+    listAvailableWork: [{}, { assigneeId: principalId }, { assignedToMe: true }],
+    getWorkspaceTree: [{}, { depth: 1 }, { includeArchived: true }],
     listWorkspaces: [{}, { status: 'active' }, { rootsOnly: true }, { parentId: other.id }],
   };
 }

@@ -26,10 +26,20 @@ export function findTree(tenantId: string, query: TreeQuery) {
         version, type_id
       from workspaces
       where tenant_id = ${tenantId} and (${query.includeArchived} or status = 'active')
-        and case when ${query.rootId}::uuid is not null then id = ${query.rootId}::uuid
-          when ${query.viewerId}::uuid is null then parent_id is null
-          else sees_workspace(${query.viewerId}, id)
-            and (parent_id is null or not sees_workspace(${query.viewerId}, parent_id)) end
+        and id in (
+          select ${query.rootId}::uuid
+          union all
+          select id from workspaces
+          where ${query.rootId}::uuid is null and ${query.viewerId}::uuid is null and tenant_id = ${tenantId}
+            and parent_id is null
+          union all
+          -- The own ones that stand below none that the viewer sees.
+          select id from workspaces
+          where ${query.rootId}::uuid is null and id = any (
+              array(select workspace_id from workspace_members where principal_id = ${query.viewerId}::uuid))
+            and (parent_id is null or parent_id not in (
+              select id from workspaces where path && (
+                select array_agg(workspace_id) from workspace_members where principal_id = ${query.viewerId}::uuid))))
         and (slug, id) > (${slug}, ${id})
       order by slug, id limit ${query.rootsMax + 1}
     ), tree as (

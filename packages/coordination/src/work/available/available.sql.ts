@@ -2,6 +2,7 @@ import { queryBuilder } from '@baton/kernel/db';
 import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { prepared, type Statement, sql } from '@baton/kernel/sql';
+import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
 const mostUrgentFirst: ListOrder<TaskRow> = {
@@ -22,6 +23,11 @@ export interface WorkSearch {
   readonly viewerId: string | null;
   readonly assigneeId: string | undefined;
   readonly workspace: { readonly id: string; readonly includeDescendants: boolean } | undefined;
+}
+
+/** Whether the search is for a part of the tenant's work, apart from what the caller may claim. */
+export function isNarrowed({ assigneeId, workspace, viewerId }: WorkSearch): boolean {
+  return assigneeId !== undefined || workspace !== undefined || viewerId !== null;
 }
 
 type Fragment = ReturnType<typeof fragment>;
@@ -60,8 +66,7 @@ export interface NextTaskRow {
 
 /** The first tasks of the queue by their turn, or by their age where the search is narrowed, those that are held included. */
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
-  const narrowed = search.assigneeId !== undefined || search.workspace !== undefined;
-  const order = narrowed ? 'created_at' : 'turn_at';
+  const order = isNarrowed(search) ? 'created_at' : 'turn_at';
   const found = candidates(search, { order, start: beginning, judged: fragment`true`, rowsMax });
   return compiled<NextTaskRow>(fragment`
     ${found}
@@ -152,14 +157,19 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
  * the result.
  */
 function placesOf(search: WorkSearch, slice: Slice): Fragment {
-  const { tenantId, workspace } = search;
+  const { tenantId, viewerId, workspace } = search;
   if (workspace !== undefined)
     return fragment`(
-      select sets.id as set_id, w.id as workspace_id from sets, workspaces w
+      select sets.id as set_id, w.id as place_id from sets, workspaces w
       where w.tenant_id = ${tenantId} and w.path @> array[${workspace.id}::uuid]
         and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
+  const places =
+    viewerId === null
+      ? fragment`select id as set_id from sets`
+      : fragment`
+          select sets.id as set_id, place.id as place_id from sets, (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
   return fragment`(
-    select p.set_id from (select id as set_id from sets) p cross join lateral (${part(search, slice, 1)}) head
+    select p.* from (${places}) p cross join lateral (${part(search, slice, 1)}) head
     order by head.priority, head.at, head.task_id limit ${atMost(slice.rowsMax)})`;
 }
 
@@ -167,8 +177,8 @@ function placesOf(search: WorkSearch, slice: Slice): Fragment {
 function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
   const at = reference(`q.${slice.order}`);
   const place =
-    search.workspace !== undefined
-      ? fragment`q.workspace_id = p.workspace_id and ${assignedTo(search, 'q.assignee_id')}`
+    search.workspace !== undefined || search.viewerId !== null
+      ? fragment`coalesce(q.workspace_id, q.tenant_id) = p.place_id and ${assignedTo(search, 'q.assignee_id')}`
       : search.assigneeId === undefined
         ? fragment`true`
         : fragment`q.assignee_id = ${search.assigneeId}`;

@@ -1,6 +1,6 @@
 import { BoundedCache } from '../../service/bounded-cache.ts';
 import type { Context } from '../context.ts';
-import { findPagesRead, lockNextTasks, type QueueRow, type WorkSearch } from './available.sql.ts';
+import { findPagesRead, isNarrowed, lockNextTasks, type QueueRow, type WorkSearch } from './available.sql.ts';
 
 /**
  * Rows that were handed out stay in the queue's index until no transaction could see them any more: beside one that has been
@@ -27,7 +27,7 @@ const keptMsMax = 10_000;
  * place.
  */
 export async function lockNextWork(context: Context, search: WorkSearch, rowsMax: number): Promise<string[]> {
-  if (search.workspace !== undefined || search.assigneeId !== undefined) return [];
+  if (isNarrowed(search)) return [];
   const { db, tenantId } = context;
   const known = fronts.get(tenantId);
   if (known !== undefined && known.until > performance.now()) {
