@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import {
+  asAdministrator,
+  type CommandContext,
+  type CommonOptions,
+  withCommonOptions,
+} from '../../command-context.ts';
+import { show } from '../../console-output.ts';
+import { changeAdapter, linesOf } from './adapter-state.ts';
+
+/** `baton operations adapter rebuild`: tells the memory service the journal again, from its beginning or a cursor. */
+export function addAdapterRebuild(adapter: Command, context: CommandContext): void {
+  const command = adapter
+    .command('rebuild')
+    .description('tell the memory service the journal again')
+    .option('--cursor <cursor>', 'from here on (default: from the beginning of what still exists)')
+    .option('--reason <text>', 'why, for the journal');
+  withCommonOptions(command).action((options: CommonOptions & { cursor?: string; reason?: string }) =>
+    asAdministrator(options, context, async (client) => {
+      const { cursor, reason } = options;
+      const state = await changeAdapter(client, 'rebuild', { cursor, reason });
+      show(context.output, options.json, state, () => ['It begins again now.', ...linesOf(state)]);
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import {
+  asAdministrator,
+  type CommandContext,
+  type CommonOptions,
+  withCommonOptions,
+} from '../../command-context.ts';
+import { show } from '../../console-output.ts';
+import { changeAdapter, linesOf } from './adapter-state.ts';
+
+/** `baton operations adapter redrive`: tries the event at which the tenant is parked again at once. */
+export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
+  const command = adapter
+    .command('redrive')
+    .description('try the event at which the delivery is parked again at once')
+    .option('--reason <text>', 'why, for the journal');
+  withCommonOptions(command).action((options: CommonOptions & { reason?: string }) =>
+    asAdministrator(options, context, async (client) => {
+      const state = await changeAdapter(client, 'redrive', { reason: options.reason });
+      show(context.output, options.json, state, () => ['It is tried again now.', ...linesOf(state)]);
+    }),
+  );
+}
