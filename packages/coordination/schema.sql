@@ -445,6 +445,7 @@ create table event_consumers (
   constraint event_consumers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 ) with (fillfactor=70);
 CREATE INDEX event_consumers_by_service ON public.event_consumers USING btree (consumer, served_at, tenant_id);
+CREATE INDEX event_consumers_failing ON public.event_consumers USING btree (consumer, next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 create table events (
   sequence bigint generated always as identity not null,

@@ -41,7 +41,9 @@ export function startDelivery(
         leaseDueTurns({ consumer, tenantsMax: 100, failingMax: 100, leaseSeconds: 60 }),
       );
       const reports = await Promise.all(
-        due.map(async (turn) => [turn.tenant_id, await deliverTurn(tools, turn, signal)] as const),
+        due.map(
+          async (turn) => [turn.tenant_id, await deliverTurn(tools, turn, signal, () => false)] as const,
+        ),
       );
       return new Map(reports);
     },

@@ -41,6 +41,8 @@ export interface TestMemory {
   kept(namespace: string): readonly MemoryItem[];
   /** The ids of the events that it keeps. */
   keptIds(namespace: string): string[];
+  /** How many requests of a namespace it had under way at once, at most. */
+  parallelMax(namespace: string): number;
   /** @param namespace absent: towards all that have no behaviour of their own */
   behave(behaviour: MemoryBehaviour, namespace?: string): void;
   close(): Promise<void>;
@@ -51,6 +53,7 @@ const itemsMax = 500;
 export async function startMemoryService(port = 0): Promise<TestMemory> {
   const arrived: ArrivedBatch[] = [];
   const kept = new Map<string, Map<string, MemoryItem>>();
+  const underWay = new Map<string, { now: number; max: number }>();
   const behaviours = new Map<string, MemoryBehaviour>();
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
@@ -72,6 +75,13 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
       items: observations,
       headers: req.headers,
       atMs: performance.now(),
+    });
+    const counted = underWay.get(scope.namespace) ?? { now: 0, max: 0 };
+    underWay.set(scope.namespace, counted);
+    counted.now += 1;
+    counted.max = Math.max(counted.max, counted.now);
+    res.once('close', () => {
+      counted.now -= 1;
     });
     const behaviour = behaviours.get(scope.namespace) ?? behaviours.get('') ?? {};
     if (behaviour.delayMs !== undefined) await sleep(behaviour.delayMs, undefined, { ref: false });
@@ -114,6 +124,7 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
     arrived,
     kept: keptOf,
     keptIds: (namespace) => keptOf(namespace).map(idOf),
+    parallelMax: (namespace) => underWay.get(namespace)?.max ?? 0,
     behave: (behaviour, namespace = '') => void behaviours.set(namespace, behaviour),
     close() {
       server.closeAllConnections();

@@ -3,7 +3,7 @@ import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
 import { openMemory } from '../memory/memory.ts';
 import type { Settings } from '../settings.ts';
-import { consumer, type DeliveryTools, deliverTurn, type TurnReport } from './delivery.ts';
+import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnReport } from './delivery.ts';
 import {
   insertMissingConsumers,
   leaseDueTurns,
@@ -19,13 +19,22 @@ export interface ContextAdapter {
   close(): Promise<void>;
 }
 
-/** A process that is killed keeps its tenants from others for that long. */
-const leaseSeconds = 10;
+/** Less than a third of a lease. */
 const renewEveryMs = 3000;
 const stopMsMax = 5000;
 /** New tenants, and tenants to be moved on without a delivery, in one statement. */
 const tenantsPerStatementMax = 500;
 const backoffMsMax = 30_000;
+/**
+ * With 10,000 tenants of which none is due, looking for one took 0.1 s of the database: the pause is this many times as
+ * long, so that looking takes at most one part in so many of the time.
+ */
+const pausePerLook = 20;
+const pauseMsMax = 30_000;
+/** New tenants are looked for this often. */
+const newTenantsEveryMs = 5000;
+/** Turns of one tenant in a row, while nobody else waits. */
+const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
 
 interface UnderWay {
@@ -54,9 +63,11 @@ export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: 
     for (let failures = 0; !stop.signal.aborted; ) {
       let waitMs = pauseMs;
       try {
-        const isBusy = isOff ? await skip() : await turns.begin(() => wake.up());
+        const startedAtMs = performance.now();
+        const isBusy = isOff ? await turns.skip() : await turns.begin(() => wake.up());
+        const lookedMs = performance.now() - startedAtMs;
         failures = 0;
-        if (isBusy) waitMs = 0;
+        waitMs = isBusy ? 0 : Math.max(pauseMs, Math.min(lookedMs * pausePerLook, pauseMsMax));
       } catch (error) {
         failures += 1;
         waitMs = isUnreachable(error) ? pauseMs : Math.min(pauseMs * 2 ** failures, backoffMsMax);
@@ -64,11 +75,6 @@ export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: 
       }
       await wake.wait(waitMs);
     }
-  }
-
-  async function skip(): Promise<boolean> {
-    await pool.run(insertMissingConsumers(consumer, tenantsPerStatementMax));
-    return (await pool.run(skipToHead(consumer, tenantsPerStatementMax))) === tenantsPerStatementMax;
   }
 
   return {
@@ -93,7 +99,10 @@ class Turns {
   readonly #tools: DeliveryTools;
   readonly #log: Logger;
   readonly #underWay = new Map<string, UnderWay>();
-  #rowsCheckedAtMs = Number.NEGATIVE_INFINITY;
+  #tenantsReadAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether more tenants may be due than this process has places for. */
+  #othersWait = false;
+  #isEnding = false;
 
   constructor(tools: DeliveryTools, log: Logger) {
     this.#tools = tools;
@@ -110,28 +119,37 @@ class Turns {
     const placesMax = settings.CP_CONTEXT_PARALLEL_TENANTS;
     await this.#insertMissing();
     const tenantsMax = Math.min(placesMax - this.#underWay.size, settings.CP_CONTEXT_MAX_TENANTS_PER_CYCLE);
-    if (tenantsMax <= 0) return false;
+    this.#othersWait = tenantsMax <= 0;
+    if (this.#othersWait) return false;
     const failing = [...this.#underWay.values()].filter(({ turn }) => turn.is_failing).length;
     const failingMax = Math.max(0, Math.min(tenantsMax, Math.floor(placesMax / 2) - failing));
     const due = await pool.rows(leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }));
-    for (const turn of due) this.#start(turn, freed, due.length === tenantsMax);
-    return due.length === tenantsMax && this.#underWay.size < placesMax;
+    this.#othersWait = due.length === tenantsMax;
+    for (const turn of due) this.#start(turn, freed);
+    return this.#othersWait && this.#underWay.size < placesMax;
+  }
+
+  /** Where nothing is to be sent: moves tenants on. @returns whether more may be behind */
+  async skip(): Promise<boolean> {
+    await this.#insertMissing();
+    return (
+      (await this.#tools.pool.run(skipToHead(consumer, tenantsPerStatementMax))) === tenantsPerStatementMax
+    );
   }
 
   async #insertMissing(): Promise<void> {
     const now = performance.now();
-    if (now - this.#rowsCheckedAtMs < this.#tools.settings.CP_CONTEXT_POLL_INTERVAL_SECONDS * 1000) return;
+    if (now - this.#tenantsReadAtMs < newTenantsEveryMs) return;
     const inserted = await this.#tools.pool.run(insertMissingConsumers(consumer, tenantsPerStatementMax));
-    if (inserted < tenantsPerStatementMax) this.#rowsCheckedAtMs = now;
+    if (inserted < tenantsPerStatementMax) this.#tenantsReadAtMs = now;
   }
 
-  /** @param othersWait whether the place is wanted as soon as it is free */
-  #start(turn: TurnRow, freed: () => void, othersWait: boolean): void {
+  #start(turn: TurnRow, freed: () => void): void {
     const stop = new AbortController();
-    const ended = deliverTurn(this.#tools, turn, stop.signal)
+    const ended = this.#serve(turn, stop.signal)
       .catch((error: unknown): TurnReport => {
         this.#log.error({ err: error, tenantId: turn.tenant_id }, 'a turn of a tenant failed');
-        return { hasMore: false, failure: undefined };
+        return { hasMore: false, next: undefined, failure: undefined };
       })
       .then(({ hasMore, failure }) => {
         this.#underWay.delete(turn.lease_id);
@@ -140,9 +158,21 @@ class Turns {
             { tenantId: turn.tenant_id, eventId: failure.eventId, reason: failure.reason },
             'a tenant is parked: its events could not be delivered to the memory service',
           );
-        if (hasMore || othersWait) freed();
+        if (hasMore || this.#othersWait) freed();
       });
     this.#underWay.set(turn.lease_id, { turn, stop, ended });
+  }
+
+  /** Turns of one tenant in a row: while nobody else waits, it need not be looked for again. */
+  async #serve(first: TurnRow, signal: AbortSignal): Promise<TurnReport> {
+    let turns = 0;
+    const mayGoOn = () => turns < turnsInARowMax && !this.#othersWait && !this.#isEnding && !signal.aborted;
+    for (let turn = first; ; ) {
+      turns += 1;
+      const report = await deliverTurn(this.#tools, turn, signal, mayGoOn);
+      if (report.next === undefined) return report;
+      turn = report.next;
+    }
   }
 
   /** Keeps the leases of what is under way; who has lost one stops. Must not throw. */
@@ -166,6 +196,7 @@ class Turns {
 
   /** Lets turns end by themselves for a while, then gives them up. */
   async end(waitMsMax: number): Promise<void> {
+    this.#isEnding = true;
     const all = Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
     const late = setTimeout(() => {
       for (const { stop } of this.#underWay.values()) stop.abort();

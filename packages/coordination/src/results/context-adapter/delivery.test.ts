@@ -43,7 +43,7 @@ test('events are delivered in their order, at most 100 a turn, and the cursor pa
   const ids = await writeTold(baton, tenantId, 120);
   const delivery = startDelivery(baton, memory);
   const report = (await delivery.turns()).get(tenantId);
-  assert.deepEqual(report, { hasMore: true, failure: undefined });
+  assert.deepEqual(report, { hasMore: true, next: undefined, failure: undefined });
   assert.equal((batchesOf(tenantId)[0]?.length ?? 0) <= 100, true);
   while ((await delivery.turns()).get(tenantId)?.hasMore);
   assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);

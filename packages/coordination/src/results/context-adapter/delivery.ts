@@ -28,9 +28,14 @@ export interface DeliveryTools {
   readonly settings: Settings;
 }
 
+/** A process that is killed keeps its tenants from others for that long. */
+export const leaseSeconds = 10;
+
 /** What became of a turn. */
 export interface TurnReport {
   readonly hasMore: boolean;
+  /** The tenant's next turn, which may follow at once under the same lease; undefined where it was given back. */
+  readonly next: TurnRow | undefined;
   /** Why it failed; undefined when it went well, or was given up. */
   readonly failure: Failure | undefined;
 }
@@ -39,14 +44,15 @@ export interface TurnReport {
  * Delivers the next events of one tenant (organisation, section 20.1): read, sent in batches, and the cursor moved behind
  * what the memory service confirmed. No connection of the database is held while it is asked.
  * @param signal aborts when the turn is over for this process: it stops, or the lease is lost
+ * @param mayGoOn asked at the end of a turn after which there is more: whether the tenant is kept for another one
  * @throws Error of the database; the lease then runs out by itself
  */
 export async function deliverTurn(
   tools: DeliveryTools,
   turn: TurnRow,
   signal: AbortSignal,
+  mayGoOn: () => boolean,
 ): Promise<TurnReport> {
-  const { pool } = tools;
   const page = await readTurn(tools, turn);
   if ('failure' in page) return park(tools, turn, nothingOf(turn), page.failure);
   const batch = batchOf(page.rows);
@@ -59,10 +65,25 @@ export async function deliverTurn(
   const isWhole = delivered === batch.length;
   const end = { reached, hasMore: page.hasMore || !isWhole, delivered, duplicates };
   // Given up before anything was confirmed, the tenant stays as it was, parked or not.
-  const isOver = isWhole || delivered > 0;
-  if (!isOver || (await pool.run(updateServed(consumer, turn, end))) === 0)
-    await pool.run(releaseTurn(consumer, turn));
-  return { hasMore: end.hasMore, failure: undefined };
+  if (!isWhole && delivered === 0) return giveBack(tools, turn, end.hasMore);
+  return serve(tools, turn, end, isWhole && page.hasMore && mayGoOn());
+}
+
+async function serve(
+  tools: DeliveryTools,
+  turn: TurnRow,
+  end: TurnEnd,
+  goesOn: boolean,
+): Promise<TurnReport> {
+  const isWritten = await tools.pool.run(updateServed(consumer, turn, end, goesOn ? leaseSeconds : 0));
+  if (isWritten === 0) return giveBack(tools, turn, end.hasMore);
+  const next = goesOn ? { ...turn, ...end.reached, is_failing: false } : undefined;
+  return { hasMore: end.hasMore, next, failure: undefined };
+}
+
+async function giveBack({ pool }: DeliveryTools, turn: TurnRow, hasMore: boolean): Promise<TurnReport> {
+  await pool.run(releaseTurn(consumer, turn));
+  return { hasMore, next: undefined, failure: undefined };
 }
 
 type Page = { rows: readonly EventRow[]; hasMore: boolean } | { failure: Failure };
@@ -97,7 +118,7 @@ async function park(
   };
   if ((await pool.run(updateParked(consumer, turn, end, failure, backoff))) === 0)
     await pool.run(releaseTurn(consumer, turn));
-  return { hasMore: false, failure };
+  return { hasMore: false, next: undefined, failure };
 }
 
 const nothingOf = (turn: TurnRow): TurnEnd => ({

@@ -40,7 +40,7 @@ export function leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }
     with horizon as materialized (select journal_horizon() as position),
     failing as materialized (
       select c.tenant_id, c.served_at from event_consumers c
-      where c.consumer = ${consumer} and c.next_attempt_at <= clock_timestamp()
+      where c.consumer = ${consumer} and c.next_attempt_at <= now()
         and (c.leased_until is null or c.leased_until <= clock_timestamp())
       order by c.served_at, c.tenant_id limit ${failingMax}
       for update skip locked
@@ -87,14 +87,16 @@ export interface TurnEnd {
 }
 
 /**
- * Ends a turn that went well. It changes nothing when the lease is another's, or the cursor is not where it was when the
+ * Ends a turn that went well; with `leaseSeconds` above 0 the tenant is kept for another one. It changes nothing when the lease is another's, or the cursor is not where it was when the
  * turn began: whoever set it back meanwhile wins.
  */
-export function updateServed(consumer: Consumer, turn: TurnRow, end: TurnEnd) {
+export function updateServed(consumer: Consumer, turn: TurnRow, end: TurnEnd, leaseSeconds: number) {
   return sql`
     update event_consumers set position = ${end.reached.position}, sequence = ${end.reached.sequence},
-      lease_id = null, leased_until = null, has_more = ${end.hasMore},
-      parked_at = null, parked_reason = null, parked_event_id = null, failure_count = 0, next_attempt_at = null,
+      lease_id = case when ${leaseSeconds}::integer > 0 then lease_id end,
+      leased_until = case when ${leaseSeconds}::integer > 0 then
+        clock_timestamp() + make_interval(secs => ${leaseSeconds}::integer) end,
+      has_more = ${end.hasMore}, parked_at = null, parked_reason = null, parked_event_id = null, failure_count = 0, next_attempt_at = null,
       delivered_total = delivered_total + ${end.delivered}::bigint,
       duplicates_total = duplicates_total + ${end.duplicates}::bigint,
       last_delivery_at = case when ${end.delivered}::bigint > 0 then clock_timestamp() else last_delivery_at end,
