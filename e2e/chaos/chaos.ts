@@ -4,11 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, consumePages, consumeStream, type Ending } from './consumers.ts';
 import { Deliveries } from './deliveries.ts';
 import { type ActName, acts, wreakHavoc } from './havoc.ts';
-import { findHeldBack, findStoredEvents, ignoreHorizon, type StoredEvent } from './journal-table.sql.ts';
+import {
+  countArchived,
+  findHeldBack,
+  findStoredEvents,
+  ignoreHorizon,
+  type StoredEvent,
+} from './journal-table.sql.ts';
 import { judgeConsumer, judgeJournal, type Writing } from './oracle.ts';
 import { readBySequence, readWithoutHorizon } from './planted.ts';
 import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
-import { type Writer, writeCommands, writeSlowly } from './writers.ts';
+import { archiveAgainAndAgain, type Writer, writeCommands, writeSlowly } from './writers.ts';
 
 export interface ChaosOptions {
   /** How long there are writers and havoc; the last events are read after that. */
@@ -80,11 +86,12 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   await Promise.all([...honest, ...faulty].map(({ consuming }) => consuming));
   const again = await readAgain(world);
   const after = await world.pool.rows(findStoredEvents());
+  const archived = (await world.pool.row(countArchived))?.count ?? 0;
 
   const consumers = [...honest.map(({ deliveries }) => deliveries), ...again];
   const problems = [
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
-    ...[...world.apis, world.worker].flatMap(({ unasked }) => unasked),
+    ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
     ...judgeJournal(after, writing),
     // The worker may have written since, but nobody may be given what is older than `stored` and not in it.
     ...consumers.flatMap((one) => judgeConsumer(one, eventsFor(one, stored, after))),
@@ -99,6 +106,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
     planted: new Map(judged.map((one) => [one.name, judgeConsumer(one, eventsFor(one, stored, after))])),
     figures: figuresOf({
       stored: after,
+      archived,
       writing,
       done,
       consumers: honest.map(({ deliveries }) => deliveries),
@@ -118,6 +126,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
       writeSlowly(world.writersPool, writer, { openMs, takesBack, ...publishes });
     return [
       ...Array.from({ length: 3 }, () => writeCommands(writer)),
+      archiveAgainAndAgain(writer),
       slow(50, 0.3),
       slow(500, 0.3),
       slow(4000, 0.1),
@@ -227,7 +236,7 @@ function eventsFor(
 
 /** What the processes printed last. */
 function lastLines({ folder }: World): string[] {
-  return ['api-1.log', 'api-2.log', 'worker.log'].flatMap((name) => {
+  return ['api-1.log', 'api-2.log', 'worker.log', 'context-adapter.log'].flatMap((name) => {
     try {
       const lines = readFileSync(join(folder, name), 'utf8').trim().split('\n');
       return lines
@@ -242,11 +251,13 @@ function lastLines({ folder }: World): string[] {
 
 function figuresOf({
   stored,
+  archived,
   writing,
   done,
   consumers,
 }: {
   stored: readonly StoredEvent[];
+  archived: number;
   writing: Writing;
   done: ReadonlyMap<ActName, number>;
   consumers: readonly Deliveries[];
@@ -254,7 +265,7 @@ function figuresOf({
   const tenants = [...new Set(stored.map(({ tenant_id: id }) => id))];
   const perTenant = tenants.map((id) => stored.filter((event) => event.tenant_id === id).length);
   return [
-    `${stored.length} events (${perTenant.join(', ')} by tenant), ${writing.answered.length} commands answered, ` +
+    `${stored.length} events (${perTenant.join(', ')} by tenant), ${archived} of them archived meanwhile, ${writing.answered.length} commands answered, ` +
       `${writing.rolledBack.size} events rolled back, ${writing.unknown.length} commits without an answer`,
     [...done].map(([name, count]) => `${count} ${name}`).join(', '),
     '| Consumer | Tenant | Events | Repeats before dedup | Interruptions | Longest gap ms |',

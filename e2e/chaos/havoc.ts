@@ -15,6 +15,7 @@ export const acts = {
   'API processes killed': ({ apis }: World) => once(anyOf(apis).killAndRestart(upTo(1000))),
   'API processes frozen': ({ apis }: World) => once(anyOf(apis).freeze(500 + upTo(2000))),
   'workers killed': ({ worker }: World) => once(worker.killAndRestart(upTo(1000))),
+  'context adapters killed': ({ adapter }: World) => once(adapter.killAndRestart(upTo(1000))),
   'idle transactions': (world: World) => once(holdBack(world, 1000 + upTo(2000))),
 };
 export type ActName = keyof typeof acts;
@@ -27,6 +28,7 @@ const first: readonly ActName[] = [
   'backends ended',
   'workers killed',
   'API processes frozen',
+  'context adapters killed',
   'database restarted fast',
 ];
 /** What is drawn from later: a restart of the database interrupts everything, the others only a part. */

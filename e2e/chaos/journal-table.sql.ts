@@ -9,10 +9,18 @@ export interface StoredEvent {
   entity_id: string;
 }
 
-/** Every event in the order that the contract promises (core, section 17.2). */
+/** Every event in the order that the contract promises (core, section 17.2), archived or not. */
 export function findStoredEvents() {
-  return sql<StoredEvent>`select id, tenant_id, type, entity_id from events order by tenant_id, position, sequence`;
+  return sql<StoredEvent>`
+    select id, tenant_id, type, entity_id from (
+      select id, tenant_id, type, entity_id, position, sequence from events
+      union all
+      select id, tenant_id, type, entity_id, position, sequence from archived_events
+    ) stored
+    order by tenant_id, position, sequence`;
 }
+
+export const countArchived = sql<{ count: number }>`select count(*) from archived_events`;
 
 /** Whether an open transaction still holds back something that is committed. */
 export function findHeldBack() {
@@ -23,7 +31,11 @@ export function findHeldBack() {
 /** What a reader without the horizon does: everything that it can see after the last one. */
 export function findVisibleAfter(tenantId: string, position: number, sequence: number) {
   return sql<{ id: string; position: number; sequence: number }>`
-    select id, position, sequence from events
+    select id, position, sequence from (
+      select id, tenant_id, position, sequence from events
+      union all
+      select id, tenant_id, position, sequence from archived_events
+    ) stored
     where tenant_id = ${tenantId} and (position, sequence) > (${position}, ${sequence})
     order by position, sequence limit 200`;
 }
@@ -31,7 +43,11 @@ export function findVisibleAfter(tenantId: string, position: number, sequence: n
 /** What a reader by sequence alone does. */
 export function findVisibleAfterSequence(tenantId: string, sequence: number) {
   return sql<{ id: string; position: number; sequence: number }>`
-    select id, position, sequence from events
+    select id, position, sequence from (
+      select id, tenant_id, position, sequence from events
+      union all
+      select id, tenant_id, position, sequence from archived_events
+    ) stored
     where tenant_id = ${tenantId} and sequence > ${sequence} order by sequence limit 200`;
 }
 

@@ -22,13 +22,15 @@ export interface Tenant {
   readonly token: string;
 }
 
-/** A PostgreSQL of its own, two API processes, one worker, and tenants with somebody who may do everything. */
+/** A PostgreSQL of its own, two API processes, a worker, a context adapter, and tenants with somebody who may do everything. */
 export interface World {
   readonly folder: string;
   readonly tenants: readonly Tenant[];
   readonly apis: readonly ServiceProcess[];
   readonly urls: readonly string[];
   readonly worker: ServiceProcess;
+  /** Moves each tenant's cursor on, without which nothing is archived. */
+  readonly adapter: ServiceProcess;
   /** For what the checker itself asks, and for writers past the API; its connections are named `chaos`. */
   readonly pool: Pool;
   /** Another pool, whose connections are ended like those of the services. */
@@ -88,7 +90,14 @@ export async function openWorld(tenantCount: number, lifeSeconds: number): Promi
     env,
     logFile: join(folder, 'worker.log'),
   });
-  await Promise.all([...apis, worker].map((one) => one.start()));
+  const adapter = new ServiceProcess({
+    name: 'context adapter',
+    command: [`${program}/context-adapter/context-adapter.main.ts`],
+    env,
+    logFile: join(folder, 'context-adapter.log'),
+  });
+  const processes = [...apis, worker, adapter];
+  await Promise.all(processes.map((one) => one.start()));
 
   return {
     folder,
@@ -96,6 +105,7 @@ export async function openWorld(tenantCount: number, lifeSeconds: number): Promi
     apis,
     urls,
     worker,
+    adapter,
     pool,
     writersPool,
     async restartDatabase(mode) {
@@ -104,7 +114,7 @@ export async function openWorld(tenantCount: number, lifeSeconds: number): Promi
       cluster = await startCluster(options);
     },
     async close() {
-      await Promise.all([...apis, worker].map((one) => one.stop()));
+      await Promise.all(processes.map((one) => one.stop()));
       await Promise.all([pool.close(), writersPool.close()]);
       await issuer.close();
       await cluster.stop();
