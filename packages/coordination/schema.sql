@@ -125,6 +125,7 @@ create table archived_events (
   occurred_at timestamp(3) with time zone not null,
   constraint archived_events_pkey PRIMARY KEY (tenant_id, "position", sequence)
 );
+CREATE INDEX archived_events_by_sequence ON public.archived_events USING btree (sequence);
 CREATE INDEX archived_events_of_entity ON public.archived_events USING btree (tenant_id, entity_id, "position", sequence);
 CREATE TRIGGER archived_events_append_only AFTER DELETE ON public.archived_events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION refuse_unpruned_deletion();
 CREATE TRIGGER archived_events_from_journal AFTER INSERT ON public.archived_events REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION refuse_foreign_archive();

@@ -5,6 +5,7 @@ import type { Db } from '@baton/kernel/db';
 import { refuseUpgrade } from '@baton/kernel/listener';
 import type { Logger } from '@baton/kernel/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
+import { settleLegacy } from '../../ledger/journal/legacy.ts';
 import { requireEventWorkspace } from '../../ledger/journal/reading.ts';
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
@@ -130,11 +131,12 @@ export class EventStream {
     const changesBefore = this.#changes;
     const credential = credentialOf(req);
     const caller = await authenticator.enter(credential);
-    const { after, typePrefixes, workspaceId } = streamRequestOf(req);
+    const { after: given, typePrefixes, workspaceId } = streamRequestOf(req);
     requireEventsRead(caller);
     const { tenantId } = caller;
     if (workspaceId !== undefined)
       await this.#pageReaders.run(() => requireEventWorkspace({ db, tenantId, caller }, workspaceId));
+    const after = await this.#pageReaders.run(() => settleLegacy(db, tenantId, given));
     if (!outlet.isOpen || this.#isClosing) return;
     const principalMax = this.#options.settings.CP_MAX_WS_PER_PRINCIPAL;
     if (principalMax > 0 && this.#registry.countOf(caller) >= principalMax) return outlet.end(tooManyStreams);

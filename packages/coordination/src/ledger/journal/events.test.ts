@@ -5,6 +5,8 @@ import { sql } from '@baton/kernel/sql';
 import { foundTenant } from '../../app/bootstrap/founding.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { openStream } from '../../testing/stream-client.ts';
+import { until } from '../../testing/waiting.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
@@ -208,6 +210,38 @@ test('a bare integer and the older unprefixed form are legacy cursors; they turn
   assert.deepEqual(idsOf(await read('?after=0&limit=1')), [ids[0]]);
   const { nextCursor } = await read('?limit=1');
   assert.deepEqual(idsOf(await read(`?limit=1&after=nonsense&cursor=${nextCursor}`)), [ids[1]]);
+});
+
+test('a legacy number skips nothing: what was written before it and committed after it follows', async () => {
+  const tenantId = baton.otherTenantId;
+  const read = async (query: string) => idsOf((await baton.otherAdmin.get(`/events?${query}`)).body);
+  await journalIsStable(baton.pool);
+  const { nextCursor } = (await baton.otherAdmin.get('/events?tail=1')).body;
+  const takeNumber = sql<{ number: string }>`select pg_current_xact_id()::text as number`;
+  let [early, late]: string[][] = [[], []];
+  let sequence = 0;
+  let streamed: string[] = [];
+  await baton.pool.transaction(async (older) => {
+    await older.row(takeNumber);
+    await baton.pool.transaction(async (newer) => {
+      late = await writeEvents(newer, tenantId, [{}]);
+      early = await writeEvents(older, tenantId, [{}]);
+      await older.run(sql`commit`);
+      await until(async () => (await read(`cursor=${nextCursor}`)).length === 1);
+      const page = (await baton.otherAdmin.get(`/events?cursor=${nextCursor}`)).body;
+      assert.deepEqual(idsOf(page), early);
+      sequence = page.items[0].sequence;
+      await older.run(sql`begin`);
+    });
+  });
+  await journalIsStable(baton.pool);
+  const old = Buffer.from(JSON.stringify({ sequence })).toString('base64url');
+  for (const query of [`after=${sequence}`, `cursor=${sequence}`, `cursor=${old}`])
+    assert.deepEqual(await read(query), late, query);
+  const stream = openStream(baton.url, { token: baton.otherAdmin.token, query: `?after=${sequence}` });
+  streamed = (await stream.received(1)).map(({ id }) => id);
+  await stream.close();
+  assert.deepEqual(streamed, late);
 });
 
 test('cursors that cannot be read are refused', async () => {

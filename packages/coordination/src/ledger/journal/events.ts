@@ -12,6 +12,7 @@ import {
 } from './cursor.ts';
 import { type EventQuery, eventOf, type JournalEventPage } from './event.ts';
 import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
+import { settleLegacy } from './legacy.ts';
 import { type EventFilter, readPageAfter, readPageBefore, requireEventWorkspace } from './reading.ts';
 
 /** One page of the tenant's journal (core, section 17.3). */
@@ -46,7 +47,8 @@ async function readNewer(
   given: string | undefined,
   request: Request,
 ): Promise<JournalEventPage> {
-  const { rows, hasMore, next, floor } = await readPageAfter(db, after, request);
+  const place = await settleLegacy(db, request.tenantId, after);
+  const { rows, hasMore, next, floor } = await readPageAfter(db, place, request);
   const unmoved = given ?? encodeCursor(floor);
   return {
     items: rows.map(eventOf),

@@ -1,0 +1,10 @@
+import { sql } from '@baton/kernel/sql';
+import type { JournalPosition } from './cursor.ts';
+
+/** Where the event with this sequence lies, archived or not; no row when the tenant has none. */
+export function findPlaceOfSequence(tenantId: string, sequence: number) {
+  return sql<JournalPosition>`
+    select position, sequence from events where sequence = ${sequence} and tenant_id = ${tenantId}
+    union all
+    select position, sequence from archived_events where sequence = ${sequence} and tenant_id = ${tenantId}`;
+}
