@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { foundTenant } from '../../app/bootstrap/founding.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { confirmJournal } from '../../testing/retention.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { until } from '../../testing/waiting.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
@@ -343,4 +344,16 @@ test('the journal refuses update, delete and truncate, also to the owner of the 
     'update tenants set id = gen_random_uuid()',
   ])
     await assert.rejects(baton.pool.run({ text, values: [] }), /append-only/);
+});
+
+test('a legacy number names an archived event too, and one of another tenant names nothing', async () => {
+  await confirmJournal(baton.pool, baton.tenantId);
+  const archived = await baton.admin.post('/operations/journal:archive', { beforeSeconds: 0 });
+  assert.ok(archived.body.archived > 12, JSON.stringify(archived.body));
+  const { items } = await read('?limit=10');
+  const [named, next] = [items[5]?.sequence, items[6]?.id];
+  assert.deepEqual(idsOf(await read(`?limit=1&after=${named}`)), [next]);
+  const foreign = (await baton.otherAdmin.get('/events?tail=1')).body.items[0].sequence;
+  const above = await read(`?after=${foreign}`);
+  assert.ok(above.items.every(({ sequence }) => sequence > foreign));
 });
