@@ -1271,6 +1271,7 @@ create table workspaces (
   constraint workspaces_type_id_fkey FOREIGN KEY (type_id) REFERENCES workspace_types(id)
 );
 CREATE INDEX workspaces_below ON public.workspaces USING gin (path) WITH (fastupdate=off);
+CREATE INDEX workspaces_by_parent ON public.workspaces USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
 CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);
@@ -2245,4 +2246,20 @@ AS $function$
     where a.principal_id = owner
     order by k.name, k.version limit 500
   ) as assigned
+$function$;
+
+CREATE OR REPLACE FUNCTION public.workspaces_seen_by(viewer uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE ROWS 100
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  with recursive seen (id) as (
+    select workspace_id from workspace_members where principal_id = viewer
+    union
+    select below.id from seen cross join lateral (select id from workspaces where parent_id = seen.id offset 0) as below
+  )
+  select id from seen
 $function$;

@@ -37,9 +37,7 @@ export function findTree(tenantId: string, query: TreeQuery) {
           select id from workspaces
           where ${query.rootId}::uuid is null and id = any (
               array(select workspace_id from workspace_members where principal_id = ${query.viewerId}::uuid))
-            and (parent_id is null or parent_id not in (
-              select id from workspaces where path && (
-                select array_agg(workspace_id) from workspace_members where principal_id = ${query.viewerId}::uuid))))
+            and (parent_id is null or parent_id not in (select seen.id from workspaces_seen_by(${query.viewerId}) as seen (id))))
         and (slug, id) > (${slug}, ${id})
       order by slug, id limit ${query.rootsMax + 1}
     ), tree as (

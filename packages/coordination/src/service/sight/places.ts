@@ -29,9 +29,7 @@ export interface SeenList<Row> {
 
 /** The workspaces that a person sees: own ones, and those below. */
 export function workspacesSeenBy(viewerId: string) {
-  return fragment`
-    select id from workspaces where path && (
-      select array_agg(workspace_id) from workspace_members where principal_id = ${viewerId}::uuid)`;
+  return fragment`select id from workspaces_seen_by(${viewerId}::uuid) as seen (id)`;
 }
 
 /**

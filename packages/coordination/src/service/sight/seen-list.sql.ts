@@ -29,9 +29,8 @@ export function findSeenOf<Row>(
   const [viewer, last, wanted] = [1, 2, 3].map((n) => `$${values.length + n}`);
   const places = placesBy[filedBy];
   const isSeen = places.map(
-    (_, n) => `(place_${n} is null or place_${n} in (
-      select id from workspaces where path && (
-        select array_agg(workspace_id) from workspace_members where principal_id = ${viewer}::uuid)))`,
+    (_, n) =>
+      `(place_${n} is null or place_${n} in (select id from workspaces_seen_by(${viewer}::uuid) as seen (id)))`,
   );
   return {
     text: `
