@@ -23,8 +23,11 @@ export interface Authenticator {
    * 403 `scope_not_granted`, `purpose_ref_required`, `outside_purpose`, `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
    */
   authenticate(head: Pick<RequestHead, 'headers' | 'path'>, endpoint: Operation): Promise<Caller>;
-  /** Authenticates by the credential alone and without the rate limit: for open streams that check again. */
-  enter(credential: string): Promise<Caller>;
+  /**
+   * Authenticates by the credential alone.
+   * @param isRequest whether the rate limit counts it: a stream that begins, not one that checks again
+   */
+  enter(credential: string, isRequest?: boolean): Promise<Caller>;
   /** Drops an identity from the cache: its binding or its principal changed. */
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache: notifications of changes may have been lost. */
@@ -48,11 +51,17 @@ export function createAuthenticator(
   if (tokens !== undefined && /^(false|0|no|off)$/i.test(settings.CP_IAM_ENABLED.trim()))
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
 
-  async function enter(credential: string): Promise<Caller> {
+  async function find(credential: string): Promise<Caller> {
     // The form alone decides which kind of credential it is.
     if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
     return refuse('unknown_form');
+  }
+
+  async function enter(credential: string, isRequest = false): Promise<Caller> {
+    const caller = await find(credential);
+    if (isRequest) rateLimit.take(caller);
+    return caller;
   }
 
   return {
@@ -66,8 +75,7 @@ export function createAuthenticator(
       }
       if (endpoint.auth === 'bootstrap') return enterWithBootstrapSecret(settings, credential);
       if (credential === undefined) return refuse('credential_missing');
-      const caller = await enter(credential);
-      rateLimit.take(caller);
+      const caller = await enter(credential, true);
       refuseOutsidePurpose(caller, head.path, endpoint);
       return caller;
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { openStream } from '../../testing/stream-client.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -35,6 +36,14 @@ test('the rate limit is checked before the content of a request', async () => {
   assert.deepEqual(statuses, new Set([400, 429]));
 });
 
+test('a stream beyond the burst is closed with 1013, try again later', async () => {
+  const busy = await baton.actor();
+  const streams = Array.from({ length: 30 }, () => openStream(baton.url, { token: busy.token }));
+  const first = await Promise.race(streams.map(({ ended }) => ended));
+  assert.deepEqual(first, { code: 1013, reason: 'rate_limited' });
+  await Promise.all(streams.map((stream) => stream.close()));
+});
+
 test('beyond the burst all principals of a tenant together are answered 429, and another tenant is not', async () => {
   const limited = await startCoordination({
     CP_RATE_LIMIT_PER_TENANT_RPS: '1',
@@ -46,7 +55,7 @@ test('beyond the burst all principals of a tenant together are answered 429, and
     const refused = answers.filter(({ status }) => status === 429);
     assert.ok(refused.length >= 5 && refused.length <= 7, `${refused.length}`);
     for (const { body, headers } of refused) {
-      assert.equal(body.error.code, 'rate_limited');
+      assert.deepEqual([body.error.code, body.error.details], ['rate_limited', { retryAfterSeconds: 1 }]);
       assert.equal(headers.get('retry-after'), '1');
     }
     assert.equal((await limited.otherAdmin.get('/principals')).status, 200);

@@ -22,10 +22,11 @@ export interface LiveCountsRow {
 export const outboxCountMax = 10_000;
 
 /**
- * What is live now, from the partial indexes of the live rows: with 1,000,000 tasks and 100,000 live claims, each with a
- * run, it took 0.3 s on a busy machine and touched no row of a task. A claim is live while its session is. The horizon's age
- * is that of the first event, in the order of the journal, that is committed but still held back by a transaction under way
- * somewhere in the cluster: one look into the index for each tenant, however many events follow.
+ * What is live now, from the partial indexes of the live rows: with 1,000,000 tasks, as many ended claims and runs, and
+ * 100,000 live claims with a run each it took 0.5 s on a busy machine and read no row of a task. A claim is live while its
+ * session is. The horizon's age is that of the first event, in the order of the journal, that is committed but still held
+ * back by a transaction under way somewhere in the cluster: one look into the index for each tenant, however many events
+ * follow.
  */
 export function findLiveCounts() {
   return sql<LiveCountsRow>`

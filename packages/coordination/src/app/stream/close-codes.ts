@@ -20,6 +20,7 @@ const byStatus: Readonly<Record<number, number>> = {
   401: 4401,
   403: 4403,
   404: 4404,
+  429: tooManyStreams.code,
   503: 4503,
 };
 

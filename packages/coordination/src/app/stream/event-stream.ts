@@ -130,7 +130,7 @@ export class EventStream {
     const { db, authenticator, health } = this.#options;
     const changesBefore = this.#changes;
     const credential = credentialOf(req);
-    const caller = await authenticator.enter(credential);
+    const caller = await authenticator.enter(credential, true);
     const { after: given, typePrefixes, workspaceId } = streamRequestOf(req);
     requireEventsRead(caller);
     const { tenantId } = caller;
