@@ -82,6 +82,7 @@ export async function overBareDriver(
           correlationId: requestId,
           requestId,
           traceRunId: requestId,
+          writesOutbox: true,
         }),
       );
       if (lease === undefined) throw new BenchError('The statement granted no claim.');

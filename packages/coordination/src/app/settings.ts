@@ -124,6 +124,10 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
         `${kind}_TTL_SECONDS lies between ${kind}_TTL_MIN_SECONDS and ${kind}_TTL_MAX_SECONDS.`,
       );
   }
+  if (values.CP_SINKS_FILE !== '' && !values.CP_OUTBOX_ENABLED)
+    throw new Error(
+      'CP_SINKS_FILE needs CP_OUTBOX_ENABLED: what is not written for delivery reaches no sink.',
+    );
   checkContentSettings(values);
   checkMemorySettings(values);
   return values;

@@ -1,9 +1,17 @@
-import { integer, type SettingValues } from '@baton/kernel/config';
+import { flag, integer, type SettingValues, text } from '@baton/kernel/config';
 
 const seconds = 'seconds';
 
 /** The settings that this layer reads. */
 export const settings = {
+  CP_SINKS_FILE: text({
+    default: '',
+    doc: 'The JSON file that names where the worker delivers events to: webhooks, NATS JetStream, the log. Empty: nowhere.',
+  }),
+  CP_OUTBOX_ENABLED: flag({
+    default: true,
+    doc: 'Whether each event is also written for delivery to sinks. Without CP_SINKS_FILE nothing needs that, and false saves a row per event.',
+  }),
   CP_OUTBOX_BATCH_SIZE: integer({
     default: 50,
     min: 1,

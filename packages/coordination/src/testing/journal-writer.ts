@@ -27,7 +27,7 @@ export async function writeEvents(
     payload: {},
     ...draft,
   }));
-  await db.run(insertEvents(tenantId, whole));
+  await db.run(insertEvents(tenantId, whole, true));
   return whole.map(({ id }) => id);
 }
 

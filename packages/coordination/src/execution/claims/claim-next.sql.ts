@@ -18,6 +18,8 @@ export interface NewClaims {
   correlationId: string;
   requestId: string;
   traceRunId: string;
+  /** Whether the events are also written for delivery to others. */
+  writesOutbox: boolean;
 }
 
 /** A new claim, with the payloads of its events. */
@@ -93,6 +95,7 @@ export function insertNextClaims(request: NewClaims) {
       returning sequence
     ), queued as (
       insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
+      where ${request.writesOutbox}::boolean
     )
     select taken.active_claim_id as id, ${request.tenantId}::uuid as tenant_id, taken.id as task_id,
       ${request.sessionId}::uuid as session_id, ${request.principalId}::uuid as holder_id, 'active' as status,

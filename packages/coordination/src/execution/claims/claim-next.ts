@@ -112,6 +112,7 @@ function leases(
     correlationId,
     requestId,
     traceRunId,
+    writesOutbox: context.settings.CP_OUTBOX_ENABLED,
   };
 }
 

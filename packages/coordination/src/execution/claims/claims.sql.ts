@@ -30,6 +30,8 @@ export interface NewClaim {
   correlationId: string;
   requestId: string;
   traceRunId: string;
+  /** Whether its events are also written for delivery to others. */
+  writesOutbox: boolean;
 }
 
 /** The new claim, with the payloads of its events. */
@@ -119,6 +121,7 @@ export function insertClaim(request: NewClaim) {
       returning sequence
     ), queued as (
       insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
+      where ${request.writesOutbox}::boolean
     )
     select made.*, (select id from reaped) as reaped_claim_id,
       (select payload from said where n = 1) as expired_payload,

@@ -132,6 +132,7 @@ function leaseRequest(context: Context, ref: TaskRef, request: ClaimRequest, ttl
     correlationId,
     requestId,
     traceRunId,
+    writesOutbox: context.settings.CP_OUTBOX_ENABLED,
   };
 }
 

@@ -27,6 +27,8 @@ export interface NewRun {
   correlationId: string;
   requestId: string;
   traceRunId: string;
+  /** Whether its events are also written for delivery to others. */
+  writesOutbox: boolean;
 }
 
 /** The new run, with the payloads of its events. */
@@ -131,6 +133,7 @@ export function insertRun(start: NewRun) {
       returning sequence
     ), queued as (
       insert into outbox (event_sequence, tenant_id) select sequence, ${start.tenantId} from logged
+      where ${start.writesOutbox}::boolean
     )
     select made.*, (select payload from said where n = 2) as started_payload,
       (select payload from said where n = 1) as failed_payload

@@ -105,6 +105,7 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest, childHand
     correlationId,
     requestId,
     traceRunId,
+    writesOutbox: context.settings.CP_OUTBOX_ENABLED,
   });
 }
 

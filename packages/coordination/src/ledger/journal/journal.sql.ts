@@ -1,8 +1,11 @@
 import { sql } from '@baton/kernel/sql';
 import type { EventDraft } from '../event-draft.ts';
 
-/** Journal rows and their outbox rows in one statement, in the order given. */
-export function insertEvents(tenantId: string, drafts: readonly EventDraft[]) {
+/**
+ * Journal rows and their outbox rows in one statement, in the order given.
+ * @param writesOutbox whether they are also written for delivery to others
+ */
+export function insertEvents(tenantId: string, drafts: readonly EventDraft[], writesOutbox: boolean) {
   return sql`
     with drafts as (
       select d.* from jsonb_to_recordset(${JSON.stringify(drafts.map((draft, n) => ({ ...draft, n })))}::jsonb) as d (
@@ -17,5 +20,6 @@ export function insertEvents(tenantId: string, drafts: readonly EventDraft[]) {
       from drafts order by n
       returning sequence
     )
-    insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written`;
+    insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written
+    where ${writesOutbox}::boolean`;
 }

@@ -66,6 +66,6 @@ export function noteEvent(context: Context, event: EventDeclaration, payload: un
 export async function flushEvents(context: Context): Promise<void> {
   const drafts = context.drafts.splice(0);
   if (drafts.length === 0) return;
-  await context.db.run(insertEvents(context.tenantId, drafts));
+  await context.db.run(insertEvents(context.tenantId, drafts, context.settings.CP_OUTBOX_ENABLED));
   context.wroteEvents = true;
 }
