@@ -9,9 +9,11 @@ import {
   noteStalledRuns,
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
-import { deliverOutbox, type OutboxSink } from '../ledger/outbox/outbox.ts';
+import { deliverOutbox } from '../ledger/outbox/outbox.ts';
 import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
 import { settleJournals } from '../ledger/retention/settling.ts';
+import { openSinks } from '../ledger/sinks/open-sinks.ts';
+import type { Sink } from '../ledger/sinks/sink.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
@@ -54,18 +56,22 @@ const unreachableMsMax = 1000;
  * Starts every job of the worker; it needs no port, and opens one only to be watched (CP_WORKER_METRICS_PORT). Nothing becomes wrong while no worker runs: every use of a lease
  * compares it with the clock of the database.
  * @param options.env the documented settings (CP_*)
- * @param options.sink where events are delivered to; without one they are only marked as delivered
+ * @param options.sinks where events are delivered to besides what CP_SINKS_FILE names
  * @param options.measures what the process counts, where its parts share it
  * @throws Error with one sentence for settings that can't be used
  */
 export async function startWorker(options: {
   env: Readonly<Record<string, string | undefined>>;
   log?: Logger;
-  sink?: OutboxSink;
+  sinks?: readonly Sink[];
   measures?: Measures;
 }): Promise<Worker> {
   const settings = readCoordinationSettings(options.env);
   const log = options.log ?? createLog({ name: 'worker', level: settings.CP_LOG_LEVEL });
+  const { open, discarded } = await openSinks(settings.CP_SINKS_FILE, options.env, {
+    log,
+    timeoutMsMax: settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS * 500,
+  });
   const { tools, health, close } = await openBackground(settings, log, 'baton-worker', options.measures);
   const watched = await openHealthPort({
     health,
@@ -76,12 +82,14 @@ export async function startWorker(options: {
     await close();
     throw error;
   });
-  const made = [...jobMakers.map((make) => make(tools)), deliverOutbox(tools, options.sink)];
+  const sinks = { open: [...open, ...(options.sinks ?? [])], discarded };
+  const made = [...jobMakers.map((make) => make(tools)), ...deliverOutbox(tools, sinks)];
   const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
   log.info({ jobs: made.map(({ name }) => name) }, 'the worker runs');
   return {
     async close() {
       await jobs.close();
+      await Promise.all(made.map(async (job) => job.close?.()));
       await watched?.close();
       await close();
     },

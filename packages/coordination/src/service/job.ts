@@ -9,6 +9,8 @@ export interface Job {
   readonly batchMax: number;
   /** Handles one batch. @returns how many items were handled */
   run(): Promise<number>;
+  /** Called once, after the last run: ends what goes on beside the batches. */
+  close?(): Promise<void>;
 }
 
 /** What a job works with; `LayerContext` is the context of the layer that the job belongs to. */

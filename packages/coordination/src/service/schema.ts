@@ -33,6 +33,7 @@ export interface Tables {
   left_sets: LeftSetsTable;
   observations: ObservationsTable;
   outbox: OutboxTable;
+  outbox_deliveries: OutboxDeliveriesTable;
   principals: PrincipalsTable;
   queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
@@ -496,9 +497,20 @@ interface ObservationsTable {
 interface OutboxTable {
   event_sequence: number;
   tenant_id: string;
+}
+
+interface OutboxDeliveriesTable {
+  place: Generated<number>;
+  lead: number;
+  sink: string;
+  tenant_id: string;
+  event_sequences: number[];
+  oldest_position: number;
+  is_new: Generated<boolean>;
   attempts: Generated<number>;
   available_at: Generated<string>;
   dead_at: string | null;
+  dropped_at: string | null;
   last_error: string | null;
 }
 

@@ -6,10 +6,14 @@ import type { Answer, TestCoordination } from './coordination.ts';
 
 const waitMsMax = 9_000;
 
-/** Waits for a condition. @throws AssertionError when it doesn't come true in 9 s */
-export async function until(holds: () => boolean | Promise<boolean>, what = 'it'): Promise<void> {
-  for (const deadline = performance.now() + waitMsMax; !(await holds()); await sleep(5))
-    assert.ok(performance.now() < deadline, `${what} took longer than ${waitMsMax} ms`);
+/** Waits for a condition. @throws AssertionError when it doesn't come true in that time */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what = 'it',
+  msMax = waitMsMax,
+): Promise<void> {
+  for (const deadline = performance.now() + msMax; !(await holds()); await sleep(5))
+    assert.ok(performance.now() < deadline, `${what} took longer than ${msMax} ms`);
 }
 
 /**

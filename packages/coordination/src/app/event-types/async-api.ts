@@ -1,8 +1,8 @@
 import { type JsonSchema, SchemaComponents } from '@baton/kernel/openapi-schemas';
 import type { EventDeclaration } from '@baton/kernel/service';
 import { EventQuery, JournalEvent } from '../../ledger/journal/event.ts';
+import { CloudEvent } from '../../ledger/sinks/cloud-event.ts';
 import { streamPath, subProtocol } from '../stream/handshake.ts';
-import { CloudEvent } from './cloud-event.ts';
 import { eventCatalog } from './event-catalog.ts';
 import { allowFurtherFields } from './event-types.ts';
 

@@ -38,7 +38,11 @@ export function findLiveCounts() {
       left join runs r on r.claim_id = c.id and r.status = 'running'
       where c.status = 'active' and c.expires_at > now() and c.session_id in (select id from live_sessions)
     ), outbox_head as materialized (
-      select event_sequence, available_at from outbox order by event_sequence limit ${outboxCountMax}
+      select event_sequence from outbox order by event_sequence limit ${outboxCountMax}
+    ), delivery_head as materialized (
+      select place, lead, cardinality(event_sequences) as events from (
+        select * from outbox_deliveries order by place limit ${outboxCountMax}
+      ) head where dead_at is null and dropped_at is null
     )
     select
       (select count(*) from live_sessions) as sessions,
@@ -53,12 +57,15 @@ export function findLiveCounts() {
          order by events.position, sequence limit 1
        ) first) as horizon_age_seconds,
       (select count(*) from journal_epochs) as epochs,
-      (select count(*) from outbox_head) as outbox_waiting,
+      (select least(${outboxCountMax}, count(*) + (select coalesce(sum(events), 0) from delivery_head))
+        from outbox_head) as outbox_waiting,
       coalesce((
-        select greatest(0, extract(epoch from now() - e.occurred_at))::float8
-        from events e where e.sequence = (select min(event_sequence) from outbox_head where available_at <> 'infinity')
-        limit 1), 0) as outbox_oldest_seconds,
-      (select count(*) from outbox where attempts > 0 and available_at = 'infinity') as outbox_dead`;
+        select greatest(0, extract(epoch from now() - min(e.occurred_at)))::float8 from events e where e.sequence in (
+          (select min(event_sequence) from outbox_head),
+          (select lead from delivery_head order by place limit 1))), 0) as outbox_oldest_seconds,
+      (select count(*) from (
+        select from outbox_deliveries where dead_at is not null and dropped_at is null limit ${outboxCountMax}) dead
+      ) as outbox_dead`;
 }
 
 /** What the delivery to the memory service has done for all tenants together, and what is left. */

@@ -302,13 +302,21 @@ test('without CP_WORKER_METRICS_PORT the worker opens no port', async () => {
 test('the outbox shows what waits and what was set aside', async () => {
   await baton.pool.run(sql`delete from outbox`);
   await makeTask(baton);
-  await baton.pool.run(sql`update outbox set available_at = now()`);
   const waiting = await freshGauges();
   assert.equal(waiting('outbox_waiting'), 1);
   const age = waiting('outbox_oldest_age_seconds') ?? Number.NaN;
   assert.ok(age > 0 && age < 60, `${age} s`);
-  await baton.pool.run(sql`update outbox set attempts = 8, available_at = 'infinity', dead_at = now()`);
+  await baton.pool.run(sql`
+    with gone as (delete from outbox returning event_sequence, tenant_id)
+    insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new, available_at)
+    select event_sequence, 'test', tenant_id, array[event_sequence], 1, false, now() from gone`);
+  const handed = await freshGauges();
+  assert.equal(handed('outbox_waiting'), 1);
+  assert.ok((handed('outbox_oldest_age_seconds') ?? 0) >= age);
+  await baton.pool.run(
+    sql`update outbox_deliveries set attempts = 8, available_at = 'infinity', dead_at = now()`,
+  );
   const dead = await freshGauges();
   assert.deepEqual([dead('outbox_dead'), dead('outbox_oldest_age_seconds')], [1, 0]);
-  await baton.pool.run(sql`delete from outbox`);
+  await baton.pool.run(sql`delete from outbox_deliveries`);
 });

@@ -1,23 +1,25 @@
-import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
-import type { Tables } from '../../service/schema.ts';
-import type { EventRow } from '../journal/event.ts';
 
-// The outbox is empty at one moment and full at the next, so its statistics are wrong most of the time. `deleteDue` and
-// `lockDue` are written so that only an index scan looks cheap: with conditions that look rare (`is null`) or joins over
-// an unknown limit, the planner sorted the whole table for each batch.
+// The outbox is empty at one moment and full at the next, so its statistics are wrong most of the time. The statements are
+// written so that only an index scan looks cheap: with conditions that look rare (`is null`) or joins over an unknown limit,
+// the planner sorted the whole table for each batch.
+
+export interface ScannedRow {
+  handled: number;
+  /** The last of the rows that were found, if any. */
+  newest: number | null;
+}
 
 /**
- * Deletes what is due, where nothing consumes it: one statement per batch. It neither waits for writers nor makes them
- * wait, because their rows are new; rows that other workers have locked are skipped.
+ * Deletes the oldest rows, where nothing consumes them: one statement per batch. It neither waits for writers nor makes
+ * them wait, because their rows are new; rows that other workers have locked are skipped.
  * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
  * transaction of the cluster is open
  */
-export function deleteDue(rowsMax: number, afterSequence: number) {
-  return sql<{ handled: number; newest: number | null }>`
+export function deleteOldest(rowsMax: number, afterSequence: number) {
+  return sql<ScannedRow>`
     with due as materialized (
-      select event_sequence from outbox
-      where event_sequence > ${afterSequence} and available_at <= now()
+      select event_sequence from outbox where event_sequence > ${afterSequence}
       order by event_sequence limit ${rowsMax}
       for update skip locked
     ), gone as (
@@ -27,66 +29,68 @@ export function deleteDue(rowsMax: number, afterSequence: number) {
     select count(*) as handled, max(event_sequence) as newest from gone`;
 }
 
-export type DueEventRow = EventRow & Pick<RowOf<Tables['outbox']>, 'attempts'>;
+/** A sink with what it is for; null for all. */
+export interface Recipient {
+  readonly name: string;
+  readonly tenants: readonly string[] | null;
+  readonly typePatterns: readonly string[] | null;
+}
 
-export interface Places {
-  rowsMax: number;
-  /** How many of them may have been tried before. */
-  againMax: number;
+export interface Distribution {
+  readonly rowsMax: number;
+  /** How many events one delivery holds. */
+  readonly eventsMax: number;
+  readonly recipients: readonly Recipient[];
 }
 
 /**
- * Takes what is due for `lockSeconds`, first what is to be tried again: no transaction stays open while it is delivered,
- * and what a worker that died had taken becomes due again.
+ * Moves the oldest rows of the outbox into the queues of the sinks, in one transaction: each delivery holds events of one
+ * tenant in the order of its journal. So the outbox stays empty however much waits for one sink.
  */
-export function lockDue({ rowsMax, againMax }: Places, afterSequence: number, lockSeconds: number) {
-  return sql<DueEventRow>`
-    with again as materialized (
-      select event_sequence from outbox
-      where attempts > 0 and available_at <= now()
-      order by available_at limit ${againMax}
+export function moveToSinks({ rowsMax, eventsMax, recipients }: Distribution, afterSequence: number) {
+  return sql<ScannedRow>`
+    with due as materialized (
+      select event_sequence, tenant_id from outbox where event_sequence > ${afterSequence}
+      order by event_sequence limit ${rowsMax}
       for update skip locked
-    ), first as materialized (
-      select event_sequence from outbox
-      where event_sequence > ${afterSequence} and attempts = 0
-      order by event_sequence limit ${rowsMax} - (select count(*) from again)
-      for update skip locked
-    ), taken as (
-      update outbox set attempts = attempts + 1, available_at = now() + make_interval(secs => ${lockSeconds})
-      where event_sequence = any (array(select event_sequence from again union all select event_sequence from first))
-      returning event_sequence, attempts
+    ), gone as (
+      delete from outbox where event_sequence = any (array(select event_sequence from due))
+    ), numbered as materialized (
+      select s.name, due.tenant_id, e.position, e.sequence,
+        (row_number() over (partition by s.name, due.tenant_id order by e.position, e.sequence) - 1) / ${eventsMax}::integer
+          as part
+      from due join events e on e.sequence = due.event_sequence
+      join jsonb_to_recordset(${JSON.stringify(recipients)}::jsonb) as s (name text, tenants uuid[], "typePatterns" text[])
+        on (s.tenants is null or due.tenant_id = any (s.tenants))
+          and (s."typePatterns" is null or e.type like any (s."typePatterns"))
+    ), made as (
+      insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position)
+      select (array_agg(sequence order by position, sequence))[1], name, tenant_id,
+        array_agg(sequence order by position, sequence), min(position)
+      from numbered group by name, tenant_id, part order by min(sequence)
     )
-    select e.*, taken.attempts from taken join events e on e.sequence = taken.event_sequence
-    order by e.position, e.sequence`;
+    select count(*) as handled, max(event_sequence) as newest from due`;
 }
 
-export function deleteDelivered(sequences: readonly number[]) {
-  return sql`delete from outbox where event_sequence = any (${sequences}::bigint[])`;
-}
-
-export interface DeliveryFailure {
-  sequence: number;
-  /** Which attempt failed: one that was taken again meanwhile is left to who took it. */
-  attempts: number;
-  error: string;
-}
-
-/** @returns a row for each event that is set aside for good */
-export function updateFailedDeliveries(
-  failures: readonly DeliveryFailure[],
-  retry: { attemptsMax: number; baseSeconds: number; maxSeconds: number },
-) {
-  return sql<{ event_sequence: number }>`
-    with failed as (
-      update outbox o
-      set last_error = f.error,
-        available_at = case when o.attempts >= ${retry.attemptsMax} then 'infinity' else
-          now() + make_interval(secs =>
-            least(${retry.maxSeconds}, ${retry.baseSeconds} * power(2, least(o.attempts, 30) - 1))) end,
-        dead_at = case when o.attempts >= ${retry.attemptsMax} then now() end
-      from jsonb_to_recordset(${JSON.stringify(failures)}::jsonb) as f (sequence bigint, attempts integer, error text)
-      where o.event_sequence = f.sequence and o.attempts = f.attempts
-      returning o.event_sequence, o.dead_at
+/** Deletes what waits for sinks that are no more. */
+export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
+  return sql<{ deleted: number; events: number }>`
+    with gone as (
+      delete from outbox_deliveries where ctid = any (array(
+        select ctid from outbox_deliveries where sink = any (${sinks}::text[]) limit ${rowsMax} for update skip locked))
+      returning cardinality(event_sequences) as events
     )
-    select event_sequence from failed where dead_at is not null`;
+    select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
+}
+
+/** The names of the sinks for which anything waits, one step in the index for each. */
+export function findSinksInUse() {
+  return sql<{ sink: string }>`
+    with recursive named as (
+      (select sink from outbox_deliveries where is_new order by sink limit 1)
+      union all
+      select (select d.sink from outbox_deliveries d where d.is_new and d.sink > named.sink order by d.sink limit 1)
+      from named where named.sink is not null
+    )
+    select sink from named where sink is not null`;
 }

@@ -5,9 +5,10 @@ import { sql } from '@baton/kernel/sql';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
-import type { OutboxSink } from './outbox.ts';
+import { type Deliver, testSink } from '../../testing/sinks.ts';
 
 let baton: TestCoordination;
+const sendMs = 500;
 const log = createLog({ name: 'worker', level: 'silent' });
 
 before(async () => {
@@ -18,17 +19,26 @@ before(async () => {
   });
 });
 after(() => baton.close());
-beforeEach(() => baton.pool.run(sql`delete from outbox`));
+beforeEach(async () => {
+  await baton.pool.run(sql`delete from outbox`);
+  await baton.pool.run(sql`delete from outbox_deliveries`);
+});
 
-interface OutboxState {
-  event_sequence: number;
+interface Waiting {
+  id: string;
   attempts: number;
   dead: boolean;
   last_error: string | null;
 }
+/** Each event that waits, in the outbox or for a sink. */
 const left = () =>
-  baton.pool.rows<OutboxState>(sql`
-    select event_sequence, attempts, dead_at is not null as dead, last_error from outbox order by event_sequence`);
+  baton.pool.rows<Waiting>(sql`
+    select e.id, w.attempts, w.dead, w.last_error
+    from (
+      select event_sequence as sequence, 0 as attempts, false as dead, null as last_error from outbox
+      union all
+      select unnest(event_sequences), attempts, dead_at is not null, last_error from outbox_deliveries
+    ) w join events e using (sequence) order by sequence`);
 
 async function until(holds: () => boolean | Promise<boolean>, waitMs = 15_000): Promise<void> {
   for (const end = performance.now() + waitMs; performance.now() < end; ) {
@@ -42,8 +52,9 @@ const working: Worker[] = [];
 // One that a failed test left behind would deliver the events of the next.
 afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
-async function start(sink?: OutboxSink, env: Record<string, string> = {}): Promise<Worker> {
-  const worker = await startWorker({ env: { ...baton.env, ...env }, log, ...(sink && { sink }) });
+async function start(deliver?: Deliver, env: Record<string, string> = {}): Promise<Worker> {
+  const sinks = deliver === undefined ? [] : [testSink(deliver, { timeoutMs: sendMs })];
+  const worker = await startWorker({ env: { ...baton.env, ...env }, log, sinks });
   working.push(worker);
   return worker;
 }
@@ -74,7 +85,7 @@ test('without a sink outbox rows are deleted, thousands in a second', async () =
 
 test('several workers deliver each event once between them', async () => {
   const delivered: string[] = [];
-  const sink: OutboxSink = async ({ id }) => void delivered.push(id);
+  const sink: Deliver = async ({ id }) => void delivered.push(id);
   const written: string[] = [];
   for (let n = 0; n < 10; n += 1)
     written.push(
@@ -132,12 +143,14 @@ test('errors whose text the database cannot store set only their own event aside
   const worker = await startWorker({
     env: baton.env,
     log: visible,
-    sink: async ({ id }) => {
-      if (id === broken) throw new Error('no \u0000 room');
-      // Its 500th character is the first half of a pair.
-      if (id === torn) throw new Error(`${'x'.repeat(499)}\u{1f600}`);
-      delivered.push(id);
-    },
+    sinks: [
+      testSink(async ({ id }) => {
+        if (id === broken) throw new Error('no \u0000 room');
+        // Its 500th character is the first half of a pair.
+        if (id === torn) throw new Error(`${'x'.repeat(499)}\u{1f600}`);
+        delivered.push(id);
+      }),
+    ],
   });
   working.push(worker);
   await until(async () => (await left()).length === 2 && (await left()).every(({ dead }) => dead));
@@ -151,7 +164,10 @@ test('errors whose text the database cannot store set only their own event aside
 
 test('events that a crashed worker had locked become due again', async () => {
   const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
-  await baton.pool.run(sql`update outbox set attempts = 1, available_at = now() + interval '1 second'`);
+  await baton.pool.run(sql`
+    with gone as (delete from outbox returning event_sequence, tenant_id)
+    insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new, attempts, available_at)
+    select event_sequence, 'test', tenant_id, array[event_sequence], 1, false, 1, now() + interval '1 second' from gone`);
   const delivered: string[] = [];
   await start(async (event) => void delivered.push(event.id));
   await until(() => delivered.length > 0);
@@ -161,7 +177,7 @@ test('events that a crashed worker had locked become due again', async () => {
 /** A sink that never answers for some events, whatever it is told. */
 function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   const signals: AbortSignal[] = [];
-  const sink: OutboxSink = ({ id }, signal: AbortSignal) => {
+  const sink: Deliver = ({ id }, signal: AbortSignal) => {
     if (!ids.includes(id)) return Promise.resolve(void delivered.push(id));
     signals.push(signal);
     return new Promise(() => undefined);
@@ -169,14 +185,14 @@ function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   return { sink, signals };
 }
 
-test('a delivery that is never answered has failed after half of the lock, is tried again, and is set aside', async () => {
+test('a delivery that is never answered has failed after the time limit of its sink, is tried again, and is set aside', async () => {
   const [silent, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
   const delivered: string[] = [];
   const { sink, signals } = silentFor([silent], delivered);
-  await start(sink, { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '1' });
+  await start(sink);
   await until(async () => (await left())[0]?.dead === true);
   const [row, ...others] = await left();
-  assert.deepEqual([row?.attempts, row?.last_error], [3, 'no answer within 500 ms']);
+  assert.deepEqual([row?.attempts, row?.last_error], [3, `no answer within ${sendMs} ms`]);
   assert.deepEqual([others, delivered], [[], [fine]]);
   assert.deepEqual(
     signals.map(({ aborted }) => aborted),

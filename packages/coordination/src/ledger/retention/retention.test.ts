@@ -217,12 +217,14 @@ test('nothing goes from the first event on that waits for its delivery, or was s
   const ids = await write(4);
   const wait = (id: string | undefined, deadAt: string | null) =>
     baton.pool.run(sql`
-      insert into outbox (event_sequence, tenant_id, attempts, available_at, dead_at)
-      select sequence, tenant_id, 8, 'infinity', ${deadAt} from events where id = ${id}`);
+      insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, attempts, available_at, dead_at)
+      select sequence, 'test', tenant_id, array[sequence], position, 8, 'infinity', ${deadAt} from events where id = ${id}`);
   await wait(ids[3], null);
   await wait(ids[1], new Date().toISOString());
   assert.equal((await archive({ beforeSeconds: 0 })).archived, 1);
-  await baton.pool.run(sql`delete from outbox where tenant_id = ${tenantId} and dead_at is not null`);
+  await baton.pool.run(
+    sql`update outbox_deliveries set dropped_at = now() where tenant_id = ${tenantId} and dead_at is not null`,
+  );
   assert.equal((await archive({ beforeSeconds: 0 })).archived, 2);
   assert.deepEqual(await stored(), { hot: 3, archived: 3 });
 });

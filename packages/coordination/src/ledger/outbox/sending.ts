@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises';
+import { eventOf } from '../journal/event.ts';
+import { type Sink, SinkAway } from '../sinks/sink.ts';
+import type { DueEventRow } from './deliveries.sql.ts';
+
+/** What became of one attempt. */
+export type Outcome =
+  | { readonly kind: 'delivered' }
+  /** It counts as an attempt. */
+  | { readonly kind: 'failed'; readonly error: string }
+  /** It counts as none. */
+  | {
+      readonly kind: 'away';
+      readonly error: string;
+      readonly pauseMs: number | undefined;
+      readonly mayBeTheEvent: boolean;
+    }
+  /** It was not begun, or given up because the worker is closed. */
+  | { readonly kind: 'returned' };
+
+const errorLengthMax = 500;
+/** A sink that was told to stop may still say that it was never connected. */
+const lastWordMsMax = 100;
+
+/**
+ * Delivers one event within the time limit of its sink.
+ * @param closing aborts when the worker is closed
+ */
+export async function send(sink: Sink, row: DueEventRow, closing: AbortSignal): Promise<Outcome> {
+  const stop = new AbortController();
+  const answered = sink.deliver(eventOf(row), stop.signal).then(
+    (): Outcome => ({ kind: 'delivered' }),
+    (error: unknown) => outcomeOf(error),
+  );
+  const late: Outcome = { kind: 'failed', error: `no answer within ${sink.timeoutMs} ms` };
+  const timer = new AbortController();
+  const closed = aborted(closing, timer.signal).then((): Outcome => ({ kind: 'returned' }));
+  try {
+    const outcome = await Promise.race([answered, after(sink.timeoutMs, timer.signal, late), closed]);
+    stop.abort();
+    if (outcome !== late) return outcome;
+    const lastWord = await Promise.race([answered, after(lastWordMsMax, timer.signal, late)]);
+    return lastWord.kind === 'away' ? lastWord : late;
+  } finally {
+    timer.abort();
+  }
+}
+
+function outcomeOf(error: unknown): Outcome {
+  const text = storableText((error instanceof Error ? error.message : 'unknown').slice(0, errorLengthMax));
+  if (!(error instanceof SinkAway)) return { kind: 'failed', error: text };
+  return { kind: 'away', error: text, pauseMs: error.pauseMs, mayBeTheEvent: error.mayBeTheEvent };
+}
+
+/** Resolves after some time, or at once when it is stopped; keeps no process alive. */
+export async function after<T>(ms: number, signal: AbortSignal, value: T): Promise<T> {
+  return setTimeout(ms, value, { signal, ref: false }).catch(() => value);
+}
+
+/** Resolves when `signal` aborts, and never after `over` did. */
+function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: over });
+  });
+}
+
+/** PostgreSQL stores neither NUL nor half of a pair, which a cut may leave: all failures of the batch would be lost. */
+function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}

@@ -1,0 +1,49 @@
+import type { JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
+import { type DueEventRow, type Room, takeDue } from './deliveries.sql.ts';
+import { createScan } from './scan.ts';
+
+export interface Taking {
+  /** A batch of what is due. @returns the events of each delivery */
+  batch(room: Room): Promise<readonly DueEventRow[][]>;
+  /** One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not refused. */
+  first(room: Room): Promise<readonly DueEventRow[][]>;
+}
+
+/** Takes what is due for one sink under locks that end by themselves. */
+export function createTaking(
+  sink: string,
+  { pool, settings }: Pick<JobTools<Context>, 'pool' | 'settings'>,
+): Taking {
+  const scan = createScan(0);
+  const lockSeconds = settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS;
+  let isMoreAgain = false;
+  return { batch, first };
+
+  /**
+   * What is due again is looked for where the scan is a full one, or where there was more: its index keeps what was delivered
+   * for as long as an old transaction of the cluster is open.
+   */
+  async function batch({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
+    if (againMax + newMax <= 0) return [];
+    const { rows } = await scan(async (afterPlace, isFull) => {
+      const room = { newMax, againMax: isFull || isMoreAgain ? againMax : 0 };
+      const rows = await pool.rows(takeDue(sink, room, afterPlace, lockSeconds));
+      if (room.againMax > 0) isMoreAgain = rows.some(({ is_again }) => is_again);
+      const places = rows.flatMap(({ is_again, place }) => (is_again ? [] : [place]));
+      return { rows, newest: places.length > 0 ? Math.max(...places) : undefined };
+    });
+    return byDelivery(rows);
+  }
+
+  async function first({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
+    if (againMax + newMax <= 0) return [];
+    const fresh = await pool.rows(takeDue(sink, { againMax: 0, newMax: 1 }, 0, lockSeconds));
+    if (fresh.length > 0) return byDelivery(fresh);
+    return byDelivery(await pool.rows(takeDue(sink, { againMax: 1, newMax: 0 }, 0, lockSeconds)));
+  }
+}
+
+function byDelivery(rows: readonly DueEventRow[]): DueEventRow[][] {
+  return [...Map.groupBy(rows, ({ place, lead }) => `${place} ${lead}`).values()];
+}

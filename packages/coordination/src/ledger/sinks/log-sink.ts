@@ -1,0 +1,17 @@
+import type { Logger } from '@baton/kernel/log';
+import type { Sink } from './sink.ts';
+
+/** Writes one line to the worker's log for each event: what happened to which object, never the payload. */
+export function openLogSink(
+  common: Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'>,
+  log: Logger,
+): Sink {
+  return {
+    ...common,
+    async deliver({ id, type, tenantId, entityType, entityId, actorId, occurredAt }) {
+      const event = { id, type, tenantId, entityType, entityId, actorId, occurredAt };
+      log.info({ sink: common.name, event }, 'event');
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { keepSecret } from '@baton/kernel/testing/leaks';
+import { startWorker } from '../../app/worker.ts';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { type NatsServer, natsMissing, startNats } from '../../testing/nats.ts';
+import { sampleEvent } from '../../testing/sinks.ts';
+import { until as untilIn } from '../../testing/waiting.ts';
+import { type NatsTarget, openNatsSink } from './nats-sink.ts';
+import { type Sink, SinkAway } from './sink.ts';
+
+const never = new AbortController().signal;
+const until = (holds: () => Promise<boolean>, what?: string) => untilIn(holds, what, 45_000);
+const log = createLog({ name: 'worker', level: 'silent' });
+
+describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
+  let server: NatsServer;
+  const token = `token-of-the-tests-${newId()}`;
+  const closing: (() => Promise<unknown>)[] = [];
+  before(async () => {
+    keepSecret('NATS token', token);
+    server = await startNats(['--auth', token]);
+  });
+  after(() => server.close());
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  function sinkTo(more: Partial<NatsTarget> = {}): Sink {
+    const sink = openNatsSink({
+      name: 'bus',
+      filter: { tenants: null, typePatterns: null },
+      concurrency: 10,
+      timeoutMs: 2000,
+      servers: [server.url],
+      subjectPrefix: 'one',
+      token,
+      ...more,
+    });
+    closing.push(sink.close);
+    return sink;
+  }
+  const awayFrom = (sink: Sink) =>
+    sink.deliver(sampleEvent(), never).then(
+      () => assert.fail('delivered'),
+      (error: unknown) => {
+        assert.ok(error instanceof SinkAway, String(error));
+        return error.message;
+      },
+    );
+
+  test('an event is stored under its tenant and type, and its repeat is dropped by its id', async () => {
+    await server.makeStream('ONE', 'one.>', token);
+    const event = sampleEvent();
+    const sink = sinkTo();
+    await sink.deliver(event, never);
+    await sink.deliver(event, never);
+    const [message, ...others] = await server.messages('ONE', token);
+    assert.deepEqual(others, []);
+    assert.equal(message?.subject, `one.${event.tenantId}.task.claimed`);
+    assert.equal(message?.id, event.id);
+    assert.equal(message?.contentType, 'application/cloudevents+json');
+    assert.deepEqual((message?.body as { data: object }).data, event);
+  });
+
+  test('where no stream takes the subject, the sink is away', async () => {
+    assert.equal(await awayFrom(sinkTo({ subjectPrefix: 'nobody' })), 'no stream takes the subject');
+  });
+
+  test('a wrong token, or a server that is not there, is away', async () => {
+    assert.match(await awayFrom(sinkTo({ token: 'wrong' })), /^no connection to NATS: /);
+    assert.match(await awayFrom(sinkTo({ servers: ['nats://127.0.0.1:1'] })), /^no connection to NATS: /);
+  });
+
+  test('an event that is larger than the server takes is a failed attempt of that event', async () => {
+    const large = sampleEvent({ payload: { text: 'x'.repeat(1_100_000) } });
+    await assert.rejects(sinkTo().deliver(large, never), (error) => !(error instanceof SinkAway));
+  });
+
+  describe('with a worker', () => {
+    let baton: TestCoordination;
+    before(async () => {
+      baton = await startCoordination({
+        CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
+        CP_OUTBOX_BACKOFF_MAX_SECONDS: '1',
+        CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '4',
+      });
+    });
+    after(() => baton.close());
+
+    test('a server that is killed and comes back has every event once, in the stream', async () => {
+      await server.makeStream('TWO', 'two.>', token);
+      const worker = await startWorker({ env: baton.env, log, sinks: [sinkTo({ subjectPrefix: 'two' })] });
+      closing.push(() => worker.close());
+      const ids: string[] = [];
+      const write = async () =>
+        void ids.push(
+          ...(await writeEvents(
+            baton.pool,
+            baton.tenantId,
+            Array.from({ length: 100 }, () => ({})),
+          )),
+        );
+      for (let kills = 0; kills < 2; kills += 1) {
+        await write();
+        await until(async () => ((await server.messages('TWO', token)).length ?? 0) > 0);
+        await write();
+        await server.kill();
+        await write();
+        await server.start();
+      }
+      await until(async () => {
+        const row = await baton.pool.row<{ n: number }>(
+          sql`select count(*) + (select count(*) from outbox) as n from outbox_deliveries`,
+        );
+        return row?.n === 0;
+      }, 'every delivery');
+      const stored = (await server.messages('TWO', token)).map(({ id }) => id);
+      assert.deepEqual(stored.toSorted(), ids.toSorted());
+    });
+  });
+});

@@ -1,0 +1,46 @@
+import type { Logger } from '@baton/kernel/log';
+import { openLogSink } from './log-sink.ts';
+import { openNatsSink } from './nats-sink.ts';
+import type { Sink } from './sink.ts';
+import { readSinkFile, type SinkTarget } from './sink-file.ts';
+import { openWebhookSink } from './webhook-sink.ts';
+
+export interface Sinks {
+  /** Where events are delivered to. */
+  readonly open: readonly Sink[];
+  /** Names of sinks that are no more: what still waits for them is thrown away. */
+  readonly discarded: readonly string[];
+}
+
+const timeoutSecondsDefault = 10;
+const concurrencyDefault = { log: 100, webhook: 64, nats: 256 };
+
+/**
+ * Opens what the file that CP_SINKS_FILE names declares; nothing is connected to yet.
+ * @param path empty for no file
+ * @param timeoutMsMax the longest time limit of a delivery, whatever the file says
+ * @throws Error with one sentence
+ */
+export async function openSinks(
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+  { log, timeoutMsMax }: { log: Logger; timeoutMsMax: number },
+): Promise<Sinks> {
+  const targets = path === '' ? [] : await readSinkFile(path, env);
+  return {
+    open: targets.flatMap((target) => (target.type === 'discard' ? [] : [open(target)])),
+    discarded: targets.filter(({ type }) => type === 'discard').map(({ name }) => name),
+  };
+
+  function open(target: Exclude<SinkTarget, { type: 'discard' }>): Sink {
+    const common = {
+      name: target.name,
+      filter: target.filter,
+      concurrency: target.concurrency ?? concurrencyDefault[target.type],
+      timeoutMs: Math.min((target.timeoutSeconds ?? timeoutSecondsDefault) * 1000, timeoutMsMax),
+    };
+    if (target.type === 'log') return openLogSink(common, log);
+    if (target.type === 'webhook') return openWebhookSink({ ...target, ...common, url: new URL(target.url) });
+    return openNatsSink({ ...target, ...common });
+  }
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/sinks.ts';
+import { CloudEvent } from './cloud-event.ts';
+import { parseWebhookSecret } from './signature.ts';
+import { type Sink, SinkAway } from './sink.ts';
+import { openWebhookSink } from './webhook-sink.ts';
+
+const secrets = [makeWebhookSecret(), makeWebhookSecret()];
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+const never = new AbortController().signal;
+
+async function receiver(...args: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const made = await startReceiver(...args);
+  closing.push(made.stop);
+  return made;
+}
+
+function sinkTo(url: string, concurrency = 4): Sink {
+  const sink = openWebhookSink({
+    name: 'test',
+    filter: { tenants: null, typePatterns: null },
+    concurrency,
+    timeoutMs: 2000,
+    url: new URL(url),
+    secrets: secrets.map((text) => parseWebhookSecret(text) as Buffer),
+  });
+  closing.push(sink.close);
+  return sink;
+}
+
+test('an event comes as a CloudEvent in structured mode, with its own id, and each secret verifies it', async () => {
+  const { url, received } = await receiver();
+  const event = sampleEvent();
+  await sinkTo(url).deliver(event, never);
+  const [{ headers, body }] = received as [(typeof received)[0]];
+  assert.equal(headers['content-type'], 'application/cloudevents+json');
+  assert.equal(headers['webhook-id'], event.id);
+  const document = CloudEvent.parse(JSON.parse(body));
+  assert.deepEqual(document.data, event);
+  assert.deepEqual(
+    { ...document, data: null },
+    {
+      specversion: '1.0',
+      id: event.id,
+      source: `/tenants/${event.tenantId}`,
+      type: 'task.claimed',
+      subject: `task/${event.entityId}`,
+      time: event.occurredAt,
+      datacontenttype: 'application/json',
+      sequence: '0000000000004711.0000000000000017',
+      data: null,
+    },
+  );
+  for (const secret of secrets)
+    assert.deepEqual(new Webhook(secret).verify(body, headers as Record<string, string>), document);
+  assert.throws(() => new Webhook(makeWebhookSecret()).verify(body, headers as Record<string, string>));
+  assert.throws(() =>
+    new Webhook(secrets[0] as string).verify(`${body} `, headers as Record<string, string>),
+  );
+});
+
+for (const status of [200, 202, 299])
+  test(`${status} is a delivery`, async () => {
+    const { url } = await receiver(() => ({ status }));
+    await sinkTo(url).deliver(sampleEvent(), never);
+  });
+
+for (const status of [400, 401, 404, 500])
+  test(`${status} is a failed attempt of that event`, async () => {
+    const { url } = await receiver(() => ({ status }));
+    await assert.rejects(sinkTo(url).deliver(sampleEvent(), never), (error: Error) => {
+      assert.ok(!(error instanceof SinkAway));
+      assert.equal(error.message, `answered ${status}`);
+      return true;
+    });
+  });
+
+for (const status of [301, 302, 307, 308])
+  test(`${status} is a failed attempt: redirects are not followed`, async () => {
+    const other = await receiver();
+    const { url } = await receiver(() => ({ status, headers: { location: other.url } }));
+    await assert.rejects(sinkTo(url).deliver(sampleEvent(), never), { message: `answered ${status}` });
+    assert.equal(other.received.length, 0);
+  });
+
+async function awayFrom(url: string, sink = sinkTo(url)): Promise<SinkAway> {
+  const error = await sink.deliver(sampleEvent(), never).then(
+    () => assert.fail('delivered'),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof SinkAway, String(error));
+  return error;
+}
+
+for (const [status, retryAfter, pauseMs, mayBeTheEvent] of [
+  [429, '7', 7000, false],
+  [429, undefined, undefined, false],
+  [502, undefined, undefined, true],
+  [503, '2', 2000, true],
+  [503, 'soon', undefined, true],
+  [504, undefined, undefined, true],
+  [410, undefined, 300_000, false],
+] as const)
+  test(`${status} with Retry-After ${retryAfter} leaves the sink alone and counts no attempt`, async () => {
+    const { url } = await receiver(() => ({
+      status,
+      ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
+    }));
+    const error = await awayFrom(url);
+    assert.deepEqual([error.pauseMs, error.mayBeTheEvent], [pauseMs, mayBeTheEvent]);
+  });
+
+test('a date in Retry-After is heeded', async () => {
+  const { url } = await receiver(() => ({
+    status: 503,
+    headers: { 'retry-after': new Date(Date.now() + 60_000).toUTCString() },
+  }));
+  const { pauseMs = 0 } = await awayFrom(url);
+  assert.ok(pauseMs > 50_000 && pauseMs <= 60_000, String(pauseMs));
+});
+
+test('a receiver that does not listen is away, whatever the event', async () => {
+  const { url, stop } = await receiver();
+  await stop();
+  assert.equal((await awayFrom(url)).message, 'ECONNREFUSED');
+});
+
+test('a receiver that speaks no TLS is away', async () => {
+  const { url } = await receiver();
+  await awayFrom(url.replace('http:', 'https:'));
+});
+
+test('a receiver that takes the event and never answers has failed that event', async () => {
+  const { url } = await receiver(() => undefined);
+  const error = await sinkTo(url)
+    .deliver(sampleEvent(), AbortSignal.timeout(300))
+    .catch((error: unknown) => error);
+  assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
+});
+
+test('a delivery whose time is over before there is a connection counts no attempt', async () => {
+  const { url } = await receiver();
+  const error = await sinkTo(url)
+    .deliver(sampleEvent(), AbortSignal.abort())
+    .catch((error: unknown) => error);
+  assert.ok(error instanceof SinkAway, String(error));
+  assert.equal(error.message, 'no connection in time');
+});
+
+test('an answer of any length is a delivery, and is not read to its end', async () => {
+  const { url } = await receiver(() => ({ status: 200, body: 'x'.repeat(50_000_000) }));
+  const sink = sinkTo(url, 1);
+  await sink.deliver(sampleEvent(), never);
+  await sink.deliver(sampleEvent(), never);
+});
+
+test('a kept connection that the receiver has closed is replaced without a failure', async () => {
+  const made = await receiver();
+  const sink = sinkTo(made.url, 1);
+  await sink.deliver(sampleEvent(), never);
+  await made.stop();
+  await made.start();
+  await sink.deliver(sampleEvent(), never);
+  assert.equal(made.received.length, 2);
+});
