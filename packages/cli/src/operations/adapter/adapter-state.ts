@@ -39,7 +39,7 @@ export function linesOf(state: AdapterState): string[] {
   if (state.cursor === null) return ['The context adapter has not come by yet.'];
   const lag = state.lagCapped ? `more than ${state.lagEvents}` : `${state.lagEvents}`;
   const lines = [
-    `Delivered: ${state.deliveredTotal} events, the last at ${state.lastDeliveryAt ?? 'no time yet'}.`,
+    `Delivered: ${state.deliveredTotal} events${state.lastDeliveryAt === null ? '' : `, the last at ${state.lastDeliveryAt}`}.`,
     `Behind: ${lag} events, after ${state.cursor}.`,
   ];
   if (!state.parked) return lines;

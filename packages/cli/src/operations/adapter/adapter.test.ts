@@ -89,6 +89,8 @@ test('show tells how far the memory service has been told', async () => {
   assert.deepEqual(JSON.parse((await adapter('show', '--json'))[0] as string), running);
   state = { ...running, lagEvents: 1000, lagCapped: true };
   assert.match((await adapter('show'))[1] as string, /^Behind: more than 1000 events/);
+  state = { ...running, deliveredTotal: 0, lastDeliveryAt: null };
+  assert.equal((await adapter('show'))[0], 'Delivered: 0 events.');
   state = { ...running, cursor: null };
   assert.deepEqual(await adapter('show'), ['The context adapter has not come by yet.']);
 });

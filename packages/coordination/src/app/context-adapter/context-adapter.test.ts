@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
 import { freePort } from '@baton/kernel/testing/free-port';
@@ -16,7 +17,7 @@ import {
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
 import { until } from '../../testing/waiting.ts';
-import { startContextAdapter } from './context-adapter.ts';
+import { type ContextAdapterProcess, startContextAdapter } from './context-adapter.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -25,12 +26,18 @@ before(async () => {
   memory = await startMemoryService();
 });
 after(async () => {
+  // Those of a test that failed; the others are closed.
+  await Promise.allSettled(started.map((adapter) => adapter.close()));
   await memory.close();
   await baton.close();
 });
 
-const start = (env: Record<string, string>, log = quietLog) =>
-  startContextAdapter({ env, isWatched: false, log });
+const started: ContextAdapterProcess[] = [];
+async function start(env: Record<string, string>, log = quietLog): Promise<ContextAdapterProcess> {
+  const adapter = await startContextAdapter({ env, isWatched: false, log });
+  started.push(adapter);
+  return adapter;
+}
 const settled = async (tenantId: string) => {
   const { position } = await consumerOf(baton, tenantId);
   const newest = await baton.pool.row<{ position: number }>(
@@ -160,6 +167,65 @@ test('a stop lets the turn under way end, and gives up one that takes longer', a
   const row = await consumerOf(baton, slow);
   assert.deepEqual([row.delivered_total, row.parked_at, row.lease_id], [0, null, null]);
   memory.behave({}, namespaceOf(slow));
+});
+
+test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CONTEXT_PARALLEL_TENANTS at once', async () => {
+  const tenants = await Promise.all(Array.from({ length: 5 }, () => newTenant(baton)));
+  for (const tenantId of tenants) {
+    await writeTold(baton, tenantId, 1);
+    memory.behave({ delayMs: 1500 }, namespaceOf(tenantId));
+  }
+  await journalIsStable(baton.pool);
+  const more = { CP_CONTEXT_MAX_TENANTS_PER_CYCLE: '2', CP_CONTEXT_PARALLEL_TENANTS: '3' };
+  const adapter = await start(adapterEnv(baton, memory, more));
+  const leased = () =>
+    baton.pool.rows<{ n: number }>(sql`
+      select count(*) as n from event_consumers where lease_id is not null and tenant_id = any (${tenants}::uuid[])
+      group by xmin::text order by n desc`);
+  // A statement that takes several tenants leaves its transaction's number on all of them.
+  await until(async () => (await leased()).reduce((sum, { n }) => sum + n, 0) === 3, 'three at once');
+  assert.deepEqual(
+    (await leased()).map(({ n }) => n),
+    [2, 1],
+  );
+  await until(() => tenants.every((tenantId) => memory.keptIds(namespaceOf(tenantId)).length === 1), 'all');
+  await adapter.close();
+});
+
+test('tenants whose last turn failed take up half of the places at most', async () => {
+  const failing = await Promise.all(Array.from({ length: 6 }, () => newTenant(baton)));
+  const well = await newTenant(baton);
+  for (const tenantId of failing) await writeTold(baton, tenantId, 1);
+  await journalIsStable(baton.pool);
+  await baton.pool.run(sql`
+    insert into event_consumers (tenant_id, consumer, parked_at, parked_reason, failure_count, next_attempt_at)
+    select id, 'context-adapter', now(), 'x', 1, now() from unnest(${failing}::uuid[]) id`);
+  for (const tenantId of failing) memory.behave({ delayMs: 60_000 }, namespaceOf(tenantId));
+  const more = { CP_CONTEXT_PARALLEL_TENANTS: '4', CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '600' };
+  const adapter = await start(adapterEnv(baton, memory, more));
+  const asked = () =>
+    failing.filter((id) => memory.arrived.some(({ namespace }) => namespace === namespaceOf(id))).length;
+  await until(() => asked() === 2, 'two of them');
+  const ids = await writeTold(baton, well, 1);
+  await until(() => memory.keptIds(namespaceOf(well)).length === ids.length, 'the one that is well');
+  assert.equal(asked(), 2);
+  for (const tenantId of failing) memory.behave({}, namespaceOf(tenantId));
+  await adapter.close();
+});
+
+test('without work it looks again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async () => {
+  const tenantId = await newTenant(baton);
+  await writeTold(baton, tenantId, 1);
+  await journalIsStable(baton.pool);
+  const adapter = await start(adapterEnv(baton, memory, { CP_CONTEXT_POLL_INTERVAL_SECONDS: '60' }));
+  await until(() => settled(tenantId).catch(() => false), 'the first cycle');
+  await sleep(500);
+  await writeTold(baton, tenantId, 1);
+  await sleep(2500);
+  assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 1);
+  const began = performance.now();
+  await adapter.close();
+  assert.ok(performance.now() - began < 3000, 'a stop ends the pause');
 });
 
 test('settings that could only fail later stop the start with one sentence', async () => {

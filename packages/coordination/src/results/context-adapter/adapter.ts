@@ -25,6 +25,8 @@ const stopMsMax = 5000;
 /** New tenants, and tenants to be moved on without a delivery, in one statement. */
 const tenantsPerStatementMax = 500;
 const backoffMsMax = 30_000;
+/** The database may be back at any moment, and asking costs nothing while it is away. */
+const unreachableMsMax = 1000;
 /**
  * With 10,000 tenants of which none is due, looking for one took 0.1 s of the database: the pause is this many times as
  * long, so that looking takes at most one part in so many of the time.
@@ -41,6 +43,8 @@ interface UnderWay {
   readonly turn: TurnRow;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
+  /** When the lease was taken or renewed, at the latest, on the clock of `performance.now()`. */
+  keptAtMs: number;
 }
 
 /**
@@ -70,7 +74,9 @@ export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: 
         waitMs = isBusy ? 0 : Math.max(pauseMs, Math.min(lookedMs * pausePerLook, pauseMsMax));
       } catch (error) {
         failures += 1;
-        waitMs = isUnreachable(error) ? pauseMs : Math.min(pauseMs * 2 ** failures, backoffMsMax);
+        waitMs = isUnreachable(error)
+          ? Math.min(pauseMs, unreachableMsMax)
+          : Math.min(pauseMs * 2 ** failures, backoffMsMax);
         log.error({ err: error, failures, waitMs }, 'a cycle of the context adapter failed');
       }
       await wake.wait(waitMs);
@@ -123,9 +129,10 @@ class Turns {
     if (this.#othersWait) return false;
     const failing = [...this.#underWay.values()].filter(({ turn }) => turn.is_failing).length;
     const failingMax = Math.max(0, Math.min(tenantsMax, Math.floor(placesMax / 2) - failing));
+    const askedAtMs = performance.now();
     const due = await pool.rows(leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }));
     this.#othersWait = due.length === tenantsMax;
-    for (const turn of due) this.#start(turn, freed);
+    for (const turn of due) this.#start(turn, askedAtMs, freed);
     return this.#othersWait && this.#underWay.size < placesMax;
   }
 
@@ -144,7 +151,7 @@ class Turns {
     if (inserted < tenantsPerStatementMax) this.#tenantsReadAtMs = now;
   }
 
-  #start(turn: TurnRow, freed: () => void): void {
+  #start(turn: TurnRow, keptAtMs: number, freed: () => void): void {
     const stop = new AbortController();
     const ended = this.#serve(turn, stop.signal)
       .catch((error: unknown): TurnReport => {
@@ -160,7 +167,7 @@ class Turns {
           );
         if (hasMore || this.#othersWait) freed();
       });
-    this.#underWay.set(turn.lease_id, { turn, stop, ended });
+    this.#underWay.set(turn.lease_id, { turn, stop, ended, keptAtMs });
   }
 
   /** Turns of one tenant in a row: while nobody else waits, it need not be looked for again. */
@@ -175,20 +182,23 @@ class Turns {
     }
   }
 
-  /** Keeps the leases of what is under way; who has lost one stops. Must not throw. */
+  /**
+   * Keeps the leases of what is under way. Who has lost one stops, and so does who could not renew it and would have lost
+   * it by the next time. Must not throw.
+   */
   async renew(): Promise<void> {
-    if (this.#underWay.size === 0) return;
     const held = [...this.#underWay.values()];
+    if (held.length === 0) return;
+    const askedAtMs = performance.now();
+    for (const one of held)
+      if (askedAtMs - one.keptAtMs > leaseSeconds * 1000 - renewEveryMs) one.stop.abort();
+    const turns = held.map(({ turn }) => turn);
     try {
-      const rows = await this.#tools.pool.rows(
-        renewLeases(
-          consumer,
-          held.map(({ turn }) => turn),
-          leaseSeconds,
-        ),
-      );
+      const rows = await this.#tools.pool.rows(renewLeases(consumer, turns, leaseSeconds));
       const kept = new Set(rows.map(({ lease_id: id }) => id));
-      for (const { turn, stop } of held) if (!kept.has(turn.lease_id)) stop.abort();
+      for (const one of held)
+        if (kept.has(one.turn.lease_id)) one.keptAtMs = askedAtMs;
+        else one.stop.abort();
     } catch (error) {
       this.#log.warn({ err: error }, 'the leases of the context adapter could not be renewed');
     }

@@ -16,6 +16,7 @@ import {
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
 import { until } from '../../testing/waiting.ts';
+import { leaseDueTurns } from './serving.sql.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -35,6 +36,13 @@ const placeOf = async (id: string) =>
   );
 const retryNow = (tenantId: string) =>
   baton.pool.run(sql`update event_consumers set next_attempt_at = now() where tenant_id = ${tenantId}`);
+/** How many seconds a tenant waits for its next turn. */
+const waitOf = async (tenantId: string) => {
+  const row = await baton.pool.row<{ wait: number }>(sql`
+    select extract(epoch from next_attempt_at - updated_at)::float8 as wait from event_consumers
+    where tenant_id = ${tenantId}`);
+  return Math.round(row?.wait ?? 0);
+};
 const batchesOf = (tenantId: string) =>
   memory.arrived.filter(({ namespace }) => namespace === namespaceOf(tenantId)).map(({ ids }) => ids);
 
@@ -67,13 +75,38 @@ test('an event of a transaction that is still open holds back itself and what fo
     await writeEvents(tx, tenantId, [{ type: 'capability.created', payload: { name: 'open' } }]);
     late = await writeTold(baton, tenantId, 1);
     const settings = { tenantsMax: 100, failingMax: 0, leaseSeconds: 1 };
-    const { leaseDueTurns } = await import('./serving.sql.ts');
     const due = await baton.pool.rows(leaseDueTurns({ consumer: 'context-adapter', ...settings }));
     assert.ok(!due.some(({ tenant_id: id }) => id === tenantId));
   });
   await delivery.turns();
   assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 2);
   assert.equal(memory.keptIds(namespaceOf(tenantId))[1], late[0]);
+});
+
+test('the least recently served tenant is next, whoever has written the most', async () => {
+  const [first, second, third] = [await newTenant(baton), await newTenant(baton), await newTenant(baton)];
+  const delivery = startDelivery(baton, memory);
+  await delivery.turns();
+  for (const tenantId of [third, second, first]) await writeTold(baton, tenantId, 3);
+  await journalIsStable(baton.pool);
+  await baton.pool.run(sql`update event_consumers set served_at = now()`);
+  for (const [tenantId, seconds] of [
+    [second, 30],
+    [first, 20],
+    [third, 10],
+  ] as const)
+    await baton.pool.run(sql`
+      update event_consumers set served_at = now() - make_interval(secs => ${seconds}) where tenant_id = ${tenantId}`);
+  const served: (string | undefined)[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const due = await baton.pool.rows(
+      leaseDueTurns({ consumer: 'context-adapter', tenantsMax: 1, failingMax: 1, leaseSeconds: 60 }),
+    );
+    served.push(due[0]?.tenant_id);
+  }
+  assert.deepEqual(served, [second, first, third]);
+  await baton.pool.run(sql`update event_consumers set lease_id = null, leased_until = null`);
+  await delivery.turns();
 });
 
 test('the memory service gets the namespace of the tenant, the run id and the fixed credential', async () => {
@@ -253,15 +286,19 @@ test('the wait is 1 s, doubles up to 60 s, and is never shorter than what the se
   const waits: number[] = [];
   const turn = async () => {
     await delivery.turns();
-    const row = await baton.pool.row<{ wait: number }>(sql`
-      select extract(epoch from next_attempt_at - updated_at)::float8 as wait from event_consumers
-      where tenant_id = ${tenantId}`);
-    waits.push(Math.round(row?.wait ?? 0));
+    waits.push(await waitOf(tenantId));
     await retryNow(tenantId);
   };
   for (let n = 0; n < 8; n += 1) await turn();
   assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
   const since = (await consumerOf(baton, tenantId)).parked_at;
+  const impatient = startDelivery(baton, memory, {
+    CP_CONTEXT_RETRY_BACKOFF_BASE_SECONDS: '2',
+    CP_CONTEXT_RETRY_BACKOFF_MAX_SECONDS: '7',
+  });
+  await impatient.turns();
+  assert.equal(await waitOf(tenantId), 7);
+  await retryNow(tenantId);
   waits.length = 0;
   await baton.pool.run(sql`update event_consumers set failure_count = 0 where tenant_id = ${tenantId}`);
   for (const seconds of ['30', '86400', 'soon']) {
@@ -331,9 +368,12 @@ test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async 
 
 test('a token of the own service account is asked for once, and anew after a 401', async () => {
   const issued: string[] = [];
-  const identity = createServer((req, res) => {
+  const asked: unknown[] = [];
+  const identity = createServer(async (req, res) => {
     issued.push(`service-account-token-of-the-tests-${issued.length}`);
-    req.resume();
+    let text = '';
+    for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
+    asked.push(JSON.parse(text));
     const body = { accessToken: issued.at(-1), tokenType: 'Bearer', expiresIn: 300 };
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
@@ -361,6 +401,12 @@ test('a token of the own service account is asked for once, and anew after a 401
   await retryNow(tenantId);
   await delivery.turns();
   assert.equal(sent().at(-1), `Bearer ${issued[1]}`);
+  assert.deepEqual(asked[0], {
+    clientId: 'iam_sa_of_the_tests',
+    clientSecret: 'client-secret-of-the-tests-4712',
+    audience: 'memory-service',
+    scopes: ['memory:read', 'memory:write', 'memory:tenants', 'memory:service'],
+  });
 
   await new Promise((done) => identity.close(done));
   const away = startDelivery(baton, memory, {
