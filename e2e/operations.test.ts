@@ -161,6 +161,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
     BATON_IDENTITY_URL: identityUrl as string,
   };
   assert.match(await run('watch', cwd, urls), /"ready"/);
+  assert.match(await run('memory', cwd), /^Delivered: 0 events\.\n[^]*tried again now[^]*begins again now/);
 
   const before = (await whoAmI(cwd)).kid;
   const keys = `${identityUrl}/.well-known/jwks.json`;

@@ -33,8 +33,8 @@ const unreachableMsMax = 1000;
  */
 const pausePerLook = 20;
 const pauseMsMax = 30_000;
-/** New tenants are looked for this often. */
-const newTenantsEveryMs = 5000;
+/** New tenants are looked for at most this often. */
+const newTenantsEveryMs = 1000;
 /** Turns of one tenant in a row, while nobody else waits. */
 const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
