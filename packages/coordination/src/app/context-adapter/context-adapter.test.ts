@@ -221,7 +221,7 @@ test('without work it looks again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async
   await until(() => settled(tenantId).catch(() => false), 'the first cycle');
   await sleep(500);
   await writeTold(baton, tenantId, 1);
-  await sleep(2500);
+  await sleep(1700);
   assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 1);
   const began = performance.now();
   await adapter.close();
