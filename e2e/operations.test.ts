@@ -263,6 +263,36 @@ test('a PostgreSQL 15 of our own is dumped and restored, and its audit record ch
   await stop(again);
 });
 
+test('history is exported, archived and pruned', async () => {
+  const cwd = place('retention');
+  const running = await startBaton(cwd);
+  const home = { BATON_HOME: join(cwd, '.baton') };
+  const operations = async (...args: string[]) => {
+    const process = baton(['operations', ...args], home);
+    return { code: await process.ended, output: process.output() };
+  };
+  // Until the context adapter has a cursor, the archive is closed.
+  await until(async () => (await operations('archive')).code === 0, 'the adapter has a cursor');
+  const said = await run('retention', cwd);
+  assert.match(
+    said,
+    /^\d+ events? exported\. What comes later: --after ec1_\S+\nNothing was archived.*\nNothing was deleted.*\n$/,
+  );
+  const lines = () => readFileSync(join(cwd, 'journal.jsonl'), 'utf8').trimEnd().split('\n');
+  const first = JSON.parse(lines()[0] as string) as { type: string };
+  assert.equal(first.type, 'tenant.bootstrapped');
+  await until(
+    async () =>
+      /^[1-9]\d* events? archived/.test((await operations('archive', '--before-seconds', '0')).output),
+    'the adapter has confirmed, and all is delivered',
+  );
+  assert.match((await operations('prune', '--before-seconds', '0')).output, /^[1-9]\d* events? deleted/);
+  const exported = lines().length;
+  assert.equal((await operations('export', '--file', join(cwd, 'journal.jsonl'), '--resume')).code, 0);
+  assert.ok(lines().length > exported, 'the export goes on where it ended');
+  await stop(running);
+});
+
 test('a transaction that holds back the readers is found and ended', { skip }, async () => {
   const cwd = place('horizon');
   const env = await databases('horizon');

@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
+import { archiveThrough, pruneThrough } from '../../testing/retention.ts';
 
 let baton: TestCoordination;
 let person: Actor;
@@ -71,6 +72,16 @@ test('the newest observation of the kind about the task opens the way, if its co
   assert.equal((await done(person.get(`/approvals/${id}`))).status, 'pending');
   await observe({ task: task.id, data: { result: 'green' } });
   assert.equal((await tester.decide(id)).status, 'approved');
+});
+
+test('an observation counts whose event is archived, and one whose event was pruned is missing', async () => {
+  const { id, task } = await gate({}, { condition: isGreen });
+  const { eventId } = await observe({ task: task.id, data: { result: 'red' } });
+  await archiveThrough(baton.pool, baton.tenantId, eventId, 1000);
+  const [cause] = await causesOf(id);
+  assert.equal((cause as { cause: string }).cause, 'condition_not_met');
+  await pruneThrough(baton.pool, baton.tenantId, eventId, 1000);
+  assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
 });
 
 test('what a later observation supersedes does not count', async () => {

@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import type { Lifecycle } from '../../definitions/task-types/lifecycle.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
+import { archiveThrough } from '../../testing/retention.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
@@ -498,6 +499,19 @@ describe('a check of a state outside', () => {
     const [result] = (await attemptOf(task.id)).results;
     assert.equal(result.status, 'passed');
     assert.match(result.evidence[0], /^event:/);
+  });
+
+  test('an event that was archived meanwhile counts too', async () => {
+    const check = checkBy('external_state', { spec: { event: 'task.comment_added' } });
+    const task = await done(complete(await makeTask(baton, { acceptance: [check] })));
+    await judge.run();
+    await done(baton.admin.post(`/tasks/${task.id}/comments`, { body: 'now' }), 201);
+    const event = await baton.pool.row<{ id: string }>(sql`
+      select id from events where entity_id = ${task.id} and type = 'task.comment_added'`);
+    await archiveThrough(baton.pool, baton.tenantId, event?.id, 10_000);
+    await letTimePass(baton, task.id, 0);
+    await judge.run();
+    assert.deepEqual((await attemptOf(task.id)).results[0].evidence, [`event:${event?.id}`]);
   });
 
   test('an observation about the task is an event on it', async () => {
