@@ -11,11 +11,14 @@ import {
   findEntityEventsForward,
   findEventsBackward,
   findEventsForward,
+  findEveryEventBackward,
+  findEveryEventForward,
   findNewest,
   findScanEndBackward,
   findScanEndForward,
   findWorkspaceId,
   type PageRow,
+  pageRowsMax,
   type Reading,
 } from './events.sql.ts';
 
@@ -90,10 +93,7 @@ export async function readPageAfter(
     afterSequence: after !== undefined && isLegacy(after) ? after.afterSequence : 0,
     asksHeldBack: request.asksHeldBack ?? false,
   });
-  const { bound, rows } = await read(
-    db,
-    filter.entityId === null ? findEventsForward(reading) : findEntityEventsForward(reading),
-  );
+  const { bound, rows } = await read(db, statementFor(filter, forward)(reading));
   const floor = floorOf(bound);
   refuseBelowFloor(after, bound);
   await refuseOtherHistory(db, after, bound, reading);
@@ -122,10 +122,7 @@ export async function readPageBefore(
 ): Promise<BackwardPage> {
   const { filter, limit } = request;
   const reading = readingOf(request, { from: before ?? beyond, afterSequence: 0, asksHeldBack: false });
-  const { bound, rows } = await read(
-    db,
-    filter.entityId === null ? findEventsBackward(reading) : findEntityEventsBackward(reading),
-  );
+  const { bound, rows } = await read(db, statementFor(filter, backward)(reading));
   const floor = floorOf(bound);
   refuseBelowFloor(before, bound);
   await refuseOtherHistory(db, before, bound, reading);
@@ -144,10 +141,27 @@ export async function readPageBefore(
   };
 }
 
+const forward = {
+  every: findEveryEventForward,
+  filtered: findEventsForward,
+  ofEntity: findEntityEventsForward,
+};
+const backward = {
+  every: findEveryEventBackward,
+  filtered: findEventsBackward,
+  ofEntity: findEntityEventsBackward,
+};
+
+function statementFor(filter: EventFilter, statements: typeof forward): typeof findEventsForward {
+  if (filter.entityId !== null) return statements.ofEntity;
+  return isUnfiltered(filter) ? statements.every : statements.filtered;
+}
+
 function readingOf(
   { tenantId, filter, limit, scanMax = scanMaxDefault }: PageRequest,
   place: Pick<Reading, 'from' | 'afterSequence' | 'asksHeldBack'>,
 ): Reading {
+  if (limit >= pageRowsMax) throw new Error(`a page of ${limit} events is too long`);
   return { tenantId, filter, rowsMax: limit + 1, scanMax, ...place };
 }
 

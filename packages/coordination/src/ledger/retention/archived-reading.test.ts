@@ -9,7 +9,13 @@ import { archiveThrough, makeTenant, pruneThrough, storedEvents } from '../../te
 import { openStream } from '../../testing/stream-client.ts';
 import type { JournalPosition } from '../journal/cursor.ts';
 import { typePatternsOf } from '../journal/event-types.ts';
-import { findEntityEventsForward, findEventsBackward, findEventsForward } from '../journal/events.sql.ts';
+import {
+  findEntityEventsForward,
+  findEventsBackward,
+  findEventsForward,
+  findEveryEventBackward,
+  findEveryEventForward,
+} from '../journal/events.sql.ts';
 import { everyEvent, readPageAfter, readPageBefore } from '../journal/reading.ts';
 
 let baton: TestCoordination;
@@ -235,6 +241,8 @@ test('a page reads no more of the store for 20,000 events than for 60, archived 
   const pagesMax = 60;
   const check = async (state: string) => {
     for (const statement of [
+      findEveryEventForward(reading),
+      findEveryEventBackward(reading),
       findEventsForward(reading),
       findEventsBackward(reading),
       findEntityEventsForward(entity),
