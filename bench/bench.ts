@@ -5,12 +5,14 @@ import { BenchError } from './bench-error.ts';
 import { benchClaim } from './claim/claim.bench.ts';
 import { benchCoordination } from './coordination/coordination.bench.ts';
 import { benchIdentity } from './identity/identity.bench.ts';
+import { benchJournal } from './journal/journal.bench.ts';
 import { benchScim } from './scim/scim.bench.ts';
 
 const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) => Promise<void>>> = {
   claim: benchClaim,
   coordination: benchCoordination,
   identity: benchIdentity,
+  journal: benchJournal,
   scim: benchScim,
 };
 

@@ -25,8 +25,8 @@ export interface ClaimFixture {
   close(): Promise<void>;
 }
 
-const migrations = join(import.meta.dirname, '../../packages/coordination/migrations');
-const tokenSeconds = 3600;
+export const migrations = join(import.meta.dirname, '../../packages/coordination/migrations');
+export const tokenSeconds = 3600;
 const tasksPerInsert = 20_000;
 
 /** Fills an empty database with a tenant, `agents` with sessions and tokens, and `tasks` to claim, each with events. */
@@ -89,14 +89,19 @@ export async function makeClaimFixture(
   }
 }
 
-async function insertClaimant(pool: Pool, tenantId: string, issuer: string) {
+export async function insertClaimant(
+  pool: Pool,
+  tenantId: string,
+  issuer: string,
+  permissions = ['tasks.claim', 'tasks.read'],
+) {
   const [principalId, iamPrincipalId, sessionId] = [newId(), newId(), newId()];
   await pool.run(sql`
     insert into principals (id, tenant_id, kind, display_name)
     values (${principalId}, ${tenantId}, 'agent', 'bench agent')`);
   await pool.run(sql`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
-    values (${newId()}, ${tenantId}, ${principalId}, ${issuer}, ${tenantId}, ${iamPrincipalId}, '{tasks.claim,tasks.read}')`);
+    values (${newId()}, ${tenantId}, ${principalId}, ${issuer}, ${tenantId}, ${iamPrincipalId}, ${permissions})`);
   await pool.run(sql`
     insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
     values (${sessionId}, ${tenantId}, ${principalId}, 'bench', 'connected', now() + interval '1 hour')`);

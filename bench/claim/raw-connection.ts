@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 const headEnd = Buffer.from('\r\n\r\n');
+const nothing = Buffer.alloc(0);
 
 /**
  * One keep-alive HTTP/1.1 connection with one request at a time. It does the least possible work, because the load
@@ -8,7 +9,11 @@ const headEnd = Buffer.from('\r\n\r\n');
  */
 export class RawConnection {
   readonly #socket: Socket;
-  #received: Buffer = Buffer.alloc(0);
+  /** The beginning of a head that came in two pieces. */
+  #received: Buffer = nothing;
+  #status = 0;
+  /** Of the body, once the head has come; undefined before. */
+  #leftBytes: number | undefined;
   #waiting: { resolve(status: number): void; reject(error: Error): void } | undefined;
 
   private constructor(socket: Socket) {
@@ -40,17 +45,24 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
+  /** Of a long body, only the bytes are counted. */
   #onData(chunk: Buffer): void {
-    const received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const end = received.indexOf(headEnd);
-    if (end < 0 || received.length < end + headEnd.length + lengthOf(received, end)) {
-      this.#received = received;
-      return;
-    }
-    this.#received = Buffer.alloc(0);
+    if (this.#leftBytes === undefined) this.#readHead(chunk);
+    else this.#leftBytes -= chunk.length;
+    if (this.#leftBytes === undefined || this.#leftBytes > 0) return;
+    this.#leftBytes = undefined;
     const { resolve } = this.#waiting ?? {};
     this.#waiting = undefined;
-    resolve?.(Number(received.toString('latin1', 9, 12)));
+    resolve?.(this.#status);
+  }
+
+  #readHead(chunk: Buffer): void {
+    const received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const end = received.indexOf(headEnd);
+    this.#received = end < 0 ? received : nothing;
+    if (end < 0) return;
+    this.#status = Number(received.toString('latin1', 9, 12));
+    this.#leftBytes = end + headEnd.length + lengthOf(received, end) - received.length;
   }
 }
 

@@ -24,11 +24,12 @@ export interface TailOptions {
   readonly pollMs: number;
   /** What it may keep in memory now. */
   keptBytesMax(): number;
+  /** Wakes that come faster share one read. */
+  readPauseMs(): number;
 }
 
 export const batchMax = 200;
-/** Wakes that come faster share one read. */
-const readPauseMs = 10;
+const heldBackPauseMsMin = 5;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
 /** Writing to 10,000 sockets takes 100 ms: requests of this process go on in between. */
@@ -45,7 +46,7 @@ export class TenantTail {
   #isReading = false;
   #isWoken = false;
   #readAt = Number.NEGATIVE_INFINITY;
-  #heldBackPauseMs = readPauseMs;
+  #heldBackPauseMs = heldBackPauseMsMin;
 
   constructor(options: TailOptions) {
     this.#options = options;
@@ -83,7 +84,11 @@ export class TenantTail {
   wake(): void {
     if (this.#followers.size === 0 || this.#isWoken) return;
     this.#isWoken = true;
-    if (!this.#isReading) this.#readAfter(this.#readAt + readPauseMs - performance.now());
+    if (!this.#isReading) this.#readAfter(this.#untilNextRead());
+  }
+
+  #untilNextRead(): number {
+    return this.#readAt + this.#options.readPauseMs() - performance.now();
   }
 
   #readAfter(waitMs: number): void {
@@ -99,7 +104,7 @@ export class TenantTail {
     let waitMs: number;
     try {
       const pauseMs = await this.#readBatch(this.#kept);
-      waitMs = this.#isWoken ? Math.min(pauseMs, this.#readAt + readPauseMs - performance.now()) : pauseMs;
+      waitMs = this.#isWoken ? Math.min(pauseMs, this.#untilNextRead()) : pauseMs;
     } catch (error) {
       // Nobody would learn otherwise that nothing comes any more; while the database is away, the streams wait for it.
       if (!isTemporary(error)) for (const follower of this.#followers) follower.fail(error);
@@ -129,10 +134,10 @@ export class TenantTail {
     kept.add(batch, keptBytesMax());
     await this.#deliver(batch);
     if (page.hasMore) return 0;
-    this.#heldBackPauseMs = batch.messages.length > 0 ? readPauseMs : this.#heldBackPauseMs * 2;
+    this.#heldBackPauseMs = batch.messages.length > 0 ? heldBackPauseMsMin : this.#heldBackPauseMs * 2;
     // When the open transaction ends that holds back committed events, nothing announces them.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
-    this.#heldBackPauseMs = readPauseMs;
+    this.#heldBackPauseMs = heldBackPauseMsMin;
     return pollMs;
   }
 

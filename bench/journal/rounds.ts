@@ -1,0 +1,53 @@
+import { BenchError } from '../bench-error.ts';
+import { Measurement } from '../measurement.ts';
+import { connections } from './fixture.ts';
+
+/** One of the compared ways to do the same. */
+export interface Way {
+  readonly name: string;
+  /** How many events one call writes or reads. */
+  readonly eventsPerCall: number;
+  call(connection: number): Promise<void>;
+}
+
+export interface Compared {
+  readonly way: Way;
+  readonly measurement: Measurement;
+}
+
+export interface RoundOptions {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly stopping: AbortSignal;
+  cpuSeconds(): number;
+}
+
+/** All ways take turns round by round, so that they meet the machine in the same mood. One round of each warms up. */
+export async function compare(ways: readonly Way[], options: RoundOptions): Promise<Compared[]> {
+  const compared = ways.map((way) => ({ way, measurement: new Measurement() }));
+  for (const way of ways) await runRound(way, options, options.roundMs / 2);
+  for (let round = 0; round < options.rounds; round += 1)
+    for (const { way, measurement } of compared) {
+      const cpuBefore = options.cpuSeconds();
+      const { latenciesMs, seconds } = await runRound(way, options, options.roundMs);
+      measurement.add({ latenciesMs, seconds, serviceCpuSeconds: options.cpuSeconds() - cpuBefore });
+    }
+  return compared;
+}
+
+async function runRound(way: Way, { stopping }: RoundOptions, ms: number) {
+  const latenciesMs: number[] = [];
+  const startedMs = performance.now();
+  await Promise.all(
+    Array.from({ length: connections }, async (_, connection) => {
+      for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
+        if (stopping.aborted) throw new BenchError('Stopped.');
+        await way.call(connection);
+        const nowMs = performance.now();
+        latenciesMs.push(nowMs - beganMs);
+        beganMs = nowMs;
+      }
+    }),
+  );
+  return { latenciesMs, seconds: (performance.now() - startedMs) / 1000 };
+}
