@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Measurement } from '../measurement.ts';
-import { connections, type JournalFixture, type JournalTenant } from './fixture.ts';
+import type { JournalFixture, JournalTenant } from './fixture.ts';
+import { pace } from './pace.ts';
 
 export interface Delay {
   readonly name: string;
@@ -51,19 +52,6 @@ export async function measureDelay(
     measurement.add({ latenciesMs, seconds: ms / 1000, serviceCpuSeconds: 0 });
     return { name, measurement };
   });
-}
-
-/** Starts calls at an even pace, never more than 16 at once. */
-async function pace(perSecond: number, ms: number, call: () => Promise<void>): Promise<void> {
-  const [began, underWay] = [performance.now(), new Set<Promise<void>>()];
-  for (let n = 0; n < (perSecond * ms) / 1000; n += 1) {
-    const dueMs = began + (n * 1000) / perSecond;
-    while (performance.now() < dueMs) await sleep(1);
-    while (underWay.size >= connections) await Promise.race(underWay);
-    const running: Promise<void> = call().finally(() => underWay.delete(running));
-    underWay.add(running);
-  }
-  await Promise.all(underWay);
 }
 
 /** A socket that notes when the event about each entity came. */

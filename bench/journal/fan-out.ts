@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { insertEvents } from '@baton/coordination/ledger/journal/journal.sql';
+import { startBroadcast } from '@baton/coordination/testing/crowd/broadcast';
 import { type Crowd, startCrowd } from '@baton/coordination/testing/crowd/crowd';
 import { sql } from '@baton/kernel/sql';
 import { BenchError } from '../bench-error.ts';
@@ -47,7 +45,7 @@ export async function measureFanOut(
   const [ours, theirs] = [0, 1].map(() =>
     cleanup.adopt(startCrowd(crowdProcesses), (crowd) => crowd.close()),
   ) as [Crowd, Crowd];
-  const broadcast = cleanup.adopt(await startBroadcast(), ({ child }) => void child.kill('SIGKILL'));
+  const broadcast = cleanup.adopt(await startBroadcast(), (started) => started.stop());
   const after = await fixture.endCursor(tenant.tenantId);
   const members = (path: string) =>
     Array.from({ length: crowdProcesses }, () => [
@@ -68,7 +66,7 @@ export async function measureFanOut(
       const tell = () =>
         fixture.pool.run(sql`select pg_notify('baton_journal', ${`bench ${tenant.tenantId}`})`);
       serviceMs += await timeOf(ours, reached, tell);
-      bareMs += await timeOf(theirs, reached, async () => void broadcast.child.send(texts));
+      bareMs += await timeOf(theirs, reached, async () => broadcast.send(texts));
     }
     const serviceCpuSeconds = options.cpuSeconds() - cpuBefore;
     if (round === 0) continue;
@@ -106,12 +104,4 @@ async function writeEvents(
     cursor = page.nextCursor;
   }
   return texts;
-}
-
-async function startBroadcast(): Promise<{ port: number; child: ChildProcess }> {
-  const child = fork(join(import.meta.dirname, 'broadcast.main.ts'), {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  });
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { port, child };
 }

@@ -6,8 +6,9 @@ import { openStore } from '../store.ts';
 import { type Delay, measureDelay } from './delay.ts';
 import { type FanOut, measureFanOut } from './fan-out.ts';
 import { connections, type JournalFixture, makeJournalFixture } from './fixture.ts';
+import { type JetStream, openJetStream } from './jetstream.ts';
 import { type Compared, compare, type RoundOptions } from './rounds.ts';
-import { openSockets, readers, writers } from './ways.ts';
+import { draft, openSockets, readers, writers } from './ways.ts';
 
 const socketCounts = [10, 100, 1000, 10_000];
 const delayMs = 8000;
@@ -49,7 +50,11 @@ export async function benchJournal(args: string[], stopping: AbortSignal): Promi
   const other = cleanup.adopt(await start(), (running) => running.stop());
   const wants = (part: (typeof parts)[number]) => values.only === '' || values.only === part;
   const options = { rounds, roundMs: seconds * 1000, stopping, cpuSeconds: service.cpuSeconds };
-  const bench = { fixture, service, other, options };
+  const opened = await openJetStream(JSON.stringify(draft()));
+  const jetStream =
+    typeof opened === 'string' ? undefined : cleanup.adopt(opened, (stream) => stream.close());
+  if (typeof opened === 'string') console.error(opened);
+  const bench = { fixture, service, other, jetStream, options };
   const compared = [
     ...(wants('pages') ? await comparePages(bench, events) : []),
     ...(wants('write') ? await compareWriting(bench) : []),
@@ -72,13 +77,15 @@ interface Bench {
   readonly fixture: JournalFixture;
   readonly service: ServiceProcess;
   readonly other: ServiceProcess;
+  readonly jetStream: JetStream | undefined;
   readonly options: RoundOptions;
 }
 
-async function compareWriting({ fixture, service, options }: Bench): Promise<Compared[]> {
+async function compareWriting({ fixture, service, jetStream, options }: Bench): Promise<Compared[]> {
   const sockets = await openSockets(service.port);
   try {
-    return await compare(writers(sockets, service.port, fixture, fixture.small), options);
+    const ways = writers(sockets, service.port, fixture, fixture.small);
+    return await compare([...ways, ...(jetStream === undefined ? [] : [jetStream.way])], options);
   } finally {
     for (const socket of sockets) socket.close();
   }
@@ -102,7 +109,7 @@ async function comparePages({ fixture, service, options }: Bench, events: number
 
 /** At half of what the API writes at most, measured just before. */
 async function measureDelays(bench: Bench): Promise<(Delay & { perSecond: number })[]> {
-  const { fixture, service, other } = bench;
+  const { fixture, service, other, jetStream } = bench;
   const [api] = await compareWriting({ ...bench, options: { ...bench.options, rounds: 2 } });
   const perSecond = Math.floor((api as Compared).measurement.figures().perSecond / 2);
   const services = [
@@ -110,6 +117,7 @@ async function measureDelays(bench: Bench): Promise<(Delay & { perSecond: number
     { name: 'socket in another process', port: other.port },
   ];
   const delays = await measureDelay(services, fixture, fixture.small, { perSecond, ms: delayMs });
+  if (jetStream !== undefined) delays.push(await jetStream.delay(perSecond, delayMs));
   return delays.map((delay) => ({ ...delay, perSecond }));
 }
 
@@ -146,7 +154,7 @@ function printTables(
   );
   for (const [at, { way, measurement }] of compared.entries()) {
     const { perSecond, p50Ms, p99Ms, serviceCpuMicros } = measurement.figures();
-    const isOurs = !way.name.includes('bare');
+    const isOurs = !/bare|JetStream/.test(way.name);
     const bare = isOurs ? (compared[at + 1]?.measurement as Measurement) : undefined;
     const ratio = bare === undefined ? '' : measurement.ratioTo(bare);
     const own = isOurs ? serviceCpuMicros : '';
