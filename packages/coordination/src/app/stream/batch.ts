@@ -34,7 +34,7 @@ export class Batch {
     const known = this.#parts.get(name);
     if (known !== undefined) return known;
     const wanted = messagesOf(this.messages, typePrefixes);
-    if (this.#parts.size >= filtersMax) return singleParts(wanted);
+    if (typePrefixes !== undefined && this.#parts.size >= filtersMax) return singleParts(wanted);
     const parts = joinedParts(wanted);
     this.#parts.set(name, parts);
     return parts;
