@@ -93,7 +93,9 @@ async function writeEvents(
 ): Promise<string[]> {
   let cursor = await endCursor(tenantId);
   for (let left = count; left > 0; left -= eventsPerInsert)
-    await pool.run(insertEvents(tenantId, Array.from({ length: Math.min(left, eventsPerInsert) }, draft)));
+    await pool.run(
+      insertEvents(tenantId, Array.from({ length: Math.min(left, eventsPerInsert) }, draft), true),
+    );
   const texts: string[] = [];
   while (texts.length < count) {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/events?limit=200&cursor=${cursor}`, {

@@ -57,7 +57,8 @@ export function bySql({ pool }: JournalFixture, { tenantId }: JournalTenant, cou
   return {
     name: `bare SQL, ${count} at once`,
     eventsPerCall: count,
-    call: async () => void (await pool.run(insertEvents(tenantId, Array.from({ length: count }, draft)))),
+    call: async () =>
+      void (await pool.run(insertEvents(tenantId, Array.from({ length: count }, draft), true))),
   };
 }
 
