@@ -80,6 +80,7 @@ test('a service whose readers ignore the horizon is found out, through pages and
     actEveryMs: 500,
     kinds: ['idle transactions'],
     horizonIsIgnored: true,
+    quietMs: 5000,
   });
   for (const line of figures) t.diagnostic(line);
   for (const name of ['pages of 200', 'pages of 7', 'socket', 'another socket'])

@@ -13,6 +13,7 @@ import {
 } from './journal-table.sql.ts';
 import { judgeConsumer, judgeJournal, type Writing } from './oracle.ts';
 import { readBySequence, readWithoutHorizon } from './planted.ts';
+import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
 import { archiveAgainAndAgain, type Writer, writeCommands, writeSlowly } from './writers.ts';
 
@@ -23,6 +24,8 @@ export interface ChaosOptions {
   /** Between two acts, on average. */
   readonly actEveryMs: number;
   readonly kinds?: readonly ActName[];
+  /** How long nobody may get anything before what is missing counts as lost. */
+  readonly quietMs?: number;
   /** The switches of the checker's own tests. */
   readonly plants?: boolean;
   readonly horizonIsIgnored?: boolean;
@@ -39,24 +42,26 @@ export interface ChaosReport {
 
 export const everyAct = Object.keys(acts) as ActName[];
 
-/** Ten times the longest pause of a reader, on a machine that is busy with other things too. */
-const quietMsMax = 10_000;
+/** Three times what a killed worker's deliveries wait, on a machine that is busy with other things too. */
+const quietMsUsual = 20_000;
 
 /**
  * Writes, consumes and breaks at the same time, then compares what each consumer got with the journal's table, and the
  * table with what the writers were answered.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const world = await openWorld(options.tenants, options.seconds + 600);
+  const receiver = await startWebhookReceiver();
+  const world = await openWorld(options.tenants, options.seconds + 600, receiver);
   try {
     if (options.horizonIsIgnored) await world.pool.run(ignoreHorizon);
-    return await runIn(world, options);
+    return await runIn(world, receiver, options);
   } finally {
     await world.close();
+    await receiver.close();
   }
 }
 
-async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> {
+async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOptions): Promise<ChaosReport> {
   const untilMs = performance.now() + options.seconds * 1000;
   const ending: Ending = { isWritten: false, isOver: false };
   const faults = new Map<string, number>();
@@ -69,7 +74,11 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   };
   const publishes = options.plants ? plantPublisher(world.tenants[0] as Tenant) : undefined;
   const writers = world.tenants.flatMap((tenant) => startWriters(tenant));
-  const honest = world.tenants.flatMap((tenant) => startConsumers(world, tenant, ending));
+  const honest = world.tenants.flatMap((tenant) => [
+    ...startConsumers(world, tenant, ending),
+    // They come by themselves.
+    ...receiver.deliveriesOf(tenant.id).map((deliveries) => ({ deliveries, consuming: Promise.resolve() })),
+  ]);
   const faulty = options.plants ? startPlanted(world, world.tenants[0] as Tenant, ending) : [];
 
   const done = await wreakHavoc(world, {
@@ -81,7 +90,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   while ((await whenPossible(() => world.pool.row(findHeldBack())))?.is_held) await sleep(20);
   const stored = await world.pool.rows(findStoredEvents());
   ending.isWritten = true;
-  await drain(world, honest, stored);
+  await drain(world, honest, stored, options.quietMs ?? quietMsUsual);
   ending.isOver = true;
   await Promise.all([...honest, ...faulty].map(({ consuming }) => consuming));
   const again = await readAgain(world);
@@ -188,27 +197,31 @@ function plantPublisher(tenant: Tenant) {
 }
 
 /**
- * Waits until everybody has the last event that they should get, or until nobody has got anything for a while though
+ * Waits until everybody has the events that they should get, or until nobody has got anything for a while though
  * every process answers: then what is missing is lost.
  */
 async function drain(
   world: World,
   consumers: readonly Started[],
   stored: readonly StoredEvent[],
+  quietMs: number,
 ): Promise<void> {
   const waiting = consumers.map(({ deliveries }) => ({
     deliveries,
-    last: stored.findLast((event) => event.tenant_id === deliveries.tenantId && deliveries.wants(event))?.id,
+    ids: stored
+      .filter((event) => event.tenant_id === deliveries.tenantId && deliveries.wants(event))
+      .map(({ id }) => id)
+      .reverse(),
   }));
-  const isDone = () => waiting.every(({ deliveries, last }) => last === undefined || deliveries.has(last));
+  const isDone = () => waiting.every(({ deliveries, ids }) => ids.every((id) => deliveries.has(id)));
   const countNow = () => waiting.reduce((sum, { deliveries }) => sum + deliveries.count, 0);
   await Promise.all(world.apis.map((api) => api.isReady()));
   let [count, changedAt] = [countNow(), performance.now()];
-  while (!isDone() && performance.now() - changedAt < quietMsMax) {
+  while (!isDone() && performance.now() - changedAt < quietMs) {
     await sleep(50);
     if (countNow() > count) [count, changedAt] = [countNow(), performance.now()];
   }
-  // One that got the last event can still get what comes out of order, or twice.
+  // One that got everything can still get more.
   await sleep(300);
 }
 

@@ -16,6 +16,8 @@ export class Deliveries {
   /** Connections, or tries of a page, that failed. */
   interruptions = 0;
   longestGapMs = 0;
+  /** Where its source says that an event stands, as a text that sorts: what comes in no order is put into one. */
+  readonly #places = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastAt: number | undefined;
 
@@ -30,7 +32,7 @@ export class Deliveries {
     this.wants = options.wants ?? (() => true);
   }
 
-  take(id: string): void {
+  take(id: string, place?: string): void {
     const now = performance.now();
     this.longestGapMs = Math.max(this.longestGapMs, now - (this.#lastAt ?? now));
     this.#lastAt = now;
@@ -40,6 +42,14 @@ export class Deliveries {
     }
     this.#seen.add(id);
     this.ids.push(id);
+    if (place !== undefined) this.#places.set(id, place);
+  }
+
+  /** In the order in which they came first, or by what the source says of their places. */
+  inOrder(): string[] {
+    if (this.#places.size === 0) return this.ids;
+    const placed = this.ids.map((id) => ({ id, place: this.#places.get(id) ?? '' }));
+    return placed.sort((left, right) => (left.place < right.place ? -1 : 1)).map(({ id }) => id);
   }
 
   has(id: string): boolean {

@@ -24,7 +24,8 @@ const shownMax = 3;
  * @returns one line per problem
  */
 export function judgeConsumer(deliveries: Deliveries, stored: readonly StoredEvent[]): string[] {
-  const { tenantId, wants, ids, isOrdered, faults } = deliveries;
+  const { tenantId, wants, isOrdered, faults } = deliveries;
+  const ids = deliveries.inOrder();
   const expected = stored.filter((event) => event.tenant_id === tenantId && wants(event)).map(({ id }) => id);
   const committed = new Set(expected);
   const missing = expected.filter((id) => !deliveries.has(id));

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { sql } from '@baton/kernel/sql';
 import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
 import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
 import { ServiceProcess } from './service-process.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
 
 const migrations = join(import.meta.dirname, '../../packages/coordination/migrations');
 const program = 'packages/coordination/src/app';
@@ -41,7 +43,11 @@ export interface World {
 }
 
 /** @param lifeSeconds how long the tokens of the tenants are good */
-export async function openWorld(tenantCount: number, lifeSeconds: number): Promise<World> {
+export async function openWorld(
+  tenantCount: number,
+  lifeSeconds: number,
+  receiver: WebhookReceiver,
+): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-chaos-'));
   const options = { directory: join(folder, 'postgres'), durable: true, say: () => undefined };
   let cluster: Cluster = await startCluster(options);
@@ -72,6 +78,12 @@ export async function openWorld(tenantCount: number, lifeSeconds: number): Promi
     CP_LOG_LEVEL: 'warn',
     CP_WS_POLL_INTERVAL_SECONDS: '1',
     CP_ARTIFACT_FOLDER: join(folder, 'contents'),
+    CP_SINKS_FILE: writeSinks(folder, receiver),
+    // What a killed worker had taken is due again soon, and no receiver fails for so long that an event is set aside.
+    CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5',
+    CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
+    CP_OUTBOX_BACKOFF_MAX_SECONDS: '2',
+    CP_OUTBOX_MAX_ATTEMPTS: '100',
   };
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const apis = ports.map(
@@ -137,6 +149,13 @@ export async function openWorld(tenantCount: number, lifeSeconds: number): Promi
     const claims = { sub: iamPrincipalId, tenant_id: found.tenantId, scope };
     return { id: found.tenantId, token: await issuer.sign(claims, { lifeSeconds }) };
   }
+}
+
+function writeSinks(folder: string, receiver: WebhookReceiver): string {
+  const [path, secretFile] = [join(folder, 'sinks.json'), join(folder, 'webhook.secret')];
+  writeFileSync(secretFile, receiver.secret, { mode: 0o600 });
+  writeFileSync(path, JSON.stringify(receiver.sinks(secretFile)));
+  return path;
 }
 
 async function findFreePort(): Promise<number> {
