@@ -102,7 +102,7 @@ function readStream(
       setTimeout(() => {
         isNoting = false;
       }, endsMs),
-      setTimeout(() => ws.close(), endsMs + 100),
+      setTimeout(() => ws.close(), endsMs + 100 + upTo(900)),
     );
   }
   const watch = setInterval(() => ending.isOver && ws.close(), 50);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { Ajv } from 'ajv';
+import { cloudEventOf } from '../../ledger/sinks/cloud-event.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
@@ -73,6 +74,16 @@ test('what the stream sends fits the message of its type, and not that of anothe
   assert.ok(messageSchema('task.created')(event));
   assert.ok(!messageSchema('task.claimed')(event));
   assert.ok(!messageSchema('task.created')({ ...(event as object), payload: {} }));
+});
+
+test('what webhooks send fits the message of its type, and not that of another', async () => {
+  const { body } = await baton.admin.post('/tasks', { title: 'posted' });
+  await journalIsStable(baton.pool);
+  const [event] = (await baton.admin.get(`/events?entityId=${body.id}`)).body.items;
+  const sent = JSON.parse(JSON.stringify(cloudEventOf(event))) as object;
+  assert.ok(messageSchema('task.created.cloudevent')(sent));
+  assert.ok(!messageSchema('task.claimed.cloudevent')(sent));
+  assert.ok(!messageSchema('task.created.cloudevent')({ ...sent, specversion: '0.3' }));
 });
 
 test('GET /asyncapi.json answers it without a credential', async () => {
