@@ -133,6 +133,7 @@ function defaultSettings(
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,
     CP_ARTIFACT_FOLDER: join(home, artifactFolder),
     CP_IAM_ISSUER: issuer,
+    CP_IAM_BASE_URL: `${urls.localUrl}/iam`,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
     CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([new URL(urls.localUrl).hostname, 'localhost']),
     CP_LOG_LEVEL: 'warn',

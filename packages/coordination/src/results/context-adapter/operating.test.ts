@@ -7,6 +7,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { consumerOf, namespaceOf, startDelivery, writeTold } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+import { until } from '../../testing/waiting.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -241,6 +242,49 @@ test('reasons have their bounds', async () => {
     ['rebuild', null, 400],
   ] as const)
     assert.equal((await operator.post(`${path()}:${verb}`, { reason })).status, status, `${verb} ${reason}`);
+});
+
+test('what was archived is counted and delivered again after a rebuild, first the archive, then the journal', async () => {
+  const tenantId = baton.tenantId;
+  const early = await writeTold(baton, tenantId, 3);
+  const delivery = startDelivery(baton, memory);
+  const deliver = async () => {
+    while ((await delivery.turns()).get(tenantId)?.hasMore);
+  };
+  await deliver();
+  // The worker delivers it; none runs here.
+  await baton.pool.run(sql`delete from outbox where tenant_id = ${tenantId}`);
+  const archived = await operator.post('/operations/journal:archive', { beforeSeconds: 0 });
+  assert.ok(archived.body.archived > 3, JSON.stringify(archived.body));
+  await until(async () => {
+    const row = await baton.pool.row<{ n: number }>(
+      sql`select count(*) as n from events where tenant_id = ${tenantId} and id = any (${early}::uuid[])`,
+    );
+    return row?.n === 0;
+  }, 'the move to the archive');
+  const late = await writeTold(baton, tenantId, 2);
+  await deliver();
+
+  const { body } = await operator.post(`${path()}:rebuild`);
+  assert.ok(body.lagEvents >= archived.body.archived + late.length, String(body.lagEvents));
+  assert.equal(body.journal.journalFloorCursor, archived.body.journalFloorCursor);
+  const seen = memory.arrived.length;
+  await deliver();
+  const again = memory.arrived.slice(seen).flatMap(({ ids }) => ids);
+  assert.deepEqual(
+    again.filter((id) => early.includes(id) || late.includes(id)),
+    [...early, ...late],
+  );
+
+  await operator.post('/operations/journal:prune', { beforeSeconds: 0 });
+  const after = await operator.post(`${path()}:rebuild`);
+  assert.equal(after.body.cursor, after.body.journal.archiveFloorCursor);
+  const seenBefore = memory.arrived.length;
+  await deliver();
+  const rest = memory.arrived.slice(seenBefore).flatMap(({ ids }) => ids);
+  assert.ok(!rest.some((id) => early.includes(id)));
+  assert.ok(late.every((id) => rest.includes(id)));
+  assert.equal((await state()).parked, false);
 });
 
 test('the lag is counted up to 1000', async () => {
