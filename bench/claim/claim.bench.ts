@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { BenchError } from '../bench-error.ts';
+import { callFor } from '../calls.ts';
 import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
@@ -78,11 +79,15 @@ async function runInterleaved(
     connections: options.connections,
     measurement: new Measurement(),
   }));
-  for (const variant of variants) await runRound(variant, options, options.roundMs / 2);
+  const { connections, roundMs, stopping } = options;
+  const claimFor = (ms: number, variant: Variant) =>
+    callFor(ms, connections, stopping, (connection) => variant.claim(connection));
+  // The first round of a variant is not counted: it warms up code and caches.
+  for (const variant of variants) await claimFor(roundMs / 2, variant);
   for (let round = 1; round <= options.rounds; round += 1)
     for (const [index, variant] of variants.entries()) {
       const cpuBefore = serviceCpuSeconds();
-      const { latenciesMs, seconds } = await runRound(variant, options, options.roundMs);
+      const { latenciesMs, seconds } = await claimFor(roundMs, variant);
       measurements[index]?.measurement.add({
         latenciesMs,
         seconds,
@@ -90,22 +95,4 @@ async function runInterleaved(
       });
     }
   return measurements;
-}
-
-/** Claims on all connections for `ms`. The first round of a variant is not counted: it warms up code and caches. */
-async function runRound(variant: Variant, { connections, stopping }: RoundOptions, ms: number) {
-  const latenciesMs: number[] = [];
-  const startedMs = performance.now();
-  await Promise.all(
-    Array.from({ length: connections }, async (_, connection) => {
-      for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
-        if (stopping.aborted) throw new BenchError('Stopped.');
-        await variant.claim(connection);
-        const nowMs = performance.now();
-        latenciesMs.push(nowMs - beganMs);
-        beganMs = nowMs;
-      }
-    }),
-  );
-  return { latenciesMs, seconds: (performance.now() - startedMs) / 1000 };
 }

@@ -1,4 +1,4 @@
-import { BenchError } from '../bench-error.ts';
+import { callFor } from '../calls.ts';
 import { Measurement } from '../measurement.ts';
 import { connections } from './fixture.ts';
 
@@ -25,29 +25,15 @@ export interface RoundOptions {
 /** All ways take turns round by round, so that they meet the machine in the same mood. One round of each warms up. */
 export async function compare(ways: readonly Way[], options: RoundOptions): Promise<Compared[]> {
   const compared = ways.map((way) => ({ way, measurement: new Measurement() }));
-  for (const way of ways) await runRound(way, options, options.roundMs / 2);
+  for (const way of ways)
+    await callFor(options.roundMs / 2, connections, options.stopping, (at) => way.call(at));
   for (let round = 0; round < options.rounds; round += 1)
     for (const { way, measurement } of compared) {
       const cpuBefore = options.cpuSeconds();
-      const { latenciesMs, seconds } = await runRound(way, options, options.roundMs);
+      const { latenciesMs, seconds } = await callFor(options.roundMs, connections, options.stopping, (at) =>
+        way.call(at),
+      );
       measurement.add({ latenciesMs, seconds, serviceCpuSeconds: options.cpuSeconds() - cpuBefore });
     }
   return compared;
-}
-
-async function runRound(way: Way, { stopping }: RoundOptions, ms: number) {
-  const latenciesMs: number[] = [];
-  const startedMs = performance.now();
-  await Promise.all(
-    Array.from({ length: connections }, async (_, connection) => {
-      for (let beganMs = startedMs; beganMs < startedMs + ms; ) {
-        if (stopping.aborted) throw new BenchError('Stopped.');
-        await way.call(connection);
-        const nowMs = performance.now();
-        latenciesMs.push(nowMs - beganMs);
-        beganMs = nowMs;
-      }
-    }),
-  );
-  return { latenciesMs, seconds: (performance.now() - startedMs) / 1000 };
 }
