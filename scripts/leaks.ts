@@ -20,7 +20,7 @@ export interface Allowed {
 }
 
 /** What is read and kept for a long time: neither hashes of secrets nor names of people may stand there. */
-const records = ['the log', 'table events', 'table audit_records', 'table outbox'];
+const records = ['the log', 'table events', 'table archived_events', 'table audit_records', 'table outbox'];
 
 /** The only tables that may hold hashes of secrets. */
 const hashTables = [

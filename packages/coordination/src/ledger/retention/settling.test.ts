@@ -109,3 +109,18 @@ test('on schedule each tenant is archived once an interval, by one of several wo
   await baton.pool.run(sql`update journal_floors set archive_due_at = now() where tenant_id = ${tenants[0]}`);
   await until(async () => (await archivings(tenants[0] as string)).length === 2);
 });
+
+test('a tenant with more than 10,000 events to archive has its next turn at once', async () => {
+  const tenantId = await makeTenant(baton.pool);
+  await baton.pool.run(sql`
+    insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, request_id, payload)
+    select gen_random_uuid(), ${tenantId}, 'session.opened', 1, 'session', gen_random_uuid(), 'test', '{}'
+    from generate_series(1, 10005)`);
+  await confirmJournal(baton.pool, tenantId);
+  await start({ CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: '0', CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS: '3600' });
+  await until(async () => (await archivings(tenantId)).length === 2);
+  assert.deepEqual(
+    (await archivings(tenantId)).map(({ archived }) => archived),
+    [10_000, 5],
+  );
+});
