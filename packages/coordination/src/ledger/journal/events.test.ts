@@ -64,28 +64,7 @@ test('pages follow each other without a gap or a repeat', async () => {
   assert.deepEqual(seen, ids);
 });
 
-test('an event has the fields of the contract, and no other tenant sees it', async () => {
-  const [first] = (await read('?limit=1')).items;
-  assert.deepEqual(Object.keys(first ?? {}), [
-    'sequence',
-    'id',
-    'tenantId',
-    'type',
-    'schemaVersion',
-    'entityType',
-    'entityId',
-    'workspaceId',
-    'actorId',
-    'iamActorId',
-    'sessionId',
-    'correlationId',
-    'causationId',
-    'requestId',
-    'traceRunId',
-    'payload',
-    'occurredAt',
-    'cursor',
-  ]);
+test('no other tenant sees an event', async () => {
   const others = await baton.otherAdmin.get('/events');
   assert.equal(others.body.items.length, 1);
 });
