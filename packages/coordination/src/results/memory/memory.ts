@@ -82,7 +82,7 @@ export function openMemory(settings: Settings, traceRunId: string): Memory {
           signal,
         });
         if (answer.status === 401 && token !== undefined) credential.forget(token);
-        return resultOf(answer, observations.length);
+        return resultOf(answer, observations.length, token);
       } catch (error) {
         if (!(error instanceof RequestFailed)) throw error;
         return failed(`the memory service is out of reach: ${error.message}`);
@@ -149,9 +149,13 @@ function requireAddress(name: string, address: string): void {
     throw new Error(`${name} is an http or https address without a user and without a query.`);
 }
 
-function resultOf({ status, json, retryAfterSeconds }: JsonAnswer, sent: number): BatchResult {
+function resultOf(
+  { status, json, retryAfterSeconds }: JsonAnswer,
+  sent: number,
+  credential: string | undefined,
+): BatchResult {
   if (status >= 200 && status < 300)
-    return judgementOf(json, sent) ?? failed(`an answer ${status} that can't be read`);
+    return judgementOf(json, sent, credential) ?? failed(`an answer ${status} that can't be read`);
   const isRefusal = status >= 400 && status < 500 && !passingStatuses.includes(status);
   return isRefusal
     ? { kind: 'refused', reason: `the memory service answered ${status}` }
@@ -163,12 +167,12 @@ function failed(reason: string, retryAfterSeconds?: number): BatchResult {
 }
 
 /** Undefined for an answer that contradicts itself, or what was sent: it confirms nothing. */
-function judgementOf(json: unknown, sent: number): BatchResult | undefined {
+function judgementOf(json: unknown, sent: number, credential: string | undefined): BatchResult | undefined {
   const answer = BatchAnswer.safeParse(json);
   if (!answer.success) return undefined;
   const { results, accepted, duplicates, failed: refused } = answer.data;
   const isNamed = results.every(({ observation_id: id, error }) => isPresent(id) || isPresent(error));
-  const refusals = results.map(({ error }) => (isPresent(error) ? textOf(error) : null));
+  const refusals = results.map(({ error }) => (isPresent(error) ? textOf(error, credential) : null));
   const refusedCount = refusals.filter((reason) => reason !== null).length;
   const isWhole =
     results.length === sent && accepted + duplicates + refused === sent && refused === refusedCount;
@@ -179,7 +183,24 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function textOf(error: unknown): string {
-  const text = typeof error === 'string' ? error : JSON.stringify(error);
-  return text.slice(0, refusalLengthMax).toWellFormed();
+/** Why an item was refused, in a few words; an answer may repeat the credential that it was asked with. */
+function textOf(error: unknown, credential: string | undefined): string {
+  const text = typeof error === 'string' ? error : jsonOf(error);
+  const told = credential === undefined ? text : withoutSecret(text, credential);
+  return told.slice(0, refusalLengthMax).toWellFormed();
+}
+
+/** Also of a document that is nested deeper than can be written: parsing has no such limit. */
+function jsonOf(document: unknown): string {
+  try {
+    return JSON.stringify(document);
+  } catch {
+    return 'a document that is nested too deep';
+  }
+}
+
+/** Also where the secret stands in JSON. */
+function withoutSecret(text: string, secret: string): string {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return text.replaceAll(inJson, '[redacted]').replaceAll(secret, '[redacted]');
 }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { readCoordinationSettings } from '../../app/settings.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+import { type BatchResult, type MemoryItem, openMemory } from './memory.ts';
+
+const key = 'memory-key-of-the-tests-987654';
+
+let service: TestMemory;
+before(async () => {
+  service = await startMemoryService();
+});
+after(() => service.close());
+
+const item: MemoryItem = {
+  source: { system: 'control-plane', stream: 'domain-events', external_id: `event:${newId()}` },
+  kind: 'capability.created',
+  occurred_at: '2026-01-01T00:00:00.000Z',
+  subject: { type: 'capability', id: newId() },
+  scopes: [],
+  content: 'The capability was made.',
+  data: {},
+  provenance: { uri: 'control-plane://events/1' },
+};
+
+/** What becomes of one item when the service refuses it with this text in its answer. */
+async function refusedWith(error: string): Promise<BatchResult> {
+  const settings = readCoordinationSettings({
+    CP_CONTEXT_PROVIDER: 'http',
+    CP_CONTEXT_BASE_URL: service.url,
+    CP_CONTEXT_API_KEY: key,
+  });
+  const body = `{"results":[{"error":${error}}],"accepted":0,"duplicates":0,"failed":1}`;
+  service.behave({ answer: { status: 207, body } });
+  return openMemory(settings, 'run_test').ingest('tenant:1', [item], new AbortController().signal);
+}
+
+test('a refusal of any depth is an answer: the tenant can be parked at its event', async () => {
+  const depth = 500_000;
+  const result = await refusedWith(`${'['.repeat(depth)}${']'.repeat(depth)}`);
+  assert.equal(result.kind, 'judged');
+});
+
+test('a refusal that repeats the credential does not keep it', async () => {
+  for (const error of [`"no right for ${key}"`, `{"header":"Bearer ${key}"}`, `"${'x'.repeat(490)}${key}"`]) {
+    const result = await refusedWith(error);
+    assert.equal(result.kind, 'judged');
+    assert.doesNotMatch(JSON.stringify(result), /memory-key/);
+  }
+});
