@@ -1,4 +1,5 @@
 import type { AddressInfo, Socket } from 'node:net';
+import type { Db } from '@baton/kernel/db';
 import { createListener, openPort } from '@baton/kernel/listener';
 import { createLog } from '@baton/kernel/log';
 import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
@@ -18,6 +19,8 @@ export interface ServedStreams {
 export interface ServeOptions {
   pingEveryMs?: number;
   settings?: Record<string, string>;
+  /** What streams read from instead of the store itself. */
+  db?: Db;
   /** What judges credentials instead of the store. */
   judge?(real: Authenticator, stream: () => EventStream): Pick<Authenticator, 'enter'>;
 }
@@ -25,14 +28,14 @@ export interface ServeOptions {
 /** Serves streams that are woken, and whose rights are looked at again, by the test only. */
 export async function serveStreams(
   baton: TestCoordination,
-  { pingEveryMs, settings: given = {}, judge }: ServeOptions = {},
+  { pingEveryMs, settings: given = {}, db = baton.pool, judge }: ServeOptions = {},
 ): Promise<ServedStreams> {
   const settings = readCoordinationSettings({ ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '60', ...given });
   const log = createLog({ name: 'test', level: 'silent' });
   const real = createAuthenticator(baton.pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
   const authenticator = judge?.(real, () => stream) ?? real;
   const stream: EventStream = new EventStream({
-    db: baton.pool,
+    db,
     settings,
     log,
     authenticator,

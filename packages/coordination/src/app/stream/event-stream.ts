@@ -135,8 +135,10 @@ export class EventStream {
     requireEventsRead(caller);
     const { tenantId } = caller;
     if (workspaceId !== undefined)
-      await this.#pageReaders.run(() => requireEventWorkspace({ db, tenantId, caller }, workspaceId));
-    const after = await this.#pageReaders.run(() => settleLegacy(db, tenantId, given));
+      await this.#pageReaders.run(tenantId, () =>
+        requireEventWorkspace({ db, tenantId, caller }, workspaceId),
+      );
+    const after = await this.#pageReaders.run(tenantId, () => settleLegacy(db, tenantId, given));
     if (!outlet.isOpen || this.#isClosing) return;
     const principalMax = this.#options.settings.CP_MAX_WS_PER_PRINCIPAL;
     if (principalMax > 0 && this.#registry.countOf(caller) >= principalMax) return outlet.end(tooManyStreams);

@@ -1,23 +1,45 @@
-/** Runs a bounded number of tasks at once; the others wait in the order in which they came. */
+/**
+ * Runs a bounded number of tasks at once. The others wait in a line for each key, in the order in which they came; the keys
+ * take turns, so that a thousand tasks of one keep no other waiting.
+ */
 export class Limiter {
   readonly #runningMax: number;
-  readonly #queue: (() => void)[] = [];
+  /** Only keys for which something waits; whose turn is next comes first. */
+  readonly #lines = new Map<string, Line>();
   #running = 0;
 
   constructor(runningMax: number) {
     this.#runningMax = runningMax;
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#runningMax) await new Promise<void>((start) => this.#queue.push(start));
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#runningMax) await new Promise<void>((start) => this.#wait(key, start));
     else this.#running += 1;
     try {
       return await task();
     } finally {
-      // The next task takes over this one's place, so that a newcomer can't get ahead of the queue.
-      const startNext = this.#queue.shift();
+      // The next task takes over this one's place, so that a newcomer can't get ahead of those who wait.
+      const startNext = this.#next();
       if (startNext !== undefined) startNext();
       else this.#running -= 1;
     }
   }
+
+  #wait(key: string, start: () => void): void {
+    const line = this.#lines.get(key);
+    if (line === undefined) this.#lines.set(key, [start]);
+    else line.push(start);
+  }
+
+  #next(): (() => void) | undefined {
+    const [first] = this.#lines;
+    if (first === undefined) return undefined;
+    const [key, line] = first;
+    const start = line.shift();
+    this.#lines.delete(key);
+    if (line.length > 0) this.#lines.set(key, line);
+    return start;
+  }
 }
+
+type Line = (() => void)[];

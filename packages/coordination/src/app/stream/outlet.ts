@@ -7,6 +7,8 @@ const clientFramesPerSecondMax = 100;
 /** Without a bound, a client that sends pings and reads nothing would fill our memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
+/** A client that sends, but takes nothing of what is queued for it, holds memory for nothing. */
+const unreadPingsMax = 4;
 
 /**
  * The connection of one stream. Frames are made once for all streams and written past `ws`, which would make and write a
@@ -92,9 +94,12 @@ function boundClientFrames(ws: WebSocket, socket: Duplex): void {
   });
 }
 
-/** Ends a stream whose client neither answers pings nor reads: its machine is gone, or its program hangs. */
+/**
+ * Ends a stream whose client neither answers pings nor reads: its machine is gone, or its program hangs. What it sends counts
+ * as an answer for a while only where it reads nothing of what is queued for it.
+ */
 function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
-  let silentPings = 0;
+  let [silentPings, unreadPings] = [0, 0];
   let before = { readBytes: 0, queuedBytes: 0 };
   const answered = () => {
     silentPings = 0;
@@ -105,10 +110,12 @@ function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void
     const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
     // A slow client's pong comes only after what is queued for it, so reading counts as an answer too. With nothing queued
     // it may have read no more than our own pings.
-    if (before.queuedBytes > 0 && readBytes > before.readBytes) answered();
+    const hasRead = readBytes > before.readBytes;
+    if (before.queuedBytes > 0 && hasRead) answered();
+    unreadPings = before.queuedBytes > 0 && !hasRead ? unreadPings + 1 : 0;
     before = { readBytes, queuedBytes };
     silentPings += 1;
-    if (silentPings > silentPingsMax) ws.terminate();
+    if (silentPings > silentPingsMax || unreadPings > unreadPingsMax) ws.terminate();
     else if (ws.readyState === ws.OPEN) ws.ping();
   }, pingEveryMs).unref();
   ws.once('close', () => clearInterval(pings));

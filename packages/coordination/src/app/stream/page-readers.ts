@@ -4,7 +4,7 @@ import { Limiter } from './limiter.ts';
 const readsMax = 4;
 /** What all streams that read by pages may have queued; of those that follow, the queues hold the same buffers. */
 const totalBytesMax = 256 * 1024 * 1024;
-const queuedBytesMin = 64 * 1024;
+export const queuedBytesMin = 64 * 1024;
 
 /** The streams of this process that are behind and read by pages. */
 export class PageReaders {
@@ -24,8 +24,8 @@ export class PageReaders {
     return Math.max(queuedBytesMin, Math.min(most, totalBytesMax / Math.max(1, this.#count)));
   }
 
-  /** Reads in a turn. */
-  run<T>(read: () => Promise<T>): Promise<T> {
-    return this.#reads.run(read);
+  /** Reads in a turn; tenants take turns. */
+  run<T>(tenantId: string, read: () => Promise<T>): Promise<T> {
+    return this.#reads.run(tenantId, read);
   }
 }

@@ -8,7 +8,7 @@ import { type Batch, joinedParts, messagesOf, type Part, type TypePrefixes } fro
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
 import { messageOf, type StreamMessage } from './message.ts';
 import type { Outlet } from './outlet.ts';
-import type { PageReaders } from './page-readers.ts';
+import { type PageReaders, queuedBytesMin } from './page-readers.ts';
 import { batchMax, type Follower, type TenantTail } from './tenant-tail.ts';
 
 export interface SubscriberOptions {
@@ -106,12 +106,12 @@ export class Subscriber implements Follower {
   }
 
   async #catchUp(): Promise<void> {
-    const { outlet, pageReaders } = this.#options;
+    const { outlet, pageReaders, caller } = this.#options;
     let limit = batchMax;
     while (outlet.isOpen) {
       await outlet.drained();
       if (await this.#followFromMemory()) return;
-      const page = await pageReaders.run(() => this.#readPage(limit));
+      const page = await pageReaders.run(caller.tenantId, () => this.#readPage(limit));
       if (!outlet.isOpen) return;
       const parts = joinedParts(page.messages);
       const isAllSent = this.#sendAll(parts, pageReaders.queuedBytesMax(queuedBytesMax));
@@ -123,7 +123,8 @@ export class Subscriber implements Follower {
       }
       limit = batchMax;
       this.#cursor = page.end;
-      if (page.hasMore) continue;
+      // What is queued of a page is this client's own copy: it counts among those of the readers until it is taken.
+      if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }
   }
@@ -135,7 +136,7 @@ export class Subscriber implements Follower {
     if (cursor === undefined || isLegacy(cursor) || workspaceId !== undefined || !tail.knows(cursor))
       return false;
     const readsSight = () => readViewer({ db, tenantId: caller.tenantId, caller });
-    this.#isNarrow = caller.kind === 'human' && (await pageReaders.run(readsSight)) !== null;
+    this.#isNarrow = caller.kind === 'human' && (await pageReaders.run(caller.tenantId, readsSight)) !== null;
     return !this.#isNarrow && tail.knows(cursor) && this.#follow(cursor);
   }
 
