@@ -15,6 +15,8 @@ export interface Room {
   /** Events that were taken before, and those that were not, at most; the first delivery of each may hold more. */
   readonly againMax: number;
   readonly newMax: number;
+  /** Tenants that are passed over. */
+  readonly exceptTenants?: readonly string[];
 }
 
 /**
@@ -22,16 +24,21 @@ export interface Room {
  * becomes due again.
  * @param afterPlace where to begin among what is new
  */
-export function takeDue(sink: string, { againMax, newMax }: Room, afterPlace: number, lockSeconds: number) {
+export function takeDue(
+  sink: string,
+  { againMax, newMax, exceptTenants = [] }: Room,
+  afterPlace: number,
+  lockSeconds: number,
+) {
   return sql<DueEventRow>`
     with again as materialized (
       select place, lead, cardinality(event_sequences) as events, available_at from outbox_deliveries
-      where sink = ${sink} and not is_new and available_at <= now()
+      where sink = ${sink} and not is_new and available_at <= now() and tenant_id <> all (${exceptTenants}::uuid[])
       order by available_at limit ${againMax}
       for update skip locked
     ), fresh as materialized (
       select place, lead, cardinality(event_sequences) as events from outbox_deliveries
-      where sink = ${sink} and is_new and place > ${afterPlace}
+      where sink = ${sink} and is_new and place > ${afterPlace} and tenant_id <> all (${exceptTenants}::uuid[])
       order by place limit ${newMax}
       for update skip locked
     ), chosen as materialized (

@@ -6,9 +6,15 @@ import { createScan } from './scan.ts';
 export interface Taking {
   /** A batch of what is due. @returns the events of each delivery */
   batch(room: Room): Promise<readonly DueEventRow[][]>;
-  /** One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not refused. */
+  /**
+   * One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not refused.
+   * Each time of another tenant: a sink may refuse all that is one's, and then it is not down for the others.
+   */
   first(room: Room): Promise<readonly DueEventRow[][]>;
 }
+
+/** A statement passes over so many tenants at most. */
+const triedMax = 100;
 
 /** Takes what is due for one sink under locks that end by themselves. */
 export function createTaking(
@@ -18,6 +24,8 @@ export function createTaking(
   const scan = createScan(0);
   const lockSeconds = settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS;
   let isMoreAgain = false;
+  /** Whose deliveries the sink was tried with since it rests. */
+  const tried = new Set<string>();
   return { batch, first };
 
   /**
@@ -26,6 +34,7 @@ export function createTaking(
    */
   async function batch({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
+    tried.clear();
     const { rows } = await scan(async (afterPlace, isFull) => {
       const room = { newMax, againMax: isFull || isMoreAgain ? againMax : 0 };
       const rows = await pool.rows(takeDue(sink, room, afterPlace, lockSeconds));
@@ -38,9 +47,23 @@ export function createTaking(
 
   async function first({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
-    const fresh = await pool.rows(takeDue(sink, { againMax: 0, newMax: 1 }, 0, lockSeconds));
-    if (fresh.length > 0) return byDelivery(fresh);
-    return byDelivery(await pool.rows(takeDue(sink, { againMax: 1, newMax: 0 }, 0, lockSeconds)));
+    const others = await firstOf([...tried]);
+    const rows = others ?? (tried.size > 0 ? await firstOf([]) : undefined) ?? [];
+    const tenantId = rows[0]?.tenant_id;
+    if (tried.size === triedMax || (tenantId !== undefined && tried.has(tenantId))) tried.clear();
+    if (tenantId !== undefined) tried.add(tenantId);
+    return byDelivery(rows);
+  }
+
+  async function firstOf(exceptTenants: readonly string[]): Promise<readonly DueEventRow[] | undefined> {
+    for (const room of [
+      { againMax: 0, newMax: 1, exceptTenants },
+      { againMax: 1, newMax: 0, exceptTenants },
+    ]) {
+      const rows = await pool.rows(takeDue(sink, room, 0, lockSeconds));
+      if (rows.length > 0) return rows;
+    }
+    return undefined;
   }
 }
 
