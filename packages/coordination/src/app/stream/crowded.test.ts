@@ -12,10 +12,10 @@ import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { pauseReading, serveStreams } from '../../testing/serve-streams.ts';
 import { openStream, type StreamClient } from '../../testing/stream-client.ts';
 import { until } from '../../testing/waiting.ts';
+import type { Outlet } from './outlet.ts';
 import { PageReaders } from './page-readers.ts';
 import { queuedBytesMax, Subscriber } from './subscriber.ts';
 import { TenantTail } from './tenant-tail.ts';
-import type { Outlet } from './outlet.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
@@ -44,10 +44,7 @@ test('a tenant with many streams that read slowly through its history keeps no o
     await Promise.all(many.map(({ ws }) => once(ws, 'open')));
     const began = performance.now();
     const one = openStream(served.url, { token: baton.otherAdmin.token });
-    await Promise.race([
-      one.received(1, 20_000),
-      one.ended.then((end) => assert.fail(JSON.stringify(end))),
-    ]);
+    await Promise.race([one.received(1, 20_000), one.ended.then((end) => assert.fail(JSON.stringify(end)))]);
     const waitedMs = performance.now() - began;
     await one.close();
     // All 150 before it would take 150 * 150 ms / 4 = 5.6 s.
@@ -87,6 +84,7 @@ test('what is queued of history for clients that do not read it counts until the
     tenantId: baton.tenantId,
     log: createLog({ name: 'test', level: 'silent' }),
     pollMs: 60_000,
+    readPauseMs: () => 10,
     keptBytesMax: () => 1_000_000,
   });
   const pageReaders = new PageReaders();
