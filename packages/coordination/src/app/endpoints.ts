@@ -19,6 +19,7 @@ import { runsApi } from '../execution/runs/runs.api.ts';
 import { sessionsApi } from '../execution/sessions/sessions.api.ts';
 import { usageApi } from '../execution/usage/usage.api.ts';
 import { eventsApi } from '../ledger/journal/events.api.ts';
+import { outboxApi } from '../ledger/outbox/outbox.api.ts';
 import { retentionApi } from '../ledger/retention/retention.api.ts';
 import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
 import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
@@ -139,7 +140,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Operations',
     about: 'What an operator does: how far deliveries have come, and where old history goes.',
-    endpoints: [...contextAdapterApi, ...retentionApi],
+    endpoints: [...contextAdapterApi, ...outboxApi, ...retentionApi],
   },
   {
     tag: 'Roles and skills',

@@ -14,6 +14,7 @@ import * as runs from '../../execution/runs/runs.events.ts';
 import * as sessions from '../../execution/sessions/sessions.events.ts';
 import * as children from '../../leases/children/children.events.ts';
 import * as leases from '../../leases/leases.events.ts';
+import * as outbox from '../../ledger/outbox/outbox.events.ts';
 import * as retention from '../../ledger/retention/retention.events.ts';
 import * as assignments from '../../organisation/assignments/assignments.events.ts';
 import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
@@ -57,6 +58,7 @@ const declarations: readonly object[] = [
   sessions,
   children,
   leases,
+  outbox,
   retention,
   assignments,
   capabilities,
