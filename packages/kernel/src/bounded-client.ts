@@ -13,6 +13,9 @@ export class BoundedClient extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     super({ ...config, keepAlive: true, keepAliveInitialDelayMillis: keepAliveAfterMs });
+    // When the server ends a connection, 'error' may come in the turn in which the pool hands the connection over: its own
+    // listener is off by then, the next owner's isn't on, and the event would end the process. The next statement fails anyway.
+    this.on('error', () => undefined);
     this.connection.on('readyForQuery', () => {
       this.#unanswered = Math.max(0, this.#unanswered - 1);
       this.#heardAtMs = this.#silentSinceMs = performance.now();

@@ -73,7 +73,6 @@ export class SilenceWatch {
       connectionTimeoutMillis: probeMsMax,
       query_timeout: probeMsMax,
     });
-    client.on('error', () => undefined);
     try {
       await client.connect();
       const { rows } = await (client as pg.Client).query<WorkingProcessesRow>(findWorkingProcesses, [pids]);
