@@ -8,12 +8,20 @@ const root = dirname(import.meta.dirname);
 
 /** The one listener of Baton, what it is made of where that is tested alone, and the fakes of other people's servers. */
 const allowed = [
+  'e2e/chaos/webhook-receiver.ts',
+  'packages/cli/src/operations/adapter/adapter.test.ts',
+  'packages/cli/src/operations/operations.test.ts',
+  'packages/cli/src/operations/outbox/outbox.test.ts',
   'packages/cli/src/program.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',
   'packages/coordination/src/access/access-tokens/jwks.test.ts',
   'packages/coordination/src/access/access-tokens/tokens.test.ts',
+  'packages/coordination/src/access/service-tokens/service-tokens.test.ts',
   'packages/coordination/src/results/contents/stores.test.ts',
+  'packages/coordination/src/results/context-adapter/delivery.test.ts',
   'packages/coordination/src/testing/issuer.ts',
+  'packages/coordination/src/testing/memory-service.ts',
+  'packages/coordination/src/testing/sinks.ts',
   'packages/identity/src/operations/outbound/outbound.test.ts',
   'packages/identity/src/provisioning/upstream-directory/testing/keycloak.ts',
   'packages/identity/src/sign-in/federation/testing/oidc-upstream.ts',

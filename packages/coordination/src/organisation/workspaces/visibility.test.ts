@@ -143,6 +143,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/workspace-types/',
       '/capabilities/',
       '/skills/',
+      '/operations/',
     ];
     const others = endpoints.filter(
       ({ path }) =>
