@@ -326,7 +326,7 @@ create table claims (
   sweep_at timestamp(3) with time zone default now() not null,
   constraint claims_pkey PRIMARY KEY (id),
   constraint claims_task_id_fencing_token_key UNIQUE (task_id, fencing_token)
-) with (fillfactor=70);
+) with (fillfactor=50);
 CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at, id);
 CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at, id);
 CREATE INDEX claims_due ON public.claims USING btree (sweep_at, id) WHERE ((status)::text = 'active'::text);
@@ -941,7 +941,7 @@ create table sessions (
   constraint sessions_on_behalf_of_id_fkey FOREIGN KEY (on_behalf_of_id) REFERENCES principals(id),
   constraint sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-) with (fillfactor=70);
+) with (fillfactor=50);
 CREATE INDEX sessions_by_status ON public.sessions USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX sessions_due ON public.sessions USING btree (sweep_at, id) WHERE (status = 'active'::text);
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
