@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTemporary } from './command.ts';
 import { declaredBytesOf, headOf, type RequestHead, send, write } from './http-message.ts';
+import { lingerBeforeClose } from './lingering-close.ts';
 import { observer } from './observer.ts';
 import {
   ClientGone,
@@ -53,8 +54,9 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large, or that is bytes, is not read: the connection ends with the answer.
+  // The rest of a body that is too large, or that is bytes, is of no use: the connection ends with the answer.
   const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
+  if (isCutOff) lingerBeforeClose(request.raw);
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
 }
 

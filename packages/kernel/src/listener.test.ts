@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lengthenBody } from './body-time.ts';
+import { lingerBeforeClose } from './lingering-close.ts';
 import { createListener, listenerBounds, openPort } from './listener.ts';
 import { InvalidRequest } from './refusal.ts';
 import type { RunningService } from './running-service.ts';
@@ -13,6 +14,10 @@ import { answerUnreadable } from './unreadable.ts';
 const answerBytes = 20_000_000;
 const service: RunningService = {
   handler(req, res) {
+    if (req.url === '/refused') {
+      lingerBeforeClose(req, 300);
+      return void res.writeHead(413, { connection: 'close' }).end('refused');
+    }
     req.resume();
     if (req.url === '/stream') lengthenBody(req);
     if (req.url === '/large') res.end(Buffer.alloc(answerBytes));
@@ -147,4 +152,29 @@ test('an upgrade that nobody takes is refused, and a client that breaks off or s
   }
   await sleep(50);
   assert.match(await send('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n').ended, / 200 /);
+});
+
+test('a refusal reaches a client that goes on sending, and is followed by the end of the connection, not by a reset', async () => {
+  await open({ requestMsMax: 5000, silenceMsMax: 5000 });
+  const socket = connect({
+    port: (server.address() as { port: number }).port,
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
+  let [answer, failure] = ['', ''];
+  socket.on('data', (chunk) => (answer += String(chunk)));
+  socket.on('error', (error) => (failure = String(error)));
+  socket.write('POST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n');
+  await once(socket, 'end');
+  assert.match(answer, /^HTTP\/1.1 413 [^]*refused/);
+  for (let n = 0; n < 5; n += 1) {
+    socket.write(Buffer.alloc(65_536));
+    await sleep(20);
+  }
+  assert.equal(failure, '');
+  const began = performance.now();
+  const timer = setInterval(() => socket.write('x'), 20);
+  await new Promise((done) => socket.once('close', done));
+  clearInterval(timer);
+  assert.ok(performance.now() - began < 3000, 'the rest is read for a moment only');
 });
