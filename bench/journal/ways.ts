@@ -1,5 +1,5 @@
 import { encodeCursor } from '@baton/coordination/ledger/journal/cursor';
-import { findEventsForward } from '@baton/coordination/ledger/journal/events.sql';
+import { findEveryEventForward } from '@baton/coordination/ledger/journal/events.sql';
 import { insertEvents } from '@baton/coordination/ledger/journal/journal.sql';
 import { newId } from '@baton/kernel/ids';
 import { BenchError } from '../bench-error.ts';
@@ -99,7 +99,7 @@ export function readers(
       eventsPerCall: pageEvents,
       async call() {
         const rows = await pool.rows(
-          findEventsForward({
+          findEveryEventForward({
             tenantId: tenant.tenantId,
             from: nextPlace(),
             afterSequence: 0,
