@@ -88,5 +88,4 @@ test('a service whose readers ignore the horizon is found out, through pages and
       problems.some((problem) => problem.startsWith(`${name}: misses `)),
       `${name} among\n${problems.join('\n')}`,
     );
-  assert.ok(!problems.some((problem) => problem.startsWith('pages from the beginning: misses')));
 });
