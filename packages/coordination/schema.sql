@@ -1624,6 +1624,22 @@ begin
     select from journal_epochs where previous_end < place_position and place_position < first_position);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.journal_begin(floors journal_floors, from_position bigint, from_sequence bigint)
+ RETURNS TABLE(hot_position bigint, hot_sequence bigint, archive_position bigint, archive_sequence bigint)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select
+    case when (floors.moved_position, floors.moved_sequence) > (from_position, from_sequence)
+      then floors.moved_position else from_position end,
+    case when (floors.moved_position, floors.moved_sequence) > (from_position, from_sequence)
+      then floors.moved_sequence else from_sequence end,
+    case when (floors.floor_position, floors.floor_sequence) > (from_position, from_sequence)
+      then floors.floor_position else from_position end,
+    case when (floors.floor_position, floors.floor_sequence) > (from_position, from_sequence)
+      then floors.floor_sequence else from_sequence end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.journal_epoch_is_current()
  RETURNS boolean
  LANGUAGE sql

@@ -134,16 +134,7 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b
-    cross join lateral (
-      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_position else ${from.position} end as hot_position,
-        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_sequence else ${from.sequence} end as hot_sequence,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_position else ${from.position} end as archive_position,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_sequence else ${from.sequence} end as archive_sequence
-    ) begin
+    cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       select * from (
         (select * from archived_events
@@ -213,16 +204,7 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
     )
     select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
     from journal_floors f cross join bound b
-    cross join lateral (
-      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_position else ${from.position} end as hot_position,
-        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_sequence else ${from.sequence} end as hot_sequence,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_position else ${from.position} end as archive_position,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_sequence else ${from.sequence} end as archive_sequence
-    ) begin
+    cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       (select * from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
@@ -300,16 +282,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: R
   return sql<ScanEndRow>`
     select f.floor_position, f.floor_sequence, e.position, e.sequence
     from journal_floors f
-    cross join lateral (
-      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_position else ${from.position} end as hot_position,
-        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_sequence else ${from.sequence} end as hot_sequence,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_position else ${from.position} end as archive_position,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_sequence else ${from.sequence} end as archive_sequence
-    ) begin
+    cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       (select position, sequence from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
@@ -351,16 +324,7 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f
-    cross join lateral (
-      select case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_position else ${from.position} end as hot_position,
-        case when (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          then f.moved_sequence else ${from.sequence} end as hot_sequence,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_position else ${from.position} end as archive_position,
-        case when (f.floor_position, f.floor_sequence) > (${from.position}, ${from.sequence})
-          then f.floor_sequence else ${from.sequence} end as archive_sequence
-    ) begin
+    cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     cross join lateral (
       (select position, sequence from archived_events
       where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})

@@ -1,16 +1,8 @@
 import { queryBuilder } from '@baton/kernel/db';
-import {
-  condition,
-  fragment,
-  type ListOrder,
-  matching,
-  ownedPageQuery,
-  pageQuery,
-  rowsWhere,
-} from '@baton/kernel/list';
+import { condition, type ListOrder, matching } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
-import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
+import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 
 export function findApproval(tenantId: string, approvalId: string) {
@@ -107,27 +99,5 @@ export type ApprovalFilter = { readonly [Column in 'status' | 'task_id']: string
 export function listOfApprovals(tenantId: string, filter: ApprovalFilter): SeenList<ApprovalRow> {
   const foundIn = (source: 'approvals') =>
     matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
-  const owned = (owners: ReturnType<typeof fragment>, holds: ReturnType<typeof condition>) => ({
-    owners,
-    part: foundIn(rowsWhere('approvals', holds).as('approvals') as unknown as 'approvals'),
-    headsFirst: false,
-  });
-  return {
-    all: (page) => pageQuery(foundIn('approvals'), newestFirst, page),
-    filedBy: 'taskOrWorkspace',
-    seen: (viewerId, page) => {
-      const places = fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
-      const parts = [
-        owned(tasksSeenBy(tenantId, viewerId), condition`task_id = owner.id`),
-        owned(places, approvalsWithoutTask),
-      ];
-      return ownedPageQuery(parts, newestFirst, page);
-    },
-    lookups: (viewerId) => fragment`
-      ${tasksSeenBy(tenantId, viewerId)} union all
-      select found.id from (${placesSeenBy(tenantId, viewerId)}) as owner cross join lateral (
-        select id from approvals where ${approvalsWithoutTask} offset 0) as found`,
-  };
+  return seenByTaskOrPlace(tenantId, 'approvals', foundIn, newestFirst, condition`task_id = owner.id`);
 }
-
-const approvalsWithoutTask = condition`coalesce(workspace_id, tenant_id) = owner.id and task_id is null`;

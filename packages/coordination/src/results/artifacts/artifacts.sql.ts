@@ -1,15 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
-import {
-  condition,
-  fragment,
-  type ListOrder,
-  matching,
-  ownedPageQuery,
-  pageQuery,
-  rowsWhere,
-} from '@baton/kernel/list';
+import { condition, type ListOrder, matching } from '@baton/kernel/list';
 import { sql } from '@baton/kernel/sql';
-import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
+import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ArtifactRow } from './artifact.ts';
 
 export function findArtifact(tenantId: string, id: string) {
@@ -64,27 +56,6 @@ export type ArtifactFilter = {
 export function listOfArtifacts(tenantId: string, filter: ArtifactFilter): SeenList<ArtifactRow> {
   const foundIn = (source: 'artifacts') =>
     matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
-  const owned = (owners: ReturnType<typeof fragment>, holds: ReturnType<typeof condition>) => ({
-    owners,
-    part: foundIn(rowsWhere('artifacts', holds).as('artifacts') as unknown as 'artifacts'),
-    headsFirst: false,
-  });
-  return {
-    all: (page) => pageQuery(foundIn('artifacts'), newestFirst, page),
-    filedBy: 'taskOrWorkspace',
-    seen: (viewerId, page) => {
-      const places = fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
-      const parts = [
-        owned(tasksSeenBy(tenantId, viewerId), condition`tenant_id = ${tenantId} and task_id = owner.id`),
-        owned(places, artifactsWithoutTask),
-      ];
-      return ownedPageQuery(parts, newestFirst, page);
-    },
-    lookups: (viewerId) => fragment`
-      ${tasksSeenBy(tenantId, viewerId)} union all
-      select found.id from (${placesSeenBy(tenantId, viewerId)}) as owner cross join lateral (
-        select id from artifacts where ${artifactsWithoutTask} offset 0) as found`,
-  };
+  const ofTask = condition`tenant_id = ${tenantId} and task_id = owner.id`;
+  return seenByTaskOrPlace(tenantId, 'artifacts', foundIn, newestFirst, ofTask);
 }
-
-const artifactsWithoutTask = condition`coalesce(workspace_id, tenant_id) = owner.id and task_id is null`;

@@ -76,3 +76,35 @@ export function seenByPlace<DB, TB extends keyof DB & string, Row>(
       cross join lateral (select id from ${fragment.table(table)} where ${ofOwner} offset 0) as found`,
   };
 }
+
+/**
+ * The same of rows that hang on a task, or are filed in a workspace or in none: their task's sight counts where they have one.
+ * @param ofTask which rows hang on the task `owner.id`
+ */
+export function seenByTaskOrPlace<DB, TB extends keyof DB & string, Row>(
+  tenantId: string,
+  table: TB,
+  foundIn: (source: TB) => SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Row>,
+  ofTask: ReturnType<typeof condition>,
+): SeenList<Row> {
+  const withoutTask = condition`coalesce(workspace_id, tenant_id) = owner.id and task_id is null`;
+  const owned = (owners: ReturnType<typeof fragment>, holds: ReturnType<typeof condition>) => ({
+    owners,
+    part: foundIn(rowsWhere(table, holds).as(table) as unknown as TB),
+    headsFirst: false,
+  });
+  return {
+    all: (page) => pageQuery(foundIn(table), order, page),
+    filedBy: 'taskOrWorkspace',
+    seen: (viewerId, page) => {
+      const places = fragment`select id from (${placesSeenBy(tenantId, viewerId)}) as place (id)`;
+      const parts = [owned(tasksSeenBy(tenantId, viewerId), ofTask), owned(places, withoutTask)];
+      return ownedPageQuery(parts, order, page);
+    },
+    lookups: (viewerId) => fragment`
+      ${tasksSeenBy(tenantId, viewerId)} union all
+      select found.id from (${placesSeenBy(tenantId, viewerId)}) as owner cross join lateral (
+        select id from ${fragment.table(table)} where ${withoutTask} offset 0) as found`,
+  };
+}
