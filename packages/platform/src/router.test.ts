@@ -163,7 +163,7 @@ test('a drain finishes the request in progress and takes no new one', async () =
   assert.equal(await slow, '200 coordination /slow');
   const began = performance.now();
   await drained;
-  assert.ok(performance.now() - began < 1000);
+  assert.ok(performance.now() - began < 4000);
 });
 
 test('a drain stops waiting for a request that does not end', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from '@baton/kernel/refusal';
+import { processorMsOf } from '@baton/kernel/testing/processor-time';
 import type { Json } from '@baton/kernel/wire';
 import {
   checkDocument,
@@ -193,11 +194,11 @@ test('64 KiB of hostile text take less than 50 ms', () => {
     ...[' ', '\n', 'a', '-', '/', '=', '"', '🙂'],
   ].map(fill);
   for (const text of hostile) {
-    const started = performance.now();
-    refused(() => refuseSecretText(text, 'body'));
-    redactSecrets(text);
-    eventText(text);
-    const ms = performance.now() - started;
+    const ms = processorMsOf(() => {
+      refused(() => refuseSecretText(text, 'body'));
+      redactSecrets(text);
+      eventText(text);
+    });
     assert.ok(ms < 50, `${JSON.stringify(text.slice(0, 30))} took ${ms} ms`);
   }
 });

@@ -70,11 +70,11 @@ test('keys older than the refresh age are used at once and fetched in the backgr
   const jwks = keys({ refreshAfterMs: 30, minRefreshIntervalMs: 0, requestTimeoutMs: 5000 });
   const first = await jwks.find('one');
   await wait(50);
-  answer = (res) => setTimeout(() => res.end(JSON.stringify({ keys: [jwk('one')] })), 600);
+  answer = (res) => setTimeout(() => res.end(JSON.stringify({ keys: [jwk('one')] })), 2000);
   const started = performance.now();
   assert.equal(await jwks.find('one'), first);
-  assert.ok(performance.now() - started < 400);
-  await wait(900);
+  assert.ok(performance.now() - started < 1800);
+  await wait(2300);
   assert.equal(fetches, 2);
   publish(jwk('one'));
   assert.notEqual(await jwks.find('one'), first);
@@ -141,7 +141,7 @@ test('a source that does not answer is given up after the request time', async (
   answer = () => undefined;
   const started = performance.now();
   await assert.rejects(keys().find('one'), KeysUnavailableError);
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 5000);
   answer = (res) => {
     res.write('{"keys":[');
   };

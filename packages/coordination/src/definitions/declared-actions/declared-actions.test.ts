@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
+import { processorMsOf } from '@baton/kernel/testing/processor-time';
 import type { Json } from '@baton/kernel/wire';
 import type { Context } from '../context.ts';
 import { parseApprovalSchema } from './approval-schema.ts';
@@ -280,9 +281,10 @@ test('what looks like an expression has to be one, in time that grows with the t
     '$.approval.title',
   ])
     assert.notEqual(faultInText(text, roots), undefined, text);
-  const started = performance.now();
-  for (const text of ['$.', '$.task.artifact[', '$.task.customFields.', '$.task.title|', '$.task.title '])
-    faultInText(text.repeat(10_000 / text.length), roots);
-  // 5 ms on an idle machine.
-  assert.ok(performance.now() - started < 500);
+  const tookMs = processorMsOf(() => {
+    for (const text of ['$.', '$.task.artifact[', '$.task.customFields.', '$.task.title|', '$.task.title '])
+      faultInText(text.repeat(10_000 / text.length), roots);
+  });
+  // It takes 5 ms.
+  assert.ok(tookMs < 100, `${tookMs} ms`);
 });

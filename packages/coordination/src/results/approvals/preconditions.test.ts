@@ -165,7 +165,7 @@ test('ten thousand observations from other sources neither hide what is looked f
     from generate_series(1, 10000)`);
   const began = performance.now();
   assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
-  assert.ok(performance.now() - began < 1000);
+  assert.ok(performance.now() - began < 3000);
   await observe({ task: task.id, source: 'ci:main' });
   await done(approve(id));
 });

@@ -141,7 +141,7 @@ describe('lists of users', () => {
       }, 'a list that waits for the lock');
       const began = performance.now();
       assert.equal((await small.get('/tenants?limit=1')).status, 200);
-      assert.ok(performance.now() - began < 1500);
+      assert.ok(performance.now() - began < 4000);
       return { slow };
     });
     const statuses = (await Promise.all(lists.slow)).map(({ status }) => status);
