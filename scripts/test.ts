@@ -42,9 +42,12 @@ async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
       skipped,
       seconds,
     } = await runTests(root, files, abort.signal);
-    const isComplete = isWhole && failed === 0 && !abort.signal.aborted;
-    const undeclared = isComplete ? await truthProblems(environment.truthDirectory) : [];
+    const isEnded = isWhole && !abort.signal.aborted;
+    const isComplete = isEnded && failed === 0;
+    const undeclared = isEnded ? await truthProblems(environment.truthDirectory) : [];
     for (const problem of undeclared) console.log(`✘ truth: ${problem}`);
+    if (undeclared.length > 0 && failed > 0)
+      console.log('Tests failed, so what none produced may be what they would have produced.');
     const leaks = abort.signal.aborted ? 0 : await searchLeaks(environment.leakDirectory, isComplete);
     if (skipped.length > 0)
       console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
