@@ -1,29 +1,40 @@
 // npm run model [-- steps]: random histories of tasks, claims, runs, approvals and child handles against their model; 25,000
-// steps by default. A failure prints the seed and the shrunken history.
+// steps by default. npm run model -- calendars [runs]: random calendars against a walk minute by minute; 3,000 runs of each
+// property by default. A failure prints the seed and the shrunken history.
 import { dirname } from 'node:path';
 import { prepareEnvironment } from './test-environment.ts';
 import { runTests } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
 const fileSecondsMax = 1800;
-const stepsUsual = 25_000;
+const models = {
+  coordination: {
+    file: 'packages/coordination/src/app/model.property.test.ts',
+    setting: 'BATON_TEST_MODEL_STEPS',
+    usual: 25_000,
+  },
+  calendars: {
+    file: 'packages/coordination/src/organisation/calendars/working-time.property.test.ts',
+    setting: 'BATON_TEST_CALENDAR_RUNS',
+    usual: 3000,
+  },
+};
+
+const words = process.argv.slice(2);
+const model = models[words[0] === 'calendars' ? 'calendars' : 'coordination'];
+const length = words[0] === 'calendars' ? words[1] : words[0];
 
 const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
-process.env.BATON_TEST_MODEL_STEPS = process.argv[2] ?? String(stepsUsual);
+process.env[model.setting] = length ?? String(model.usual);
 const environment = await prepareEnvironment();
 try {
-  const { failed } = await runTests(
-    root,
-    ['packages/coordination/src/app/model.property.test.ts'],
-    abort.signal,
-    {
-      filesAtOnce: 1,
-      filesAtOnceMeasuring: 1,
-      testTimeoutMs: fileSecondsMax * 1000,
-      fileTimeoutMs: fileSecondsMax * 1000,
-    },
-  );
+  const { failed } = await runTests(root, [model.file], abort.signal, {
+    filesAtOnce: 1,
+    filesAtOnceMeasuring: 1,
+    testTimeoutMs: fileSecondsMax * 1000,
+    fileTimeoutMs: fileSecondsMax * 1000,
+  });
   process.exitCode = failed === 0 && !abort.signal.aborted ? 0 : 1;
 } finally {
   await environment.clear();

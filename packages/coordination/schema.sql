@@ -226,6 +226,43 @@ CREATE TRIGGER artifacts_note_inputs_added AFTER INSERT ON public.artifacts FOR 
 CREATE TRIGGER artifacts_note_inputs_purged AFTER UPDATE OF content_state ON public.artifacts FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.content_state = 'purged'::text))) EXECUTE FUNCTION note_inputs_of_artifact();
 CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table calendar_versions (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  calendar_hash text not null,
+  spec jsonb not null,
+  provisional_years integer[] not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint calendar_versions_pkey PRIMARY KEY (id),
+  constraint calendar_versions_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint calendar_versions_version_check CHECK ((version > 0)),
+  constraint calendar_versions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint calendar_versions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table calendars (
+  tenant_id uuid not null,
+  key text not null,
+  id uuid not null,
+  version integer not null,
+  created_at timestamp(3) with time zone not null,
+  status text default 'active'::text not null,
+  retired_at timestamp(3) with time zone,
+  retired_by uuid,
+  retired_reason text,
+  constraint calendars_pkey PRIMARY KEY (tenant_id, key),
+  constraint calendars_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
+  constraint calendars_check1 CHECK ((((retired_at IS NULL) = (retired_by IS NULL)) AND ((retired_at IS NULL) = (retired_reason IS NULL)))),
+  constraint calendars_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
+  constraint calendars_version_check CHECK ((version > 0)),
+  constraint calendars_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES principals(id),
+  constraint calendars_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, created_at DESC, id DESC);
+
 create table capabilities (
   id uuid not null,
   tenant_id uuid not null,

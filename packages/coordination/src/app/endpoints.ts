@@ -22,6 +22,7 @@ import { eventsApi } from '../ledger/journal/events.api.ts';
 import { outboxApi } from '../ledger/outbox/outbox.api.ts';
 import { retentionApi } from '../ledger/retention/retention.api.ts';
 import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
+import { calendarsApi } from '../organisation/calendars/calendars.api.ts';
 import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
 import { membersApi } from '../organisation/members/members.api.ts';
 import { rolesApi } from '../organisation/roles/roles.api.ts';
@@ -126,6 +127,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Workspaces',
     about: 'The tree that work is filed in, its types, and who belongs where.',
     endpoints: [...workspacesApi, ...membersApi, ...workspaceTypesApi],
+  },
+  {
+    tag: 'Calendars',
+    about: 'On which days and at what hours people work, and what follows for a deadline.',
+    endpoints: calendarsApi,
   },
   {
     tag: 'Comments',

@@ -26,6 +26,7 @@ export const errors = {
   skill_disabled: invalid('The skill is disabled.'),
   invalid_protocol: invalid('The protocol is unknown.'),
   invalid_skill_contract: invalid('The contract of the skill is not one that is accepted here.'),
+  invalid_calendar: invalid('The calendar is malformed, or cannot say what is asked; `code` names why.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -10,6 +10,8 @@ export interface Tables {
   artifact_types: ArtifactTypesTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
+  calendar_versions: CalendarVersionsTable;
+  calendars: CalendarsTable;
   capabilities: CapabilitiesTable;
   capability_assignments: CapabilityAssignmentsTable;
   checkpoints: CheckpointsTable;
@@ -185,6 +187,30 @@ interface ArtifactsTable {
   media_type: string | null;
   sha256: string | null;
   created_at: Generated<string>;
+}
+
+interface CalendarVersionsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  calendar_hash: string;
+  spec: unknown;
+  provisional_years: number[];
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface CalendarsTable {
+  tenant_id: string;
+  key: string;
+  id: string;
+  version: number;
+  created_at: string;
+  status: Generated<'active' | 'retired'>;
+  retired_at: string | null;
+  retired_by: string | null;
+  retired_reason: string | null;
 }
 
 interface CapabilitiesTable {

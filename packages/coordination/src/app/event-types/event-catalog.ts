@@ -17,6 +17,7 @@ import * as leases from '../../leases/leases.events.ts';
 import * as outbox from '../../ledger/outbox/outbox.events.ts';
 import * as retention from '../../ledger/retention/retention.events.ts';
 import * as assignments from '../../organisation/assignments/assignments.events.ts';
+import * as calendars from '../../organisation/calendars/calendars.events.ts';
 import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
 import * as members from '../../organisation/members/members.events.ts';
 import * as roles from '../../organisation/roles/roles.events.ts';
@@ -61,6 +62,7 @@ const declarations: readonly object[] = [
   outbox,
   retention,
   assignments,
+  calendars,
   capabilities,
   members,
   roles,

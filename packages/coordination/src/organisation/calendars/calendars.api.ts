@@ -1,0 +1,104 @@
+import { reply } from '@baton/kernel/service';
+import { pageOf, QueryFlag } from '@baton/kernel/wire';
+import { endpoint } from '../context.ts';
+import { TypeKey } from '../keys.ts';
+import {
+  Calendar,
+  CalendarRef,
+  CalendarRequest,
+  CalendarRetirement,
+  Computation,
+  Computed,
+} from './calendar.ts';
+import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
+import { getCalendar, listCalendars, publishCalendar, retireCalendar } from './calendars.ts';
+import { computeWithCalendar } from './computing.ts';
+
+export const calendarsApi = [
+  endpoint({
+    id: 'publishCalendar',
+    method: 'POST',
+    path: '/calendars',
+    summary: 'Publish the next version of a production calendar.',
+    description:
+      'Versions never change. 200 when the newest version says the same already, else 201; either takes a retired calendar into use again. `invalid_calendar` names in `code` what is wrong: unknown_timezone, duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours.',
+    permission: 'calendars.write',
+    body: CalendarRequest,
+    returns: { 200: Calendar, 201: Calendar },
+    errors: ['invalid_document', 'payload_too_large', 'payload_too_deep', 'invalid_calendar'],
+    emits: [calendarPublished, calendarRestored],
+    example: {
+      key: 'germany',
+      spec: {
+        displayName: 'Germany',
+        timezone: 'Europe/Berlin',
+        workingHours: {
+          intervals: [
+            { from: '09:00', to: '12:30' },
+            { from: '13:30', to: '18:00' },
+          ],
+        },
+        years: [{ year: 2026, holidays: ['2026-01-01', '2026-04-03', '2026-12-25'] }],
+      },
+    },
+    async handle({ body }, context) {
+      const { calendar, isNew } = await publishCalendar(context, body);
+      return reply(isNew ? 201 : 200, calendar);
+    },
+  }),
+  endpoint({
+    id: 'listCalendars',
+    method: 'GET',
+    path: '/calendars',
+    summary: 'List calendars, each by its newest version, newest first.',
+    paging: true,
+    returns: { 200: pageOf(Calendar) },
+    errors: ['invalid_cursor'],
+    handle: ({ page }, context) => listCalendars(context, page),
+  }),
+  endpoint({
+    id: 'getCalendar',
+    method: 'GET',
+    path: '/calendars/{key}',
+    summary: 'Read a version of a calendar.',
+    params: { key: CalendarRef },
+    returns: { 200: Calendar },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getCalendar(context, params.key),
+  }),
+  endpoint({
+    id: 'retireCalendar',
+    method: 'POST',
+    path: '/calendars/{key}:retire',
+    summary: 'Retire a calendar.',
+    description:
+      'It still computes. Retiring a retired one changes nothing, and publishing takes it into use again. With `dryRun` nothing is written.',
+    permission: 'calendars.write',
+    params: { key: TypeKey },
+    query: { dryRun: QueryFlag.optional() },
+    body: CalendarRetirement,
+    returns: { 200: Calendar },
+    errors: ['not_found'],
+    emits: [calendarRetired],
+    example: { reason: 'The office was closed.' },
+    handle: ({ params, query, body }, context) =>
+      retireCalendar(context, params.key, body.reason, query.dryRun ?? false),
+  }),
+  endpoint({
+    id: 'computeWithCalendar',
+    method: 'POST',
+    path: '/calendars/{key}:compute',
+    summary: 'Add working minutes to an instant, or count those between two.',
+    description:
+      'By the clocks of its time zone: an hour that they skip is none, one that they show twice counts twice. `invalid_calendar` names in `code` why not: calendar_without_hours, or calendar_scan_limit beyond 50 years.',
+    params: { key: CalendarRef },
+    body: Computation,
+    returns: { 200: Computed },
+    errors: ['not_found', 'invalid_calendar'],
+    // Nothing changes, so there is no answer to keep.
+    idempotency: 'ignored',
+    transaction: 'none',
+    example: { from: '2026-04-02T16:00:00+02:00', addWorkingMinutes: 240 },
+    handle: ({ params, body }, context) => computeWithCalendar(context, params.key, body),
+  }),
+];

@@ -1,0 +1,105 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { RowOf } from '@baton/kernel/row';
+import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
+import type { CalendarRef, CalendarRow, CalendarSpec } from './calendar.ts';
+
+type KeyRow = RowOf<Tables['calendars']>;
+
+export interface NewVersion {
+  id: string;
+  tenantId: string;
+  key: string;
+  calendarHash: string;
+  spec: CalendarSpec;
+  provisionalYears: readonly number[];
+  createdBy: string;
+}
+
+/**
+ * Takes a key that the tenant doesn't have, with its first version to come; no row when it has it. Whoever takes the same
+ * key meanwhile waits for the commit.
+ */
+export function insertCalendarKey({ tenantId, key, id }: Pick<NewVersion, 'tenantId' | 'key' | 'id'>) {
+  return sql<{ version: number }>`
+    insert into calendars (tenant_id, key, id, version, created_at) values (${tenantId}, ${key}, ${id}, 1, now())
+    on conflict (tenant_id, key) do nothing
+    returning version`;
+}
+
+/** Locks a key; what stands under it is read by a statement that begins later. */
+export function lockCalendarKey(tenantId: string, key: string) {
+  return sql`select from calendars where tenant_id = ${tenantId} and key = ${key} for update`;
+}
+
+/** Writes a version under the lock of its key. */
+export function insertCalendarVersion(made: NewVersion & { version: number }) {
+  return sql`
+    insert into calendar_versions (id, tenant_id, key, version, calendar_hash, spec, provisional_years, created_by,
+      created_at)
+    select ${made.id}, tenant_id, key, ${made.version}, ${made.calendarHash}, ${JSON.stringify(made.spec)},
+      ${made.provisionalYears}, ${made.createdBy}, now()
+    from calendars where tenant_id = ${made.tenantId} and key = ${made.key}`;
+}
+
+/** Makes a version the newest of its key. */
+export function updateNewestVersion(tenantId: string, key: string, newest: { id: string; version: number }) {
+  return sql`
+    update calendars set id = ${newest.id}, version = ${newest.version}, created_at = now()
+    where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function updateCalendarToRetired(tenantId: string, key: string, by: string, reason: string) {
+  return sql`
+    update calendars set status = 'retired', retired_at = now(), retired_by = ${by}, retired_reason = ${reason}
+    where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function updateCalendarToActive(tenantId: string, key: string) {
+  return sql`
+    update calendars set status = 'active', retired_at = null, retired_by = null, retired_reason = null
+    where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+/** The version that is named, or the newest one. */
+export function findCalendar(tenantId: string, { key, version }: CalendarRef) {
+  return sql<CalendarRow>`
+    select v.*, c.version as latest_version, c.status, c.retired_at, c.retired_by, c.retired_reason
+    from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key
+    where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
+}
+
+/** Of the version that is named, or the newest one; its document is read apart, where it isn't remembered. */
+export function findCalendarId(tenantId: string, { key, version }: CalendarRef) {
+  return sql<{ id: string }>`
+    select v.id from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key
+    where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
+}
+
+export function findCalendarSpec(tenantId: string, id: string) {
+  return sql<{ spec: CalendarSpec }>`
+    select spec from calendar_versions where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+const build = queryBuilder<{ calendars: KeyRow; calendar_versions: CalendarRow }>();
+
+const newestFirst: ListOrder<CalendarRow> = {
+  cursor: 'calendars',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+  table: 'calendars',
+};
+
+/** The newest version of each key. */
+export function findCalendars(tenantId: string, page: Page) {
+  const query = build
+    .selectFrom('calendars')
+    .innerJoin('calendar_versions', 'calendar_versions.id', 'calendars.id')
+    .selectAll('calendar_versions')
+    .select(['calendars.version as latest_version', 'calendars.status'])
+    .select(['calendars.retired_at', 'calendars.retired_by', 'calendars.retired_reason'])
+    .where('calendars.tenant_id', '=', tenantId);
+  return pageQuery(query, newestFirst, page);
+}

@@ -1,0 +1,123 @@
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, eventText } from '../../service/documents.ts';
+import { canonicalHash } from '../../service/durable-text/canonical.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  type Calendar,
+  type CalendarRef,
+  type CalendarRequest,
+  type CalendarRow,
+  calendarOf,
+} from './calendar.ts';
+import { parseCalendarSpec } from './calendar-spec.ts';
+import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
+import {
+  findCalendar,
+  findCalendars,
+  insertCalendarKey,
+  insertCalendarVersion,
+  lockCalendarKey,
+  type NewVersion,
+  updateCalendarToActive,
+  updateCalendarToRetired,
+  updateNewestVersion,
+} from './calendars.sql.ts';
+
+/**
+ * Publishes the next version of a calendar; versions never change. What the newest version says already makes none. Either
+ * takes a retired key into use again (organisation, section 16).
+ * @returns the newest version, and whether it is new
+ * @throws Refusal `payload_too_large`, `invalid_calendar`
+ */
+export async function publishCalendar(
+  context: Context,
+  { key, spec: sent }: CalendarRequest,
+): Promise<{ calendar: Calendar; isNew: boolean }> {
+  checkDocument(sent, { field: 'spec' });
+  const spec = parseCalendarSpec(sent);
+  const { db, tenantId, caller } = context;
+  const made: NewVersion = {
+    id: newId(),
+    tenantId,
+    key,
+    calendarHash: canonicalHash(spec),
+    spec,
+    provisionalYears: spec.years.filter(({ provisional }) => provisional).map(({ year }) => year),
+    createdBy: caller.principalId,
+  };
+  const isFirst = (await db.row(insertCalendarKey(made))) !== undefined;
+  const before = isFirst ? undefined : await lockCalendar(context, key);
+  const isNew = before?.calendar_hash !== made.calendarHash;
+  if (isNew) await insertNextVersion(context, made, before?.version ?? null);
+  if (before?.status === 'retired') await db.run(updateCalendarToActive(tenantId, key));
+  const calendar = await getCalendar(context, { key, version: null });
+  const { latestVersion } = calendar;
+  if (before?.status === 'retired')
+    emit(context, calendarRestored, { entityId: calendar.id }, { key, latestVersion });
+  return { calendar, isNew };
+}
+
+async function insertNextVersion(
+  context: Context,
+  made: NewVersion,
+  previousVersion: number | null,
+): Promise<void> {
+  const { db, tenantId } = context;
+  const { id, key, calendarHash, spec, provisionalYears } = made;
+  const version = (previousVersion ?? 0) + 1;
+  await db.run(insertCalendarVersion({ ...made, version }));
+  if (previousVersion !== null) await db.run(updateNewestVersion(tenantId, key, { id, version }));
+  const years = spec.years.map(({ year }) => year);
+  const said = {
+    key,
+    version,
+    calendarHash,
+    previousVersion,
+    years,
+    provisionalYears: [...provisionalYears],
+  };
+  emit(context, calendarPublished, { entityId: id }, said);
+}
+
+/** A page of the newest versions. @throws Refusal `invalid_cursor` */
+export function listCalendars({ db, tenantId }: Context, page: Page): Promise<ItemPage<Calendar>> {
+  return listPage(db, findCalendars(tenantId, page), calendarOf);
+}
+
+/** @throws Refusal `not_found` */
+export async function getCalendar({ db, tenantId }: Context, ref: CalendarRef): Promise<Calendar> {
+  const row = await db.row(findCalendar(tenantId, ref));
+  return row === undefined ? fail('not_found') : calendarOf(row);
+}
+
+/**
+ * Retires a calendar: it still computes, for what was planned by it, and is not to be used anew. Repeated, it changes nothing.
+ * @param isDryRun answers with the calendar as it stands, and writes nothing
+ * @throws Refusal `not_found`
+ */
+export async function retireCalendar(
+  context: Context,
+  key: string,
+  reason: string,
+  isDryRun: boolean,
+): Promise<Calendar> {
+  const { db, tenantId, caller } = context;
+  const row = await lockCalendar(context, key);
+  if (isDryRun || row.status === 'retired') return calendarOf(row);
+  await db.run(updateCalendarToRetired(tenantId, key, caller.principalId, reason));
+  const said = { key, latestVersion: row.version, reason: eventText(reason) };
+  emit(context, calendarRetired, { entityId: row.id }, said);
+  return getCalendar(context, { key, version: null });
+}
+
+/** Its newest version, under the lock of the key. @throws Refusal `not_found` */
+async function lockCalendar({ db, tenantId }: Context, key: string): Promise<CalendarRow> {
+  await db.run(lockCalendarKey(tenantId, key));
+  return (
+    (await db.row(findCalendar(tenantId, { key, version: null }))) ?? fail('not_found', { calendar: key })
+  );
+}
