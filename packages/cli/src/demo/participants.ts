@@ -49,8 +49,15 @@ const agentPermissions = [
   'events.read',
 ];
 
-/** Creates an operator and `size` agents in both services. */
-export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
+/** Who makes participants, as the administrator of both services. */
+export interface Access {
+  readonly administrator: CoordinationClient;
+  create(name: string, kind: 'human' | 'agent', permissions: readonly string[]): Promise<Participant>;
+  /** Disables the principals, which revokes their tokens, and closes the connections. */
+  revoke(): Promise<void>;
+}
+
+export function openAccess(connection: Connection): Access {
   const identity = new HttpClient(connection.identityUrl);
   const coordination = new HttpClient(connection.coordinationUrl);
   const administrator = new CoordinationClient(
@@ -59,39 +66,47 @@ export async function createParticipants(connection: Connection, size: number): 
   );
   const iam = new IdentityAdministration(identity, connection);
   const created: string[] = [];
+  return {
+    administrator,
+    async create(name, kind, permissions) {
+      const iamPrincipalId = await iam.createPrincipal(kind, name);
+      created.push(iamPrincipalId);
+      const personalToken = await iam.issueToken(iamPrincipalId, kind);
+      const { id } = await administrator.call<{ id: string }>('POST', '/principals', {
+        kind,
+        displayName: name,
+      });
+      await administrator.call('POST', `/principals/${id}/iam-bindings`, {
+        issuer: connection.issuer,
+        iamTenantId: connection.tenantId,
+        iamPrincipalId,
+        permissions,
+      });
+      const client = new CoordinationClient(coordination, new AccessToken(identity, personalToken));
+      return { name, client, principalId: id };
+    },
+    async revoke() {
+      await forEachConcurrently(created, 8, (principalId) => iam.disablePrincipal(principalId));
+      identity.close();
+      coordination.close();
+    },
+  };
+}
 
-  async function create(
-    name: string,
-    kind: 'human' | 'agent',
-    permissions: readonly string[],
-  ): Promise<Participant> {
-    const iamPrincipalId = await iam.createPrincipal(kind, name);
-    created.push(iamPrincipalId);
-    const personalToken = await iam.issueToken(iamPrincipalId, kind);
-    const { id } = await administrator.call<{ id: string }>('POST', '/principals', {
-      kind,
-      displayName: name,
-    });
-    await administrator.call('POST', `/principals/${id}/iam-bindings`, {
-      issuer: connection.issuer,
-      iamTenantId: connection.tenantId,
-      iamPrincipalId,
-      permissions,
-    });
-    const client = new CoordinationClient(coordination, new AccessToken(identity, personalToken));
-    return { name, client, principalId: id };
-  }
-
+/** Creates an operator and `size` agents in both services. */
+export async function createParticipants(connection: Connection, size: number): Promise<Participants> {
+  const access = openAccess(connection);
+  const { administrator } = access;
   const names = Array.from({ length: size }, (_, index) => `demo agent ${index + 1}`);
   const [operator, reviewer, queue, capabilityId] = await Promise.all([
-    create('demo operator', 'human', operatorPermissions),
-    create('demo reviewer', 'human', reviewerPermissions),
+    access.create('demo operator', 'human', operatorPermissions),
+    access.create('demo reviewer', 'human', reviewerPermissions),
     administrator.call<{ id: string }>('POST', '/principals', { kind: 'agent', displayName: 'demo queue' }),
     prepareSpecialties(administrator),
   ]);
   const agents: Participant[] = [];
   await forEachConcurrently([...names.entries()], 8, async ([index, name]) => {
-    const agent = await create(name, 'agent', agentPermissions);
+    const agent = await access.create(name, 'agent', agentPermissions);
     agents[index] = agent;
     if (canDebug(index))
       await administrator.call('POST', `/principals/${agent.principalId}/capabilities`, { capabilityId });
@@ -104,11 +119,7 @@ export async function createParticipants(connection: Connection, size: number): 
     queueId: queue.id,
     exchanges: () =>
       [operator, reviewer, ...agents].reduce((sum, { client }) => sum + client.access.exchanges, 0),
-    async revokeAccess() {
-      await forEachConcurrently(created, 8, (principalId) => iam.disablePrincipal(principalId));
-      identity.close();
-      coordination.close();
-    },
+    revokeAccess: () => access.revoke(),
   };
 }
 
