@@ -10,6 +10,7 @@ export const errors = {
   )('The credential is missing, wrong, over, or not admitted here.'),
   scope_not_granted: forbidden('The token carries no scope of this service.'),
   purpose_ref_required: forbidden('A token for decisions names the approval that it is for.'),
+  not_entitled: forbidden('The licence does not cover this part of the service.'),
   outside_purpose: forbidden('The token is for approving or rejecting one approval, and for nothing else.'),
   permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
   visibility_escalation: forbidden('Who sees own workspaces only lets nobody see the whole tenant.'),
@@ -28,6 +29,7 @@ export const errors = {
   invalid_delegation: invalid('A delegation goes from a human to an agent and ends after it starts.'),
   rate_limited: row(429, retryLater)('Too many requests.'),
   verification_unavailable: row(503, retryLater)('The signing keys of identity cannot be had.'),
+  entitlement_unavailable: row(503, retryLater)('The licence service gives no answer.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -79,6 +79,50 @@ export const settings = {
     secret: true,
     doc: 'Its secret.',
   }),
+  CP_IAM_CLIENT_SCOPES: list({
+    default: ['entitlement:check-on-behalf'],
+    doc: 'The scopes of its tokens for the licence service.',
+  }),
+  CP_ENTITLEMENT_ENABLED: flag({
+    default: false,
+    doc: 'Whether the licence service is asked for what each caller may use; it needs CP_IAM_CLIENT_ID.',
+  }),
+  CP_ENTITLEMENT_BASE_URL: text({
+    default: 'http://localhost:8020',
+    doc: 'The address of the licence service.',
+  }),
+  CP_ENTITLEMENT_PRODUCT: text({
+    default: 'control-plane',
+    doc: 'What the licence service calls this service.',
+  }),
+  CP_ENTITLEMENT_AUDIENCE: text({
+    default: 'entitlement-service',
+    doc: "The audience of the own service account's tokens for the licence service.",
+  }),
+  CP_ENTITLEMENT_DEFAULT_FEATURE: text({
+    default: 'api',
+    doc: 'The feature of calls whose path names none after `/api/v1/`.',
+  }),
+  CP_ENTITLEMENT_CACHE_TTL_SECONDS: integer({
+    default: 30,
+    min: 1,
+    max: 86_400,
+    unit: seconds,
+    doc: 'How long an answer of the licence service is used without asking again.',
+  }),
+  CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: integer({
+    default: 0,
+    max: 86_400,
+    unit: seconds,
+    doc: 'The age up to which an answer serves while the licence service is away, never past its own end; 0 refuses at once.',
+  }),
+  CP_ENTITLEMENT_TIMEOUT_SECONDS: integer({
+    default: 3,
+    min: 1,
+    max: 60,
+    unit: seconds,
+    doc: 'The longest wait for an answer of the licence service.',
+  }),
   CP_LEGACY_API_KEYS_ENABLED: flag({
     default: false,
     doc: 'Whether keys of the form cp_<prefix>_<secret> are admitted.',

@@ -1,9 +1,14 @@
 import cors from '@fastify/cors';
+import type { Registry } from 'prom-client';
+import type { Pool } from '@baton/kernel/db';
 import type { HttpApp } from '@baton/kernel/http';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
 import { type RunningService, runService } from '@baton/kernel/running-service';
-import { createAuthenticator } from '../access/authn/authenticate.ts';
+import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
+import { createEntitlement } from '../access/entitlement/entitlement.ts';
+import { openLicenceService } from '../access/entitlement/licence-service.ts';
+import { withLicence } from '../access/entitlement/licensed.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
@@ -12,7 +17,7 @@ import { describeEvents } from './event-types/async-api.ts';
 import type { Measures } from './health/measures.ts';
 import { Notifier } from './notifier/notifier.ts';
 import { coordinationRuntime } from './runtime.ts';
-import { readCoordinationSettings } from './settings.ts';
+import { readCoordinationSettings, type Settings } from './settings.ts';
 import { openStore } from './store.ts';
 import { EventStream } from './stream/event-stream.ts';
 
@@ -40,7 +45,7 @@ export async function createCoordination({
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
-  const authenticator = createAuthenticator(pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
+  const authenticator = authenticatorOf(pool, settings, log, registry);
   const stream = new EventStream({ db: pool, settings, log, authenticator, health });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
@@ -88,6 +93,14 @@ export async function createCoordination({
       await notifier.close();
     },
   });
+}
+
+/** With the licence check where it is on; else it costs nothing. */
+function authenticatorOf(pool: Pool, settings: Settings, log: Logger, registry: Registry): Authenticator {
+  const authenticator = createAuthenticator(pool, settings, log, settings.CP_DATABASE_CONNECTIONS_MAX);
+  if (!settings.CP_ENTITLEMENT_ENABLED) return authenticator;
+  const entitlement = createEntitlement(openLicenceService(settings), settings, { registry, log });
+  return withLicence(authenticator, entitlement, settings);
 }
 
 /** Lets web pages of these origins call the API. The credential is a header, so no cookie is ever involved. */

@@ -22,6 +22,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'scope_not_granted',
   'purpose_ref_required',
   'outside_purpose',
+  'not_entitled',
   'principal_not_active',
   'method_not_allowed',
   'not_found',
@@ -36,6 +37,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'rate_limited',
   'internal_error',
   'verification_unavailable',
+  'entitlement_unavailable',
   'unavailable',
 ];
 
@@ -50,8 +52,10 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
     'scope_not_granted',
     'purpose_ref_required',
     'outside_purpose',
+    'not_entitled',
     'principal_not_active',
     'verification_unavailable',
+    'entitlement_unavailable',
     'rate_limited',
   );
   add(endpoint.auth === 'bootstrap' || endpoint.auth === 'metrics', 'invalid_credentials');

@@ -22,7 +22,10 @@ export interface Authenticator {
    * @throws Refusal 401 `invalid_credentials` with the same answer for every reason, 403 `principal_not_active`,
    * 403 `scope_not_granted`, `purpose_ref_required`, `outside_purpose`, `bootstrap_disabled`, 429 `rate_limited`, 503 `verification_unavailable`
    */
-  authenticate(head: Pick<RequestHead, 'headers' | 'path'>, endpoint: Operation): Promise<Caller>;
+  authenticate(
+    head: Pick<RequestHead, 'headers' | 'path' | 'correlationId'>,
+    endpoint: Operation,
+  ): Promise<Caller>;
   /**
    * Authenticates by the credential alone.
    * @param isRequest whether the rate limit counts it: a stream that begins, not one that checks again

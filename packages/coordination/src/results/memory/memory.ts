@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
 import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
@@ -136,17 +137,7 @@ export function checkMemorySettings(settings: Settings): void {
   if (kind === 'api_key' && (key === undefined || !/^[\x21-\x7e]+$/.test(key)))
     throw new Error('CP_CONTEXT_AUTH api_key needs CP_CONTEXT_API_KEY, without blanks.');
   if (kind !== 'iam') return;
-  requireAddress('CP_IAM_BASE_URL', settings.CP_IAM_BASE_URL);
-  if (settings.CP_IAM_CLIENT_ID === '' || settings.CP_IAM_CLIENT_SECRET === undefined)
-    throw new Error('CP_CONTEXT_AUTH iam needs CP_IAM_CLIENT_ID and CP_IAM_CLIENT_SECRET.');
-}
-
-function requireAddress(name: string, address: string): void {
-  const { protocol, username, password, search, hash } = URL.canParse(address)
-    ? new URL(address)
-    : new URL('none:');
-  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
-    throw new Error(`${name} is an http or https address without a user and without a query.`);
+  requireOwnAccount(settings, 'CP_CONTEXT_AUTH iam');
 }
 
 function resultOf(

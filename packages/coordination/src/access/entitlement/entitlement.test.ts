@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { readCoordinationSettings } from '../../app/settings.ts';
+import {
+  type Actor,
+  type ActorOptions,
+  sendRequest,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
+import { done, refused } from '../../testing/leases.ts';
+import { type LicenceAnswer, startLicenceService, type TestLicence } from '../../testing/licence-service.ts';
+import { openStream } from '../../testing/stream-client.ts';
+import { newKey } from '../authn/key-material.ts';
+
+let licence: TestLicence;
+let baton: TestCoordination;
+/** A process that asks again after a second, and lets older answers serve for a while. */
+let patient: { url: string };
+
+before(async () => {
+  licence = await startLicenceService();
+  baton = await startCoordination({
+    ...licence.settings,
+    CP_ENTITLEMENT_TIMEOUT_SECONDS: '1',
+    CP_LEGACY_API_KEYS_ENABLED: 'true',
+  });
+  patient = await baton.another({
+    CP_ENTITLEMENT_CACHE_TTL_SECONDS: '1',
+    CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: '300',
+  });
+});
+after(async () => {
+  await baton.close();
+  await licence.close();
+});
+beforeEach(() => {
+  licence.behave({});
+  licence.asked.length = 0;
+});
+
+/** Whom no process has asked about yet. */
+const somebody = (permissions: ActorOptions['permissions'] = ['tasks.read']) => baton.actor({ permissions });
+const unavailable = (actor: Actor, path = '/tasks') =>
+  refused(actor.get(path), 503, 'entitlement_unavailable');
+const metric = async (name: string, url = baton.url) => {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+};
+
+describe('the question', () => {
+  test('names product, feature and the identity of the caller, with a token of the own account', async () => {
+    const actor = await somebody();
+    await done(actor.get('/tasks', { 'x-correlation-id': 'corr-1' }));
+    const token = `Bearer token-of-the-own-account-${licence.exchanged.length}`;
+    assert.deepEqual(licence.asked, [
+      {
+        body: {
+          product: 'control-plane',
+          feature: 'tasks',
+          subjectId: actor.iamPrincipalId,
+          requiredAmount: 1,
+          correlationId: 'corr-1',
+        },
+        token,
+      },
+    ]);
+    const { clientId, audience, scopes } = licence.exchanged.at(-1) as Record<string, unknown>;
+    assert.deepEqual(
+      [clientId, audience, scopes],
+      ['iam_sa_licence', 'entitlement-service', ['entitlement:check-on-behalf']],
+    );
+  });
+
+  test('the feature is the first word below /api/v1, cut at a colon', async () => {
+    const actor = await somebody();
+    const before = licence.asked.length;
+    await actor.post(`/tasks/${newId()}:claim`, {});
+    await actor.post('/work:claim-next', {});
+    await actor.post('/authz:check', {});
+    await actor.get('/event-types');
+    assert.deepEqual(
+      licence.asked.slice(before).map(({ body }) => body.feature),
+      ['tasks', 'work', 'authz', 'event-types'],
+    );
+  });
+
+  test('the same one is asked once in the time of the cache, and once by all who ask at the same time', async () => {
+    const actor = await somebody();
+    licence.behave({ delayMs: 100 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => actor.get('/tasks')));
+    assert.ok(answers.every(({ status }) => status === 200));
+    await done(actor.get('/tasks'));
+    assert.equal(licence.asked.length, 1);
+  });
+
+  test('nobody is asked about for service endpoints, the bootstrap, and an emergency key', async () => {
+    licence.behave({ status: 500 });
+    for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json'])
+      assert.equal((await fetch(`${baton.url}${path}`)).status, 200);
+    const again = { tenantSlug: 'third', tenantName: 't', adminDisplayName: 'a' };
+    const token = 'bootstrap-secret-of-the-tests';
+    const bootstrap = baton.request('POST', '/api/v1/bootstrap', { token, body: again });
+    await refused(bootstrap, 409, 'already_bootstrapped');
+    const emergency = await keyOf(baton.admin.principalId, 'emergency');
+    await done(baton.request('GET', '/api/v1/tasks', { token: emergency }));
+    assert.equal(licence.asked.length, 0);
+  });
+
+  test('a key of the migration is asked about by its own principal', async () => {
+    licence.behave({ body: { allowed: false } });
+    const { principalId } = await somebody();
+    const token = await keyOf(principalId, 'usual');
+    await refused(baton.request('GET', '/api/v1/tasks', { token }), 403, 'not_entitled');
+    assert.equal(licence.asked[0]?.body.subjectId, principalId);
+  });
+});
+
+async function keyOf(principalId: string, kind: 'usual' | 'emergency'): Promise<string> {
+  const { key, prefix, hash } = newKey(kind);
+  const permissions = kind === 'emergency' ? ['admin'] : ['tasks.read'];
+  await baton.pool.run(sql`
+    insert into api_keys (id, tenant_id, principal_id, key_prefix, key_hash, permissions, expires_at)
+    values (${newId()}, ${baton.tenantId}, ${principalId}, ${prefix}, ${hash}, ${permissions}, now() + interval '1 hour')`);
+  return key;
+}
+
+describe('the order', () => {
+  test('after identity and binding: whoever has neither is refused first, and is not asked about', async () => {
+    const refusedFirst = { token: 'a.b.c' };
+    await refused(baton.request('GET', '/api/v1/tasks', refusedFirst), 401, 'invalid_credentials');
+    const unbound = await baton.issuer.sign({ sub: newId(), tenant_id: baton.tenantId, scope: [] });
+    await refused(baton.request('GET', '/api/v1/tasks', { token: unbound }), 401, 'invalid_credentials');
+    assert.equal(licence.asked.length, 0);
+  });
+
+  test('before the form of the request and before permissions', async () => {
+    licence.behave({ body: { allowed: false } });
+    const actor = await somebody([]);
+    const details = await refused(actor.get('/tasks?nonsense=1'), 403, 'not_entitled');
+    assert.deepEqual(details, { product: 'control-plane', feature: 'tasks' });
+    const other = await somebody([]);
+    licence.behave({});
+    await refused(other.get('/tasks'), 403, 'permission_denied');
+  });
+
+  test('a stream is a use of events, and ends with the code of its refusal', async () => {
+    const actor = await somebody(['events.read']);
+    licence.behave({ body: { allowed: false } });
+    const closed = await openStream(baton.url, { token: actor.token }).ended;
+    assert.deepEqual(closed, { code: 4403, reason: 'not_entitled' });
+    assert.deepEqual(
+      licence.asked.map(({ body }) => [body.feature, body.subjectId]),
+      [['events', actor.iamPrincipalId]],
+    );
+    const another = await somebody(['events.read']);
+    licence.behave({ status: 500 });
+    const away = await openStream(baton.url, { token: another.token }).ended;
+    assert.deepEqual(away, { code: 4503, reason: 'entitlement_unavailable' });
+  });
+});
+
+describe('without a decision it is 503 entitlement_unavailable with Retry-After', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const past = new Date(Date.now() - 1000).toISOString();
+  const answers: Record<string, LicenceAnswer> = {
+    'a 400': { status: 400 },
+    'a 404': { status: 404 },
+    'a 429': { status: 429 },
+    'a 500': { status: 500 },
+    'a redirect': { status: 302, headers: { location: 'http://127.0.0.1:9/' } },
+    'a 200 without JSON': { body: '<html>' },
+    'nothing in a 200': { body: '' },
+    null: { body: 'null' },
+    'a list': { body: '[true]' },
+    'a document that is nested deep': { body: deep },
+    'an answer of 100 KB': { body: { reason: 'x'.repeat(100_000) } },
+    'a word for yes': { body: { allowed: 'true' } },
+    'a number for yes': { body: { allowed: 1 } },
+    'an answer about another feature': { body: { feature: 'other' } },
+    'an answer about another product': { body: { product: 'other' } },
+    'an end that is no time': { body: { validUntil: 'tomorrow' } },
+    'an end that is over': { body: { validUntil: past } },
+    'a connection that is taken away': { hangsUp: true },
+    'an answer that comes too late': { delayMs: 5000 },
+  };
+  for (const [what, answer] of Object.entries(answers))
+    test(what, async () => {
+      licence.behave(answer);
+      const actor = await somebody();
+      const { status, body, headers } = await actor.get('/tasks');
+      assert.deepEqual([status, body.error.code], [503, 'entitlement_unavailable']);
+      assert.deepEqual(body.error.details, {});
+      assert.ok(Number(headers.get('retry-after')) > 0);
+    });
+
+  test('a service that refused is not asked again within a second, and then is', async () => {
+    const actor = await somebody();
+    licence.behave({ status: 500 });
+    for (let n = 0; n < 5; n += 1) await unavailable(actor);
+    assert.equal(licence.asked.length, 1);
+    licence.behave({});
+    await sleep(1100);
+    await done(actor.get('/tasks'));
+    assert.equal(await metric('entitlement_available'), 1);
+  });
+
+  test('a token that is refused is asked for anew, once', async () => {
+    const given = licence.exchanged.length;
+    const actor = await somebody();
+    const refusedToken = `Bearer token-of-the-own-account-${given}`;
+    licence.behave(({ token }) => ({ status: token === refusedToken ? 401 : 200 }));
+    await done(actor.get('/tasks'));
+    assert.equal(licence.exchanged.length, given + 1);
+    licence.behave({ status: 401 });
+    const other = await somebody();
+    await unavailable(other);
+    assert.equal(licence.asked.length, 4);
+  });
+});
+
+describe('an older answer, where an operator lets it serve', () => {
+  const get = (actor: Actor) => sendRequest(`${patient.url}/api/v1/tasks`, 'GET', { token: actor.token });
+  const stale = () => sleep(1100);
+
+  test('serves while the service is away, for refusals too, and /metrics counts it', async () => {
+    const [licensed, refusedOne] = [await somebody(), await somebody()];
+    await done(get(licensed));
+    licence.behave({ body: { allowed: false } });
+    await refused(get(refusedOne), 403, 'not_entitled');
+    licence.behave({ hangsUp: true });
+    await stale();
+    const before = await metric('entitlement_degraded_total', patient.url);
+    for (let n = 0; n < 3; n += 1) await done(get(licensed));
+    await refused(get(refusedOne), 403, 'not_entitled');
+    assert.equal(await metric('entitlement_degraded_total', patient.url), before + 4);
+    assert.equal(await metric('entitlement_available', patient.url), 0);
+    assert.ok((await metric('entitlement_answers_remembered', patient.url)) >= 2);
+    assert.ok((await metric('entitlement_failures_total', patient.url)) >= 2);
+    assert.ok((await metric('entitlement_refusals_total', patient.url)) >= 2);
+    assert.ok((await metric('entitlement_answers_total', patient.url)) >= 2);
+    await refused(get(await somebody()), 503, 'entitlement_unavailable');
+  });
+
+  test('never past its own end', async () => {
+    const actor = await somebody();
+    licence.behave({ body: { validUntil: new Date(Date.now() + 800).toISOString() } });
+    await done(get(actor));
+    licence.behave({ status: 500 });
+    await sleep(900);
+    await refused(get(actor), 503, 'entitlement_unavailable');
+  });
+
+  test('not after a 4xx, which is an answer', async () => {
+    const actor = await somebody();
+    await done(get(actor));
+    await stale();
+    licence.behave({ status: 403 });
+    await refused(get(actor), 503, 'entitlement_unavailable');
+    licence.behave({ status: 500 });
+    await stale();
+    await refused(get(actor), 503, 'entitlement_unavailable');
+  });
+
+  test('not at all by default', async () => {
+    const strict = await baton.another({ CP_ENTITLEMENT_CACHE_TTL_SECONDS: '1' });
+    const actor = await somebody();
+    const ask = () => sendRequest(`${strict.url}/api/v1/tasks`, 'GET', { token: actor.token });
+    await done(ask());
+    licence.behave({ status: 500 });
+    await stale();
+    await refused(ask(), 503, 'entitlement_unavailable');
+    await strict.close();
+  });
+});
+
+describe('the settings', () => {
+  const account = { CP_IAM_CLIENT_ID: 'iam_sa', CP_IAM_CLIENT_SECRET: 'secret' };
+  const on = { CP_ENTITLEMENT_ENABLED: 'true', ...account };
+
+  test('a check that is off asks nobody, and shows no figures', async () => {
+    const off = await baton.another({ CP_ENTITLEMENT_ENABLED: 'false' });
+    await done(sendRequest(`${off.url}/api/v1/tasks`, 'GET', { token: (await somebody()).token }));
+    assert.equal(licence.asked.length, 0);
+    assert.doesNotMatch(await (await fetch(`${off.url}/metrics`)).text(), /entitlement/);
+    await off.close();
+  });
+
+  test('half-made ones stop the start with one sentence', () => {
+    for (const [env, sentence] of [
+      [{ CP_ENTITLEMENT_ENABLED: 'true' }, /CP_ENTITLEMENT_ENABLED needs CP_IAM_CLIENT_ID/],
+      [{ ...on, CP_IAM_CLIENT_SECRET: undefined }, /CP_IAM_CLIENT_SECRET/],
+      [{ ...on, CP_ENTITLEMENT_BASE_URL: 'licence' }, /CP_ENTITLEMENT_BASE_URL is an http or https address/],
+      [{ ...on, CP_ENTITLEMENT_BASE_URL: 'https://u:p@host' }, /CP_ENTITLEMENT_BASE_URL/],
+      [{ ...on, CP_IAM_BASE_URL: 'ftp://host' }, /CP_IAM_BASE_URL/],
+      [{ ...on, CP_ENTITLEMENT_PRODUCT: ' ' }, /CP_ENTITLEMENT_PRODUCT is needed/],
+      [{ ...on, CP_ENTITLEMENT_AUDIENCE: ' ' }, /CP_ENTITLEMENT_AUDIENCE is needed/],
+      [{ ...on, CP_ENTITLEMENT_DEFAULT_FEATURE: ' ' }, /CP_ENTITLEMENT_DEFAULT_FEATURE is needed/],
+    ] as const)
+      assert.throws(() => readCoordinationSettings(env), sentence);
+    const { CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: grace, ...values } = readCoordinationSettings(on);
+    assert.equal(grace, 0);
+    assert.deepEqual(
+      [values.CP_ENTITLEMENT_CACHE_TTL_SECONDS, values.CP_ENTITLEMENT_TIMEOUT_SECONDS],
+      [30, 3],
+    );
+    readCoordinationSettings({ CP_ENTITLEMENT_BASE_URL: 'nothing' });
+  });
+});

@@ -1,0 +1,23 @@
+import type { Settings } from '../settings.ts';
+
+type AccountSettings = Pick<Settings, 'CP_IAM_BASE_URL' | 'CP_IAM_CLIENT_ID' | 'CP_IAM_CLIENT_SECRET'>;
+
+/**
+ * Refuses settings with which the own service account could get no token.
+ * @param needing what needs one, as the sentence begins
+ * @throws Error with one sentence
+ */
+export function requireOwnAccount(settings: AccountSettings, needing: string): void {
+  requireAddress('CP_IAM_BASE_URL', settings.CP_IAM_BASE_URL);
+  if (settings.CP_IAM_CLIENT_ID === '' || settings.CP_IAM_CLIENT_SECRET === undefined)
+    throw new Error(`${needing} needs CP_IAM_CLIENT_ID and CP_IAM_CLIENT_SECRET.`);
+}
+
+/** @throws Error with one sentence for what is no address of a service */
+export function requireAddress(setting: string, address: string): void {
+  const { protocol, username, password, search, hash } = URL.canParse(address)
+    ? new URL(address)
+    : new URL('none:');
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
+    throw new Error(`${setting} is an http or https address without a user and without a query.`);
+}
