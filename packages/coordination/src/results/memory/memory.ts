@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { withoutAddresses } from '@baton/kernel/without-addresses';
 import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
 import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
@@ -174,11 +175,14 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Why an item was refused, in a few words; an answer may repeat the credential that it was asked with. */
+/**
+ * Why an item was refused, in a few words, which operators of the tenant read; an answer may repeat the credential that it
+ * was asked with, and addresses of the operator's network.
+ */
 function textOf(error: unknown, credential: string | undefined): string {
   const text = typeof error === 'string' ? error : jsonOf(error);
   const told = credential === undefined ? text : withoutSecret(text, credential);
-  return told.slice(0, refusalLengthMax).toWellFormed();
+  return withoutAddresses(told).slice(0, refusalLengthMax).toWellFormed();
 }
 
 /** Also of a document that is nested deeper than can be written: parsing has no such limit. */
