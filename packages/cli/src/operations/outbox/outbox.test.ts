@@ -18,6 +18,7 @@ const item = {
   nextAttemptAt: null as string | null,
 };
 let answer: object = {};
+let answerTo = (_url: string): object => answer;
 const sent: { call: string; hasKey: boolean; body: unknown }[] = [];
 const server = createServer(async (req, res) => {
   let text = '';
@@ -29,8 +30,9 @@ const server = createServer(async (req, res) => {
       hasKey: req.headers['idempotency-key'] !== undefined,
       body: text === '' ? undefined : JSON.parse(text),
     });
-  res.writeHead(200, { 'content-type': 'application/json' });
-  res.end(JSON.stringify(isExchange ? { accessToken: 'a.b.c', expiresIn: 300 } : answer));
+  const told = isExchange ? { accessToken: 'a.b.c', expiresIn: 300 } : answerTo(req.url ?? '');
+  res.writeHead('error' in told ? 404 : 200, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(told));
 });
 
 let home: string;
@@ -49,6 +51,7 @@ after(() => {
 });
 beforeEach(() => {
   sent.length = 0;
+  answerTo = () => answer;
 });
 
 async function run(...args: string[]) {
@@ -92,4 +95,42 @@ test('redrive and drop send their reasons under a key', async () => {
     { call: `${path}:drop`, hasKey: true, body: { reason: 'no use' } },
   ]);
   assert.equal((await run('drop', item.id)).code, 2);
+});
+
+test('redrive --all goes through every page, and passes over what is gone meanwhile', async () => {
+  const ids = ['a', 'b', 'c', 'd'];
+  answerTo = (url) => {
+    if (url.includes('/b:redrive')) return { error: { code: 'not_found', message: 'not there' } };
+    if (url.includes(':redrive')) return { ...item, nextAttemptAt: '2026-11-22T10:00:00.000Z' };
+    const isFirst = !url.includes('cursor=');
+    const page = isFirst ? ids.slice(0, 2) : ids.slice(2);
+    return {
+      items: page.map((id) => ({ ...item, id, sink: id === 'd' ? 'other' : 'ci' })),
+      nextCursor: isFirst ? 'more/1' : null,
+    };
+  };
+  assert.deepEqual((await run('redrive', '--all', '--reason', 'mended')).lines, [
+    '3 events are tried again.',
+  ]);
+  const list = 'GET /api/v1/operations/outbox?status=dead&limit=200';
+  const calls = () => sent.map(({ call }) => call.replace('POST /api/v1/operations/outbox/', ''));
+  assert.deepEqual(calls(), [
+    list,
+    'a:redrive',
+    'b:redrive',
+    `${list}&cursor=more%2F1`,
+    'c:redrive',
+    'd:redrive',
+  ]);
+  const posts = sent.filter(({ call }) => call.startsWith('POST'));
+  assert.ok(posts.every(({ hasKey, body }) => hasKey && (body as { reason: string }).reason === 'mended'));
+  sent.length = 0;
+  assert.deepEqual((await run('redrive', '--all', '--sink', 'other', '--json')).lines, ['{"redriven":1}']);
+  assert.deepEqual(
+    calls().filter((call) => call.endsWith(':redrive')),
+    ['d:redrive'],
+  );
+  assert.equal((await run('redrive')).code, 1);
+  assert.equal((await run('redrive', 'a', '--all')).code, 1);
+  assert.equal((await run('redrive', 'a', '--sink', 'ci')).code, 1);
 });
