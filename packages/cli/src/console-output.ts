@@ -1,16 +1,28 @@
+import { once } from 'node:events';
+
 /** Where a command writes: results to standard output, progress and errors to standard error. */
 export interface ConsoleOutput {
   line(text: string): void;
   progress(text: string): void;
+  /** Resolves when the reader has taken what was written but for a buffer; absent where nothing is buffered. */
+  drained?(): Promise<void>;
   /** Whether standard error is a terminal, on which a line can be redrawn. */
   readonly isTerminal: boolean;
   readonly columns: number;
 }
 
+/** Whoever reads standard output may go away (`| head`): the program then ends with a sentence and exit code 1. */
 export function consoleOutput(): ConsoleOutput {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    process.stderr.write(`Standard output was closed (${code}): whoever read it went away.\n`);
+    process.exit(1);
+  });
   return {
     line: (text) => process.stdout.write(`${text}\n`),
     progress: (text) => process.stderr.write(text),
+    async drained() {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    },
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns ?? 80,
   };

@@ -12,7 +12,14 @@ export interface EventLines {
 }
 
 export function linesToOutput(output: ConsoleOutput, after: string | undefined): EventLines {
-  return { cursor: after, write: async (line) => output.line(line), close: async () => undefined };
+  return {
+    cursor: after,
+    async write(line) {
+      output.line(line);
+      await output.drained?.();
+    },
+    close: async () => undefined,
+  };
 }
 
 const bufferedCharactersMax = 256 * 1024;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdtempSync,
@@ -24,6 +26,8 @@ const journal = Array.from({ length: 450 }, (_, n) => ({
   cursor: `ec1_${n}`,
 }));
 const asked: { path: string; query: URLSearchParams; key: string | undefined; body: unknown }[] = [];
+/** Makes events long. */
+let padding = '';
 let failAtPage = Number.POSITIVE_INFINITY;
 let home: string;
 
@@ -59,7 +63,8 @@ function pageOf(query: URLSearchParams): { status: number; body: object } {
   const limit = Number(query.get('limit'));
   const items = journal
     .slice(from, from + limit)
-    .filter(({ type }) => query.get('types') === null || type.startsWith(query.get('types') as string));
+    .filter(({ type }) => query.get('types') === null || type.startsWith(query.get('types') as string))
+    .map((event) => (padding === '' ? event : { ...event, padding }));
   const end = Math.min(from + limit, journal.length);
   return { status: 200, body: { items, nextCursor: `ec1_${end - 1}`, hasMore: end < journal.length } };
 }
@@ -81,6 +86,7 @@ after(() => {
 });
 beforeEach(() => {
   asked.length = 0;
+  padding = '';
   failAtPage = Number.POSITIVE_INFINITY;
 });
 
@@ -179,4 +185,46 @@ test('a number or a time that is none is a usage error', async () => {
   assert.equal((await run('archive', '--max-events', 'many')).code, 2);
   assert.equal((await run('export', '--since', 'yesterday')).code, 2);
   assert.equal((await run('export', '--since', '2026-01-01T00:00:00')).code, 2);
+});
+
+/** The command as a process, whose standard output is a pipe. */
+function spawnExport() {
+  const main = join(import.meta.dirname, '../main.ts');
+  const child = spawn(process.execPath, [main, 'operations', 'export'], {
+    env: { PATH: process.env.PATH, BATON_HOME: home },
+  });
+  const ended = once(child, 'exit') as Promise<[code: number]>;
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return { child, ended, stderr: () => stderr };
+}
+async function untilAsked(child: ChildProcess, pages: number): Promise<void> {
+  while (asked.length < pages) {
+    assert.equal(child.exitCode, null);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+test('export reads no further page while whoever reads its output has not taken the one before', async () => {
+  padding = 'x'.repeat(20_000);
+  const { child, ended, stderr } = spawnExport();
+  await untilAsked(child, 1);
+  await new Promise((done) => setTimeout(done, 1000));
+  assert.equal(asked.length, 1);
+  let text = '';
+  for await (const part of child.stdout.setEncoding('utf8')) text += String(part);
+  assert.deepEqual(idsIn(text.trimEnd().split('\n')), idsOf(0, 450));
+  assert.deepEqual(await ended, [0, null]);
+  assert.match(stderr(), /^450 events exported/);
+});
+
+test('export ends with a sentence when whoever reads its output goes away', async () => {
+  padding = 'x'.repeat(20_000);
+  const { child, ended, stderr } = spawnExport();
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  assert.deepEqual(await ended, [1, null]);
+  assert.equal(stderr(), 'Standard output was closed (EPIPE): whoever read it went away.\n');
 });
