@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startCluster } from '@baton/platform/postgres/cluster';
 import { StartError } from '@baton/platform/start-error';
+import { brokenVersions } from './event-versions.ts';
 import { writeConfiguration } from './generate-configuration.ts';
 import { writeErrors } from './generate-errors.ts';
 import { writeEvents } from './generate-events.ts';
@@ -14,6 +15,7 @@ import type { GeneratedFile } from './generated-file.ts';
 import { services } from './services.ts';
 
 const root = dirname(import.meta.dirname);
+const eventsFile = 'openapi/coordination.asyncapi.json';
 
 /** Every generated file as it should be. Needs `BATON_TEST_POSTGRES` for the schemas. */
 async function generate(): Promise<GeneratedFile[]> {
@@ -45,16 +47,29 @@ async function withCluster<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function main(isCheck: boolean): Promise<number> {
-  let stale = 0;
+  let [stale, isBroken] = [0, false];
   for (const { path, text } of await withCluster(generate)) {
     const file = join(root, path);
     const current = await readFile(file, 'utf8').catch(() => undefined);
     if (current === text) continue;
+    const broken = brokenIn(path, current, text);
+    for (const sentence of broken) console.error(sentence);
+    if (broken.length > 0) console.error(notYetOnMain);
+    isBroken ||= broken.length > 0;
     stale += 1;
-    if (!isCheck) await writeFile(file, text);
-    console.log(isCheck ? `${path} is stale: npm run generate writes it` : `wrote ${path}`);
+    const isWritten = !isCheck && broken.length === 0;
+    if (isWritten) await writeFile(file, text);
+    console.log(isWritten ? `wrote ${path}` : `${path} is stale: npm run generate writes it`);
   }
-  return isCheck && stale > 0 ? 1 : 0;
+  return isBroken || (isCheck && stale > 0) ? 1 : 0;
+}
+
+const notYetOnMain = `An event that is not on main yet may still change: git checkout main -- ${eventsFile}, then npm run generate.`;
+
+/** What consumers of events were promised by the description as it stands. */
+function brokenIn(path: string, current: string | undefined, text: string): string[] {
+  if (path !== eventsFile || current === undefined || current.includes('<<<<<<<')) return [];
+  return brokenVersions(JSON.parse(current), JSON.parse(text));
 }
 
 try {
