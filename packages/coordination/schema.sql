@@ -715,6 +715,7 @@ create table outbox_deliveries (
   dead_at timestamp(3) with time zone,
   dropped_at timestamp(3) with time zone,
   last_error text,
+  unsettled smallint default 0 not null,
   constraint outbox_deliveries_pkey PRIMARY KEY (place, lead),
   constraint outbox_deliveries_check CHECK ((lead = event_sequences[1])),
   constraint outbox_deliveries_event_sequences_check CHECK (((cardinality(event_sequences) >= 1) AND (cardinality(event_sequences) <= 1000))),
@@ -722,9 +723,19 @@ create table outbox_deliveries (
 );
 CREATE INDEX outbox_deliveries_again ON public.outbox_deliveries USING btree (sink, available_at) WHERE (NOT is_new);
 CREATE INDEX outbox_deliveries_dead ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
+CREATE INDEX outbox_deliveries_dropped ON public.outbox_deliveries USING btree (dropped_at) WHERE (dropped_at IS NOT NULL);
 CREATE INDEX outbox_deliveries_new ON public.outbox_deliveries USING btree (sink, place) WHERE is_new;
 CREATE INDEX outbox_deliveries_oldest ON public.outbox_deliveries USING btree (tenant_id, oldest_position) WHERE (dropped_at IS NULL);
 CREATE INDEX outbox_deliveries_pending ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NULL) AND (dropped_at IS NULL));
+
+create table outbox_sinks (
+  name text not null,
+  filter_digest text not null,
+  tenants uuid[],
+  type_patterns text[],
+  seen_at timestamp(3) with time zone default now() not null,
+  constraint outbox_sinks_pkey PRIMARY KEY (name, filter_digest)
+);
 
 create table principals (
   id uuid not null,

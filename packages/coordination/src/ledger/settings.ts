@@ -43,6 +43,13 @@ export const settings = {
     unit: seconds,
     doc: 'The longest wait after a failed delivery.',
   }),
+  CP_OUTBOX_DROPPED_AGE_SECONDS: integer({
+    default: 604_800,
+    min: 1,
+    max: 31_536_000,
+    unit: seconds,
+    doc: 'A delivery that an operator dropped is forgotten after this; until then a repeated drop is a no-op.',
+  }),
   CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: integer({
     default: 2_592_000,
     max: 100_000_000_000,

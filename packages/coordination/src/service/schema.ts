@@ -36,6 +36,7 @@ export interface Tables {
   observations: ObservationsTable;
   outbox: OutboxTable;
   outbox_deliveries: OutboxDeliveriesTable;
+  outbox_sinks: OutboxSinksTable;
   principals: PrincipalsTable;
   queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
@@ -538,6 +539,15 @@ interface OutboxDeliveriesTable {
   dead_at: string | null;
   dropped_at: string | null;
   last_error: string | null;
+  unsettled: Generated<number>;
+}
+
+interface OutboxSinksTable {
+  name: string;
+  filter_digest: string;
+  tenants: string[] | null;
+  type_patterns: string[] | null;
+  seen_at: Generated<string>;
 }
 
 interface PrincipalsTable {

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Db } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { encodeCursor } from '../ledger/journal/cursor.ts';
 import type { JournalEvent } from '../ledger/journal/event.ts';
@@ -20,6 +22,13 @@ export function testSink(deliver: Deliver, more: Partial<Sink> = {}): Sink {
     close: () => Promise.resolve(),
     ...more,
   };
+}
+
+/** Nothing waits for any sink, and none is declared: for tests that share a database. */
+export async function emptyOutbox(db: Db): Promise<void> {
+  await db.run(sql`delete from outbox`);
+  await db.run(sql`delete from outbox_deliveries`);
+  await db.run(sql`delete from outbox_sinks`);
 }
 
 /** A secret of a webhook that the leak test searches for. */

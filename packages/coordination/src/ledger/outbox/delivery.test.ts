@@ -11,7 +11,7 @@ import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
-import { makeWebhookSecret, type Receiver, startReceiver } from '../../testing/sinks.ts';
+import { emptyOutbox, makeWebhookSecret, type Receiver, startReceiver } from '../../testing/sinks.ts';
 import { until as untilIn } from '../../testing/waiting.ts';
 
 let baton: TestCoordination;
@@ -32,10 +32,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
   await baton.close();
 });
-beforeEach(async () => {
-  await baton.pool.run(sql`delete from outbox`);
-  await baton.pool.run(sql`delete from outbox_deliveries`);
-});
+beforeEach(() => emptyOutbox(baton.pool));
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });

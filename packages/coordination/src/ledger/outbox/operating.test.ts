@@ -7,7 +7,7 @@ import { startWorker } from '../../app/worker.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { type Deliver, testSink } from '../../testing/sinks.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
 import { until } from '../../testing/waiting.ts';
 import { SinkAway } from '../sinks/sink.ts';
 
@@ -24,10 +24,7 @@ before(async () => {
   operator = await baton.actor({ permissions: ['operations.manage', 'events.read'] });
 });
 after(() => baton.close());
-beforeEach(async () => {
-  await baton.pool.run(sql`delete from outbox`);
-  await baton.pool.run(sql`delete from outbox_deliveries`);
-});
+beforeEach(() => emptyOutbox(baton.pool));
 
 const list = async (query = '') => done(operator.get(`/operations/outbox?limit=200${query}`));
 const write = (count: number) =>
@@ -38,8 +35,8 @@ const write = (count: number) =>
   );
 
 /** Runs a worker until that holds. */
-async function work(deliver: Deliver, holds: () => Promise<boolean>): Promise<void> {
-  const worker = await startWorker({ env: baton.env, log, sinks: [testSink(deliver)] });
+async function work(deliver: Deliver, holds: () => Promise<boolean>, env: object = {}): Promise<void> {
+  const worker = await startWorker({ env: { ...baton.env, ...env }, log, sinks: [testSink(deliver)] });
   await until(holds).finally(() => worker.close());
 }
 const isHandedOver = async () => (await baton.pool.row(sql`select 1 from outbox limit 1`)) === undefined;
@@ -156,6 +153,17 @@ test('a drop gives up a dead letter and one of several that wait, holds back ret
     async () => delivered.length > 0 && (await list()).items.length === 0,
   );
   assert.deepEqual(delivered, [ids[3]]);
+});
+
+test('what was dropped is forgotten after its age, and nothing else', async () => {
+  await dead(2);
+  const [first, second] = (await list()).items;
+  const drop = () => operator.post(`/operations/outbox/${first.id}:drop`, { reason: 'no use' });
+  await done(drop());
+  await work(away, isHandedOver);
+  await done(drop());
+  await work(away, async () => (await drop()).status === 404, { CP_OUTBOX_DROPPED_AGE_SECONDS: '1' });
+  assert.deepEqual((await list('&status=dead')).items, [second]);
 });
 
 test('ids of no delivery, and those of another tenant, are 404', async () => {

@@ -10,44 +10,24 @@ export interface ScannedRow {
   newest: number | null;
 }
 
-/**
- * Deletes the oldest rows, where nothing consumes them: one statement per batch. It neither waits for writers nor makes
- * them wait, because their rows are new; rows that other workers have locked are skipped.
- * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
- * transaction of the cluster is open
- */
-export function deleteOldest(rowsMax: number, afterSequence: number) {
-  return sql<ScannedRow>`
-    with due as materialized (
-      select event_sequence from outbox where event_sequence > ${afterSequence}
-      order by event_sequence limit ${rowsMax}
-      for update skip locked
-    ), gone as (
-      delete from outbox where event_sequence = any (array(select event_sequence from due))
-      returning event_sequence
-    )
-    select count(*) as handled, max(event_sequence) as newest from gone`;
-}
-
-/** A sink with what it is for; null for all. */
-export interface Recipient {
-  readonly name: string;
-  readonly tenants: readonly string[] | null;
-  readonly typePatterns: readonly string[] | null;
-}
-
 export interface Distribution {
   readonly rowsMax: number;
   /** How many events one delivery holds. */
   readonly eventsMax: number;
-  readonly recipients: readonly Recipient[];
 }
 
 /**
- * Moves the oldest rows of the outbox into the queues of the sinks, in one transaction: each delivery holds events of one
- * tenant in the order of its journal. So the outbox stays empty however much waits for one sink.
+ * Moves the oldest rows of the outbox into the queues of the sinks that are declared, by this worker or another; without any
+ * they are only deleted. In one transaction: each delivery holds events of one tenant in the order of its journal. So the
+ * outbox stays empty however much waits for one sink. It neither waits for writers nor makes them wait, because their rows are
+ * new; rows that other workers have locked are skipped.
+ *
+ * Of a sink with several filters the event goes where one of them wants it: workers that are not restarted yet have the old
+ * one. One that no worker has named for ten minutes counts only where the sink has no other.
+ * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
+ * transaction of the cluster is open
  */
-export function moveToSinks({ rowsMax, eventsMax, recipients }: Distribution, afterSequence: number) {
+export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence: number) {
   return sql<ScannedRow>`
     with due as materialized (
       select event_sequence, tenant_id from outbox where event_sequence > ${afterSequence}
@@ -55,14 +35,20 @@ export function moveToSinks({ rowsMax, eventsMax, recipients }: Distribution, af
       for update skip locked
     ), gone as (
       delete from outbox where event_sequence = any (array(select event_sequence from due))
+    ), declared as materialized (
+      select name, tenants, type_patterns, seen_at < now() - interval '10 minutes' as is_old,
+        min(now() - seen_at) over (partition by name) < interval '10 minutes' as is_in_use
+      from outbox_sinks
     ), numbered as materialized (
       select s.name, due.tenant_id, e.position, e.sequence,
         (row_number() over (partition by s.name, due.tenant_id order by e.position, e.sequence) - 1) / ${eventsMax}::integer
           as part
-      from due join events e on e.sequence = due.event_sequence
-      join jsonb_to_recordset(${JSON.stringify(recipients)}::jsonb) as s (name text, tenants uuid[], "typePatterns" text[])
-        on (s.tenants is null or due.tenant_id = any (s.tenants))
-          and (s."typePatterns" is null or e.type like any (s."typePatterns"))
+      from (select distinct name from declared) s cross join due join events e on e.sequence = due.event_sequence
+      where exists (
+        select from declared f
+        where f.name = s.name and not (f.is_old and f.is_in_use)
+          and (f.tenants is null or due.tenant_id = any (f.tenants))
+          and (f.type_patterns is null or e.type like any (f.type_patterns)))
     ), made as (
       insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position)
       select (array_agg(sequence order by position, sequence))[1], name, tenant_id,
@@ -83,14 +69,28 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** The names of the sinks for which anything waits, one step in the index for each. */
+/** Deletes what was dropped that long ago. */
+export function deleteDropped(ageSeconds: number, rowsMax: number) {
+  return sql`
+    delete from outbox_deliveries where ctid = any (array(
+      select ctid from outbox_deliveries
+      where dropped_at is not null and dropped_at < now() - make_interval(secs => ${ageSeconds})
+      order by dropped_at limit ${rowsMax} for update skip locked))`;
+}
+
+/** The names of the sinks for which anything waits, one step in the indexes for each. */
 export function findSinksInUse() {
   return sql<{ sink: string }>`
-    with recursive named as (
+    with recursive fresh as (
       (select sink from outbox_deliveries where is_new order by sink limit 1)
       union all
-      select (select d.sink from outbox_deliveries d where d.is_new and d.sink > named.sink order by d.sink limit 1)
-      from named where named.sink is not null
+      select (select d.sink from outbox_deliveries d where d.is_new and d.sink > fresh.sink order by d.sink limit 1)
+      from fresh where fresh.sink is not null
+    ), again as (
+      (select sink from outbox_deliveries where not is_new order by sink limit 1)
+      union all
+      select (select d.sink from outbox_deliveries d where not d.is_new and d.sink > again.sink order by d.sink limit 1)
+      from again where again.sink is not null
     )
-    select sink from named where sink is not null`;
+    select sink from fresh where sink is not null union select sink from again where sink is not null order by sink`;
 }

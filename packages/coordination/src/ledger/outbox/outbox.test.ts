@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
-import { type Deliver, testSink } from '../../testing/sinks.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
 
 let baton: TestCoordination;
 const sendMs = 500;
@@ -19,10 +19,7 @@ before(async () => {
   });
 });
 after(() => baton.close());
-beforeEach(async () => {
-  await baton.pool.run(sql`delete from outbox`);
-  await baton.pool.run(sql`delete from outbox_deliveries`);
-});
+beforeEach(() => emptyOutbox(baton.pool));
 
 interface Waiting {
   id: string;

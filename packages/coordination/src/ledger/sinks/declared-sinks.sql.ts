@@ -1,0 +1,46 @@
+import { sql } from '@baton/kernel/sql';
+
+/** A sink as the database knows it. */
+export interface DeclaredSink {
+  readonly name: string;
+  readonly filter_digest: string;
+  /** Null for all. */
+  readonly tenants: readonly string[] | null;
+  readonly type_patterns: readonly string[] | null;
+}
+
+/**
+ * Says that this worker delivers to these. Later than at its start only where the name is still there: another worker's file
+ * may have discarded it.
+ * @returns those that are there
+ */
+export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {
+  return sql<{ name: string }>`
+    insert into outbox_sinks as o (name, filter_digest, tenants, type_patterns)
+    select s.name, s.filter_digest, s.tenants, s.type_patterns
+    from jsonb_to_recordset(${JSON.stringify(sinks)}::jsonb)
+      as s (name text, filter_digest text, tenants uuid[], type_patterns text[])
+    where ${isStart}::boolean or exists (select from outbox_sinks there where there.name = s.name)
+    order by s.name, s.filter_digest
+    on conflict (name, filter_digest) do update set seen_at = now()
+    returning o.name`;
+}
+
+/** Forgets filters that no worker has named for an hour, where another filter of the same sink is in use. */
+export function deleteOldFilters() {
+  return sql`
+    delete from outbox_sinks o
+    where seen_at < now() - interval '1 hour' and exists (
+      select from outbox_sinks used where used.name = o.name and used.seen_at > now() - interval '10 minutes')`;
+}
+
+export function deleteDeclared(names: readonly string[]) {
+  return sql`delete from outbox_sinks where name = any (${names}::text[])`;
+}
+
+/** All that are declared, and whether no worker has named them for ten minutes. */
+export function findDeclared() {
+  return sql<{ name: string; is_forgotten: boolean }>`
+    select name, max(seen_at) < now() - interval '10 minutes' as is_forgotten
+    from outbox_sinks group by name order by name`;
+}

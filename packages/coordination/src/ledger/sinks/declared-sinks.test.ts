@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { createLog } from '@baton/kernel/log';
+import { sql } from '@baton/kernel/sql';
+import { startWorker, type Worker } from '../../app/worker.ts';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { emptyOutbox, testSink } from '../../testing/sinks.ts';
+import { until } from '../../testing/waiting.ts';
+import { createDistribution } from '../outbox/distribution.ts';
+import { deliverOutbox } from '../outbox/outbox.ts';
+import { declare } from './declared-sinks.ts';
+import type { Sink } from './sink.ts';
+
+let baton: TestCoordination;
+const working: Worker[] = [];
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+beforeEach(() => emptyOutbox(baton.pool));
+afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
+async function end(worker: Worker): Promise<void> {
+  working.splice(working.indexOf(worker), 1);
+  await worker.close();
+}
+
+const lines: string[] = [];
+const log = createLog({ name: 'worker', level: 'warn', destination: { write: (line) => lines.push(line) } });
+const startWith = async (sinks: readonly Sink[]): Promise<Worker> => {
+  const worker = await startWorker({ env: baton.env, log, sinks });
+  working.push(worker);
+  return worker;
+};
+const write = (count: number, more: object = {}) =>
+  writeEvents(
+    baton.pool,
+    baton.tenantId,
+    Array.from({ length: count }, () => more),
+  );
+const isEmpty = async () => (await baton.pool.row(sql`select 1 from outbox limit 1`)) === undefined;
+/** A worker's parts that run when the test says so. */
+const tools = () => ({
+  pool: baton.pool,
+  log,
+  settings: {
+    CP_OUTBOX_BATCH_SIZE: 50,
+    CP_OUTBOX_LOCK_TIMEOUT_SECONDS: 60,
+    CP_OUTBOX_DROPPED_AGE_SECONDS: 60,
+  } as Parameters<typeof deliverOutbox>[0]['settings'],
+});
+const waiting = () =>
+  baton.pool.rows<{ sink: string; id: string }>(sql`
+    select d.sink, e.id from outbox_deliveries d cross join lateral unnest(d.event_sequences) as s (sequence)
+    join events e on e.sequence = s.sequence order by d.sink, e.sequence`);
+const idsFor = async (name: string) =>
+  (await waiting()).filter(({ sink }) => sink === name).map(({ id }) => id);
+
+test('a worker whose file does not name a sink, or that has none, hands its events over all the same', async () => {
+  const delivered: string[] = [];
+  const one = testSink(async ({ id }) => void delivered.push(id), { name: 'one' });
+  const first = await startWith([one]);
+  await startWith([]);
+  await startWith([testSink(async () => undefined, { name: 'two' })]);
+  const ids: string[] = [];
+  for (let n = 0; n < 20; n += 1) ids.push(...(await write(20)));
+  await until(() => delivered.length === 400, 'all events');
+  await end(first);
+  // Nobody delivers to it now, and its events wait.
+  ids.push(...(await write(50)));
+  await until(isEmpty, 'the outbox to be empty');
+  await startWith([one]);
+  await until(() => delivered.length === 450, 'those that waited');
+  assert.deepEqual(delivered.toSorted(), ids.toSorted());
+});
+
+test('while workers differ in the filter of a sink, it gets what any of them wants, each event once', async () => {
+  const filterOf = (types: string[]) => ({ tenants: null, typePatterns: types });
+  const old = declare(tools(), [
+    testSink(async () => undefined, { filter: filterOf(['session.opened%', 'session.expired%']) }),
+  ]);
+  const young = declare(tools(), [
+    testSink(async () => undefined, { filter: filterOf(['session.closed%', 'session.expired%']) }),
+  ]);
+  await old.made();
+  await young.made();
+  const types = ['session.opened', 'session.closed', 'session.expired', 'session.heartbeat'];
+  const [opened, closed, expired] = await writeEvents(
+    baton.pool,
+    baton.tenantId,
+    types.map((type) => ({ type })),
+  );
+  await createDistribution(tools(), young.made)();
+  assert.deepEqual(await idsFor('test'), [opened, closed, expired]);
+  // The last worker with the old filter ended ten minutes ago.
+  await baton.pool.run(sql`
+    update outbox_sinks set seen_at = now() - interval '11 minutes' where 'session.opened%' = any (type_patterns)`);
+  await write(1);
+  await createDistribution(tools(), young.made)();
+  assert.equal((await waiting()).length, 3);
+  // Without any worker the last filters stay in force.
+  await baton.pool.run(sql`update outbox_sinks set seen_at = now() - interval '2 days'`);
+  const [late] = await write(1, { type: 'session.closed' });
+  await createDistribution(tools(), async () => undefined)();
+  assert.equal((await idsFor('test')).at(-1), late);
+});
+
+test('a filter that no worker has named for an hour is forgotten, a sink never', async () => {
+  const named = (patterns: string[]) =>
+    declare(tools(), [
+      testSink(async () => undefined, { filter: { tenants: null, typePatterns: patterns } }),
+    ]);
+  await named(['a%']).made();
+  await baton.pool.run(sql`update outbox_sinks set seen_at = now() - interval '2 hours'`);
+  const count = async () =>
+    (await baton.pool.row<{ n: number }>(sql`select count(*) as n from outbox_sinks`))?.n;
+  await declare(tools(), []).job.run();
+  assert.equal(await count(), 1);
+  await named(['b%']).job.run();
+  assert.deepEqual(await baton.pool.rows(sql`select type_patterns from outbox_sinks`), [
+    { type_patterns: ['b%'] },
+  ]);
+});
+
+test('a sink that a file discards gets nothing more, although the file of a worker that runs names it', async () => {
+  const delivered: string[] = [];
+  const worker = await startWith([testSink(async ({ id }) => void delivered.push(id))]);
+  await write(1);
+  await until(() => delivered.length === 1);
+  await end(worker);
+  await write(1);
+  const { made } = declare(tools(), [testSink(async () => undefined)]);
+  await made();
+  await createDistribution(tools(), made)();
+  assert.equal((await waiting()).length, 1);
+  const jobs = deliverOutbox(tools(), { open: [], discarded: ['test'] });
+  await jobs.find(({ name }) => name === 'outbox discard')?.run();
+  assert.deepEqual(await waiting(), []);
+  await write(1);
+  await createDistribution(tools(), made)();
+  assert.deepEqual(await waiting(), []);
+});
+
+test('the log names sinks for which events wait and that the file of no worker names, whatever became of the events', async () => {
+  const insert = (sink: string, isNew: boolean) =>
+    baton.pool.run(sql`
+      insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new)
+      values (-1, ${sink}, ${baton.tenantId}, array[-1], 1, ${isNew})`);
+  await insert('fresh', true);
+  await insert('tried', false);
+  await insert('known', false);
+  await declare(tools(), [
+    testSink(async () => undefined, { name: 'ended' }),
+    testSink(async () => undefined, { name: 'elsewhere' }),
+  ]).made();
+  await baton.pool.run(
+    sql`update outbox_sinks set seen_at = now() - interval '11 minutes' where name = 'ended'`,
+  );
+  lines.length = 0;
+  const jobs = deliverOutbox(tools(), {
+    open: [testSink(async () => undefined, { name: 'known' })],
+    discarded: [],
+  });
+  await jobs.find(({ name }) => name === 'outbox forgotten')?.run();
+  const [warning] = lines.map((line) => JSON.parse(line) as { sinks: string[] });
+  assert.deepEqual(warning?.sinks.toSorted(), ['ended', 'fresh', 'tried']);
+});

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from '@baton/kernel/db';
+import type { Job, JobTools } from '../../service/job.ts';
+import type { Context } from '../context.ts';
+import { declareSinks, deleteDeclared, deleteOldFilters, findDeclared } from './declared-sinks.sql.ts';
+import type { Sink } from './sink.ts';
+
+/** What is not named for ten minutes is not in use. */
+const touchPauseMs = 60_000;
+
+export interface Declaration {
+  /** Resolves when the database knows these sinks: before that, none of them would get what is moved. */
+  readonly made: () => Promise<void>;
+  /** Says again and again that this worker delivers to them. */
+  readonly job: Job;
+}
+
+/**
+ * Declares the sinks of this worker's file in the database, so that every worker hands events to them. A sink stays declared
+ * when it leaves the files: what is for it waits, until it is named again or an entry of type `discard` has its name.
+ */
+export function declare(
+  { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,
+  sinks: readonly Sink[],
+): Declaration {
+  const rows = sinks.map(({ name, filter: { tenants, typePatterns } }) => ({
+    name,
+    filter_digest: createHash('sha256')
+      .update(JSON.stringify([tenants, typePatterns]))
+      .digest('hex'),
+    tenants,
+    type_patterns: typePatterns,
+  }));
+  let nextAt = 0;
+  let making: Promise<void> | undefined;
+  const made = () => {
+    making ??= touch(true).catch((error: unknown) => {
+      making = undefined;
+      throw error;
+    });
+    return making;
+  };
+  return { made, job: { name: 'outbox sinks', batchMax: 1, run } };
+
+  async function run(): Promise<number> {
+    await made();
+    if (performance.now() < nextAt) return 0;
+    await touch(false);
+    await pool.run(deleteOldFilters());
+    nextAt = performance.now() + touchPauseMs;
+    return 0;
+  }
+
+  async function touch(isStart: boolean): Promise<void> {
+    const there = rows.length === 0 ? [] : await pool.rows(declareSinks(rows, isStart));
+    const discarded = sinks.map(({ name }) => name).filter((name) => !there.some((row) => row.name === name));
+    if (discarded.length > 0)
+      log.error(
+        { sinks: discarded },
+        'sinks of CP_SINKS_FILE get no events: the file of another worker discards them',
+      );
+  }
+}
+
+/** From now on nothing is handed to these, unless a worker that starts declares them. */
+export async function undeclare(pool: Pool, names: readonly string[]): Promise<void> {
+  await pool.run(deleteDeclared(names));
+}
+
+/** The names of all sinks that are declared, and whether no worker has named them for ten minutes. */
+export async function declaredSinks(pool: Pool): Promise<{ name: string; isForgotten: boolean }[]> {
+  const rows = await pool.rows(findDeclared());
+  return rows.map(({ name, is_forgotten }) => ({ name, isForgotten: is_forgotten }));
+}
