@@ -1,40 +1,172 @@
-import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
 import { sql } from '@baton/kernel/sql';
-import { startWorker } from '../../app/worker.ts';
+import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
-import { testSink } from '../../testing/sinks.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
 import { until } from '../../testing/waiting.ts';
+import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;
+const working: Worker[] = [];
+/** A rest is longer than any wait of a test. */
+const restSeconds = '60';
 before(async () => {
-  baton = await startCoordination({ CP_OUTBOX_BATCH_SIZE: '3', CP_OUTBOX_BACKOFF_BASE_SECONDS: '1' });
+  baton = await startCoordination({ CP_OUTBOX_BATCH_SIZE: '3', CP_OUTBOX_BACKOFF_BASE_SECONDS: restSeconds });
 });
 after(() => baton.close());
+beforeEach(() => emptyOutbox(baton.pool));
+afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
-test('a tenant whose events the receiver refuses does not stop the delivery of the others', async () => {
-  await baton.pool.run(sql`delete from outbox`);
-  await writeEvents(
+async function start(deliver: Deliver, env: Record<string, string> = {}): Promise<void> {
+  const log = createLog({ name: 'worker', level: 'silent' });
+  working.push(await startWorker({ env: { ...baton.env, ...env }, log, sinks: [testSink(deliver)] }));
+}
+const write = (tenantId: string, count: number, more: object = {}) =>
+  writeEvents(
     baton.pool,
-    baton.tenantId,
-    Array.from({ length: 600 }, () => ({})),
+    tenantId,
+    Array.from({ length: count }, () => more),
   );
-  const [wanted] = await writeEvents(baton.pool, baton.otherTenantId, [{}]);
+const pause = () => new Promise((done) => setTimeout(done, 1500));
+
+test('a tenant whose events the receiver refuses makes the sink rest for that tenant alone', async () => {
+  await write(baton.tenantId, 600);
   const delivered: string[] = [];
-  const sink = testSink(async ({ id, tenantId }) => {
-    if (tenantId === baton.tenantId) throw new Error('answered 400');
-    delivered.push(id);
+  let refused = 0;
+  await start(async ({ id, tenantId }) => {
+    if (tenantId !== baton.tenantId) return void delivered.push(id);
+    refused += 1;
+    throw new Error('answered 400');
   });
-  const worker = await startWorker({
-    env: baton.env,
-    log: createLog({ name: 'worker', level: 'silent' }),
-    sinks: [sink],
-  });
-  try {
-    // After 100 failures in a row a sink rests for 1 s, 2 s, 4 s and so on; 500 events of the first tenant still wait.
+  await until(() => refused >= 100, '100 failures in a row');
+  for (let n = 0; n < 3; n += 1) {
+    const [wanted] = await write(baton.otherTenantId, 1);
     await until(() => delivered.includes(wanted as string), 'the event of the other tenant');
-  } finally {
-    await worker.close();
   }
+  assert.ok(refused > 100, 'what others got is refused for good, and goes on to be tried');
+});
+
+test('where only one tenant has events, they do not use up their attempts on a sink that refuses all', async () => {
+  await write(baton.tenantId, 600);
+  let refused = 0;
+  await start(async () => {
+    refused += 1;
+    throw new Error('answered 500');
+  });
+  await until(() => refused >= 100, '100 failures in a row');
+  await pause();
+  // Those that were under way at the hundredth.
+  assert.ok(refused <= 100 + 200, `${refused} attempts`);
+});
+
+test('a sink that refuses the events of several tenants rests for all', async () => {
+  await write(baton.tenantId, 300);
+  await write(baton.otherTenantId, 300);
+  const refused: string[] = [];
+  await start(async ({ tenantId }) => {
+    refused.push(tenantId);
+    throw new Error('answered 500');
+  });
+  await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both');
+  await pause();
+  const tries = refused.length;
+  assert.ok(tries <= 2 * (100 + 200), `${tries} attempts`);
+  await pause();
+  assert.equal(refused.length, tries);
+});
+
+test('a type that the sink does not take delays no other, and is set aside once others got through', async () => {
+  const [stray] = await write(baton.tenantId, 1, { type: 'session.closed' });
+  const delivered: string[] = [];
+  let refused = 0;
+  const refuse: Deliver = async ({ id, type }) => {
+    if (type !== 'session.closed') return void delivered.push(id);
+    refused += 1;
+    throw new SinkAway('no stream takes the subject', { blame: 'type' });
+  };
+  await start(refuse, { CP_OUTBOX_BACKOFF_BASE_SECONDS: '1', CP_OUTBOX_MAX_ATTEMPTS: '2' });
+  await until(() => refused >= 2, 'a second try');
+  const waits = () =>
+    baton.pool.row<{ attempts: number; is_dead: boolean; last_error: string }>(sql`
+      select attempts, dead_at is not null as is_dead, last_error from outbox_deliveries d join events e on e.sequence = d.lead
+      where e.id = ${stray}`);
+  await until(async () => (await waits())?.last_error === 'no stream takes the subject');
+  assert.deepEqual((await waits())?.is_dead, false);
+  const [wanted] = await write(baton.tenantId, 1);
+  await until(() => delivered.includes(wanted as string), 'an event of another type');
+  await until(async () => (await waits())?.is_dead === true, 'the dead letter');
+  assert.equal((await waits())?.attempts, 2);
+});
+
+test('many events of a type that the sink does not take rest alone', async () => {
+  await write(baton.tenantId, 400, { type: 'session.closed' });
+  const delivered: string[] = [];
+  let refused = 0;
+  await start(async ({ id, type }) => {
+    if (type !== 'session.closed') return void delivered.push(id);
+    refused += 1;
+    throw new SinkAway('no stream takes the subject', { blame: 'type' });
+  });
+  await until(() => refused >= 100, '100 refusals');
+  const [wanted] = await write(baton.tenantId, 1);
+  await until(() => delivered.includes(wanted as string), 'an event of another type');
+  assert.ok(refused < 400, `${refused} attempts`);
+});
+
+test('an event that ends its worker each time is set aside, and those beside it are delivered', async () => {
+  const ids = await write(baton.tenantId, 30);
+  const poison = ids[7] as string;
+  const env = {
+    ...baton.env,
+    CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '1',
+    CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
+    CP_OUTBOX_MAX_ATTEMPTS: '2',
+    CP_LOG_LEVEL: 'error',
+    POISON: poison,
+  };
+  const left = () =>
+    baton.pool.rows<{ id: string; attempts: number; last_error: string | null; is_dead: boolean }>(sql`
+      select e.id, d.attempts, d.last_error, d.dead_at is not null as is_dead
+      from outbox_deliveries d cross join lateral unnest(d.event_sequences) as s (sequence)
+      join events e on e.sequence = s.sequence`);
+  const isOver = async () => {
+    const [one, ...others] = await left();
+    return others.length === 0 && one?.is_dead === true;
+  };
+  let lives = 0;
+  for (let over = false; !over; lives += 1) {
+    assert.ok(lives < 10, `after ${lives} lives: ${JSON.stringify(await left())}`);
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, '../../testing/crashing-worker.main.ts')],
+      {
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
+    let isEnded = false;
+    const ended = new Promise<void>((done) =>
+      child.once('exit', () => {
+        isEnded = true;
+        done();
+      }),
+    );
+    await until(async () => isEnded || (await isOver()), 'the end of the worker', 30_000);
+    over = await isOver();
+    child.kill('SIGKILL');
+    await ended;
+  }
+  assert.deepEqual(await left(), [
+    {
+      id: poison,
+      attempts: 2,
+      last_error: 'each time its worker ended before there was an answer',
+      is_dead: true,
+    },
+  ]);
 });

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { withoutAddresses } from '@baton/kernel/without-addresses';
 import { eventOf } from '../journal/event.ts';
 import { type Sink, SinkAway } from '../sinks/sink.ts';
 import type { DueEventRow } from './deliveries.sql.ts';
@@ -6,17 +7,23 @@ import type { DueEventRow } from './deliveries.sql.ts';
 /** What became of one attempt. */
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** It counts as an attempt. */
-  | { readonly kind: 'failed'; readonly error: string }
+  /** It counts as an attempt, unless it was not sent. */
+  | {
+      readonly kind: 'failed';
+      readonly error: string;
+      readonly cause?: unknown;
+      readonly isUnsent?: boolean;
+    }
   /** It counts as none. */
   | {
       readonly kind: 'away';
       readonly error: string;
+      readonly cause?: unknown;
       readonly pauseMs: number | undefined;
-      readonly mayBeTheEvent: boolean;
+      readonly blame: SinkAway['blame'];
     }
-  /** It was not begun, or given up because the worker is closed. */
-  | { readonly kind: 'returned' };
+  /** It was not begun, or given up because the worker is closed; `isAlone` has it tried apart from those beside it. */
+  | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
 /** A sink that was told to stop may still say that it was never connected. */
@@ -46,10 +53,13 @@ export async function send(sink: Sink, row: DueEventRow, closing: AbortSignal): 
   }
 }
 
+/** The text is read by operators of the tenant; what the network said goes into the log. */
 function outcomeOf(error: unknown): Outcome {
-  const text = storableText((error instanceof Error ? error.message : 'unknown').slice(0, errorLengthMax));
-  if (!(error instanceof SinkAway)) return { kind: 'failed', error: text };
-  return { kind: 'away', error: text, pauseMs: error.pauseMs, mayBeTheEvent: error.mayBeTheEvent };
+  const message = error instanceof Error ? error.message : 'unknown';
+  const text = storableText(withoutAddresses(message).slice(0, errorLengthMax));
+  const { cause } = error instanceof Error ? error : {};
+  if (!(error instanceof SinkAway)) return { kind: 'failed', error: text, cause };
+  return { kind: 'away', error: text, cause, pauseMs: error.pauseMs, blame: error.blame };
 }
 
 /** Resolves after some time, or at once when it is stopped; keeps no process alive. */

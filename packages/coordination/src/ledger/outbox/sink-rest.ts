@@ -1,59 +1,162 @@
-/** Failures in a row, of different deliveries, after which a sink looks down. */
+/** Failures in a row after which a tenant is left alone, or the sink where they are of several tenants. */
 const failuresMax = 100;
 const shortlyMs = 10_000;
+/** Of each kind; a failure that finds no room is counted for the sink alone. */
+const lanesMax = 1000;
+/** A statement passes over so many tenants at most; those of others that rest are taken and given back. */
+const passedOverMax = 100;
+
+/** What a delivery is about. */
+export interface Subject {
+  readonly tenant_id: string;
+  readonly type: string;
+}
 
 export interface SinkRest {
   /** Milliseconds until the sink is tried again; 0 while it is not left alone. */
   waitMs(): number;
   /** Whether it is to be tried with one delivery, as after each rest until something got through. */
   readonly isTrial: boolean;
+  /** Tenants that are left alone, or tried with one delivery at a time; 100 at most. */
+  restingTenants(): string[];
+  /** One of them whose rest is over and that is not being tried. */
+  tenantToTry(): string | undefined;
+  /** Milliseconds until an event of that tenant is tried again. */
+  tenantWaitMs(subject: Subject): number;
+  /** Milliseconds until an event of that tenant and type is tried again. */
+  typeWaitMs(subject: Subject): number;
+  /** Whether a delivery may begin now; `end` follows it. */
+  begin(subject: Subject): boolean;
+  end(subject: Subject): void;
   /** Whether something got through shortly before then, by `performance.now()`, or since. */
   deliveredAround(atMs: number): boolean;
   /** @param beganAtMs a delivery that began before the rest does not end it */
   delivered(beganAtMs: number): void;
   /** A delivery failed that may be to blame itself. */
-  failed(): void;
+  failed(subject: Subject): void;
+  /** The sink takes no events of this type. */
+  refusedType(subject: Subject): void;
   /** The sink is away: left alone at once. */
   away(pauseMs?: number): void;
 }
 
 /**
  * When a sink is left alone: while it can't be reached, and after many failures in a row. Otherwise an hour of events would
- * use up their attempts on a sink that is down. Each rest is twice as long as the one before, until something gets through.
+ * use up their attempts on a sink that is down. Where the failures are all of one tenant, only that tenant is left alone: the
+ * sink may refuse what is that one's. Each rest is twice as long as the one before, until something gets through; then
+ * it is up, and what it refuses is refused for good.
  */
-export function createRest({ baseMs, maxMs }: { baseMs: number; maxMs: number }): SinkRest {
+export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest {
+  const sink = createPauses(lengths);
+  const tenants = new Map<string, Lane>();
+  const types = new Map<string, Lane>();
   let failures = 0;
-  let rests = 0;
-  let restsSince = Number.NEGATIVE_INFINITY;
-  let restsUntil = 0;
   let deliveredAt = Number.NEGATIVE_INFINITY;
-  const waitMs = () => Math.max(0, restsUntil - performance.now());
+  const typeKey = ({ tenant_id, type }: Subject) => `${tenant_id} ${type}`;
+  const typeWaitMs = (subject: Subject) => types.get(typeKey(subject))?.waitMs() ?? 0;
   return {
-    waitMs,
+    waitMs: sink.waitMs,
     get isTrial() {
-      return rests > 0;
+      return sink.isTrial();
+    },
+    restingTenants: () => resting().slice(0, passedOverMax),
+    tenantToTry: () =>
+      resting().find((id) => {
+        const lane = tenants.get(id);
+        return lane !== undefined && !lane.isBeingTried && lane.waitMs() === 0;
+      }),
+    tenantWaitMs({ tenant_id }) {
+      const lane = tenants.get(tenant_id);
+      return lane?.isBeingTried ? lengths.baseMs : (lane?.waitMs() ?? 0);
+    },
+    typeWaitMs,
+    begin(subject) {
+      if (sink.waitMs() > 0 || typeWaitMs(subject) > 0) return false;
+      const lane = tenants.get(subject.tenant_id);
+      // While the sink itself is tried, any tenant will do.
+      if (sink.isTrial() || !lane?.isTrial()) return true;
+      if (lane.isBeingTried || lane.waitMs() > 0) return false;
+      lane.isBeingTried = true;
+      return true;
+    },
+    end({ tenant_id }) {
+      const lane = tenants.get(tenant_id);
+      if (lane !== undefined) lane.isBeingTried = false;
     },
     deliveredAround: (atMs) => deliveredAt >= atMs - shortlyMs,
     delivered(beganAtMs) {
       deliveredAt = performance.now();
       failures = 0;
-      if (beganAtMs < restsSince) return;
-      rests = 0;
-      restsUntil = 0;
+      tenants.clear();
+      types.clear();
+      if (beganAtMs >= sink.since()) sink.end();
     },
-    failed() {
+    failed({ tenant_id }) {
       failures += 1;
-      if (failures >= failuresMax || rests > 0) rest();
+      const lane = laneOf(tenants, tenant_id);
+      if (lane !== undefined) lane.failures += 1;
+      const isOfSeveral = tenants.size > 1 || lane === undefined;
+      if (sink.isTrial() || (failures >= failuresMax && isOfSeveral)) sink.rest();
+      else if (lane?.isTrial() || failures >= failuresMax) lane?.rest();
     },
-    away: rest,
+    refusedType(subject) {
+      const lane = laneOf(types, typeKey(subject));
+      if (lane === undefined) return;
+      lane.failures += 1;
+      if (lane.isTrial() || lane.failures >= failuresMax) lane.rest();
+    },
+    away: sink.rest,
   };
 
-  /** Deliveries that were under way when a rest began don't begin another. */
-  function rest(pauseMs?: number): void {
-    if (waitMs() > 0) return;
-    const usual = baseMs * 2 ** Math.min(rests, 30);
-    restsSince = performance.now();
-    restsUntil = restsSince + Math.min(maxMs, pauseMs ?? usual);
-    rests += 1;
+  function resting(): string[] {
+    return [...tenants].filter(([, lane]) => lane.isTrial()).map(([id]) => id);
   }
+
+  function laneOf(lanes: Map<string, Lane>, key: string): Lane | undefined {
+    const found = lanes.get(key);
+    if (found !== undefined || lanes.size >= lanesMax) return found;
+    const made = { ...createPauses(lengths), failures: 0, isBeingTried: false };
+    lanes.set(key, made);
+    return made;
+  }
+}
+
+/** What failed since something got through last, of one tenant or of one type. */
+interface Lane extends Pauses {
+  failures: number;
+  isBeingTried: boolean;
+}
+
+interface Pauses {
+  waitMs(): number;
+  /** Whether it has rested and did not end. */
+  isTrial(): boolean;
+  /** When the last rest began, by `performance.now()`. */
+  since(): number;
+  rest(pauseMs?: number): void;
+  end(): void;
+}
+
+/** Rests that double. */
+function createPauses({ baseMs, maxMs }: { baseMs: number; maxMs: number }): Pauses {
+  let rests = 0;
+  let since = Number.NEGATIVE_INFINITY;
+  let until = 0;
+  const waitMs = () => Math.max(0, until - performance.now());
+  return {
+    waitMs,
+    isTrial: () => rests > 0,
+    since: () => since,
+    /** Deliveries that were under way when a rest began don't begin another. */
+    rest(pauseMs) {
+      if (waitMs() > 0) return;
+      since = performance.now();
+      until = since + Math.min(maxMs, pauseMs ?? baseMs * 2 ** Math.min(rests, 30));
+      rests += 1;
+    },
+    end() {
+      rests = 0;
+      until = 0;
+    },
+  };
 }

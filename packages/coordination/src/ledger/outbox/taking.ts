@@ -1,6 +1,6 @@
 import type { JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import { type DueEventRow, type Room, takeDue } from './deliveries.sql.ts';
+import { type DueEventRow, type Room, takeDue, type Which } from './deliveries.sql.ts';
 import { createScan } from './scan.ts';
 
 export interface Taking {
@@ -11,6 +11,8 @@ export interface Taking {
    * Each time of another tenant: a sink may refuse all that is one's, and then it is not down for the others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
+  /** As `first`, of one tenant. */
+  firstOfTenant(tenantId: string, room: Room): Promise<readonly DueEventRow[][]>;
 }
 
 /** A statement passes over so many tenants at most. */
@@ -26,17 +28,17 @@ export function createTaking(
   let isMoreAgain = false;
   /** Whose deliveries the sink was tried with since it rests. */
   const tried = new Set<string>();
-  return { batch, first };
+  return { batch, first, firstOfTenant };
 
   /**
    * What is due again is looked for where the scan is a full one, or where there was more: its index keeps what was delivered
    * for as long as an old transaction of the cluster is open.
    */
-  async function batch({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
+  async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
     tried.clear();
     const { rows } = await scan(async (afterPlace, isFull) => {
-      const room = { newMax, againMax: isFull || isMoreAgain ? againMax : 0 };
+      const room = { ...which, newMax, againMax: isFull || isMoreAgain ? againMax : 0 };
       const rows = await pool.rows(takeDue(sink, room, afterPlace, lockSeconds));
       if (room.againMax > 0) isMoreAgain = rows.some(({ is_again }) => is_again);
       const places = rows.flatMap(({ is_again, place }) => (is_again ? [] : [place]));
@@ -45,20 +47,25 @@ export function createTaking(
     return byDelivery(rows);
   }
 
-  async function first({ againMax, newMax }: Room): Promise<readonly DueEventRow[][]> {
+  async function first({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
-    const others = await firstOf([...tried]);
-    const rows = others ?? (tried.size > 0 ? await firstOf([]) : undefined) ?? [];
+    const others = await firstOf({ ...which, exceptTenants: [...tried] });
+    const rows = others ?? (tried.size > 0 ? await firstOf(which) : undefined) ?? [];
     const tenantId = rows[0]?.tenant_id;
     if (tried.size === triedMax || (tenantId !== undefined && tried.has(tenantId))) tried.clear();
     if (tenantId !== undefined) tried.add(tenantId);
     return byDelivery(rows);
   }
 
-  async function firstOf(exceptTenants: readonly string[]): Promise<readonly DueEventRow[] | undefined> {
+  async function firstOfTenant(tenantId: string, { againMax, newMax, ...which }: Room) {
+    if (againMax + newMax <= 0) return [];
+    return byDelivery((await firstOf({ ...which, onlyTenants: [tenantId] })) ?? []);
+  }
+
+  async function firstOf(which: Which): Promise<readonly DueEventRow[] | undefined> {
     for (const room of [
-      { againMax: 0, newMax: 1, exceptTenants },
-      { againMax: 1, newMax: 0, exceptTenants },
+      { againMax: 0, newMax: 1, ...which },
+      { againMax: 1, newMax: 0, ...which },
     ]) {
       const rows = await pool.rows(takeDue(sink, room, 0, lockSeconds));
       if (rows.length > 0) return rows;

@@ -49,7 +49,7 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
       () => assert.fail('delivered'),
       (error: unknown) => {
         assert.ok(error instanceof SinkAway, String(error));
-        return error.message;
+        return error;
       },
     );
 
@@ -67,13 +67,18 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
     assert.deepEqual((message?.body as { data: object }).data, event);
   });
 
-  test('where no stream takes the subject, the sink is away', async () => {
-    assert.equal(await awayFrom(sinkTo({ subjectPrefix: 'nobody' })), 'no stream takes the subject');
+  test('where no stream takes the subject, it is the type that the sink does not take', async () => {
+    const { message, blame } = await awayFrom(sinkTo({ subjectPrefix: 'nobody' }));
+    assert.deepEqual([message, blame], ['no stream takes the subject', 'type']);
   });
 
   test('a wrong token, or a server that is not there, is away', async () => {
-    assert.match(await awayFrom(sinkTo({ token: 'wrong' })), /^no connection to NATS: /);
-    assert.match(await awayFrom(sinkTo({ servers: ['nats://127.0.0.1:1'] })), /^no connection to NATS: /);
+    for (const target of [{ token: 'wrong' }, { servers: ['nats://127.0.0.1:1'] }]) {
+      const { message, blame } = await awayFrom(sinkTo(target));
+      // Tenants read it, and are not told the address.
+      assert.match(message, /^no connection to NATS: \w+$/);
+      assert.equal(blame, 'sink');
+    }
   });
 
   test('an event that is larger than the server takes is a failed attempt of that event', async () => {
@@ -91,6 +96,35 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
       });
     });
     after(() => baton.close());
+
+    test('events without a stream are set aside, and those that have one are delivered meanwhile', async () => {
+      await server.makeStream('THREE', 'three.*.session.opened', token);
+      const env = { ...baton.env, CP_OUTBOX_MAX_ATTEMPTS: '2' };
+      const worker = await startWorker({ env, log, sinks: [sinkTo({ subjectPrefix: 'three' })] });
+      closing.push(() => worker.close());
+      const write = (type: string) =>
+        writeEvents(
+          baton.pool,
+          baton.tenantId,
+          Array.from({ length: 5 }, () => ({ type })),
+        );
+      await write('session.closed');
+      const dead = async () =>
+        (
+          await baton.pool.row<{ n: number }>(
+            sql`select count(*) as n from outbox_deliveries where dead_at is not null`,
+          )
+        )?.n;
+      const ids = new Set<string>();
+      await until(async () => {
+        for (const id of await write('session.opened')) ids.add(id);
+        await new Promise((done) => setTimeout(done, 200));
+        return (await dead()) === 5;
+      }, 'the dead letters');
+      await until(async () => (await server.messages('THREE', token)).length === ids.size, 'the others');
+      await baton.pool.run(sql`delete from outbox_deliveries`);
+      await baton.pool.run(sql`delete from outbox_sinks`);
+    });
 
     test('a server that is killed and comes back has every event once, in the stream', async () => {
       await server.makeStream('TWO', 'two.>', token);

@@ -9,7 +9,7 @@ import {
 } from '@nats-io/transport-node';
 import type { JournalEvent } from '../journal/event.ts';
 import { cloudEventOf, cloudEventType } from './cloud-event.ts';
-import { type Sink, SinkAway } from './sink.ts';
+import { failureCodeOf, type Sink, SinkAway } from './sink.ts';
 
 export interface NatsTarget extends Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'> {
   readonly servers: readonly string[];
@@ -59,7 +59,7 @@ export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget):
   function openOnce(): Promise<Link> {
     opening ??= open().catch((error: unknown) => {
       opening = undefined;
-      throw new SinkAway(`no connection to NATS: ${textOf(error)}`);
+      throw new SinkAway(`no connection to NATS: ${failureCodeOf(error)}`, { cause: error });
     });
     return opening;
   }
@@ -107,11 +107,10 @@ interface Link {
 function failureOf(error: unknown, { isConnected }: Link): Error {
   if (error instanceof errors.InvalidArgumentError) return error;
   if (error instanceof errors.TimeoutError && isConnected) return new Error('no acknowledgement in time');
-  return new SinkAway(textOf(error), { mayBeTheEvent: error instanceof JetStreamApiError });
-}
-
-/** Where no stream takes the subject, NATS says that nobody answers. */
-function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  return error.name === 'JetStreamNotEnabled' ? 'no stream takes the subject' : error.message;
+  // NATS says that nobody answers; the class of this error is not exported.
+  if (error instanceof Error && error.name === 'JetStreamNotEnabled')
+    return new SinkAway('no stream takes the subject', { blame: 'type', cause: error });
+  if (error instanceof JetStreamApiError)
+    return new SinkAway(error.message, { blame: 'unclear', cause: error });
+  return new SinkAway(`NATS failed: ${failureCodeOf(error)}`, { cause: error });
 }

@@ -32,13 +32,25 @@ export interface Sink {
 export class SinkAway extends Error {
   /** How long the sink wants to be left alone, where it said so. */
   readonly pauseMs: number | undefined;
-  /** It answered, so it may be this event all the same: counted where other events got through meanwhile. */
-  readonly mayBeTheEvent: boolean;
+  /**
+   * `unclear`: it answered, so it may be this event all the same. `type`: it answered that it takes no events of this type,
+   * so the others need not wait. Both are counted where other events got through meanwhile.
+   */
+  readonly blame: 'sink' | 'unclear' | 'type';
 
-  constructor(message: string, { pauseMs, mayBeTheEvent = false }: Partial<SinkAway> = {}) {
-    super(message);
+  constructor(message: string, { pauseMs, blame = 'sink', cause }: Partial<SinkAway> = {}) {
+    super(message, { cause });
     this.name = 'SinkAway';
     this.pauseMs = pauseMs;
-    this.mayBeTheEvent = mayBeTheEvent;
+    this.blame = blame;
   }
+}
+
+/** What a failure of the network is called, without the address that its text may hold: tenants read it. */
+export function failureCodeOf(error: unknown): string {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    const { code } = one as NodeJS.ErrnoException;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(code)) return code;
+  }
+  return error instanceof Error ? error.name : 'unknown';
 }

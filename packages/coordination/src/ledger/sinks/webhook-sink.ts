@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { JournalEvent } from '../journal/event.ts';
 import { cloudEventOf, cloudEventType } from './cloud-event.ts';
 import { signatureHeaders } from './signature.ts';
-import { type Sink, SinkAway } from './sink.ts';
+import { failureCodeOf, type Sink, SinkAway } from './sink.ts';
 
 export interface Webhook extends Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'> {
   readonly url: URL;
@@ -78,7 +78,7 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
     request.on('error', (error: NodeJS.ErrnoException) => {
       const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       if (isStale) resolve({ isStale });
-      else reject(isConnected ? error : new SinkAway(reasonOf(error)));
+      else reject(failureOf(error, isConnected));
     });
     request.end(body);
   });
@@ -94,8 +94,9 @@ function discard(response: http.IncomingMessage): void {
   response.on('error', () => undefined);
 }
 
-function reasonOf(error: NodeJS.ErrnoException): string {
-  return error.name === 'AbortError' ? 'no connection in time' : (error.code ?? error.message);
+function failureOf(error: Error, isConnected: boolean): Error {
+  const reason = error.name === 'AbortError' ? 'no connection in time' : failureCodeOf(error);
+  return isConnected ? new Error(reason, { cause: error }) : new SinkAway(reason, { cause: error });
 }
 
 /** @throws SinkAway, Error */
@@ -104,7 +105,7 @@ function refuseUndelivered({ status, retryAfter }: Answer): void {
   const text = `answered ${status}`;
   if (status === 410) throw new SinkAway(`${text}: it wants no more events`, { pauseMs: gonePauseMs });
   if ([429, 502, 503, 504].includes(status))
-    throw new SinkAway(text, { pauseMs: pauseMsOf(retryAfter), mayBeTheEvent: status !== 429 });
+    throw new SinkAway(text, { pauseMs: pauseMsOf(retryAfter), blame: status === 429 ? 'sink' : 'unclear' });
   throw new Error(text);
 }
 
