@@ -25,8 +25,11 @@ export const errors = {
   skill_not_invocable: conflict('The skill cannot be called.'),
   skill_disabled: invalid('The skill is disabled.'),
   invalid_protocol: invalid('The protocol is unknown.'),
-  invalid_skill_contract: invalid('The contract of the skill is not one that is accepted here.'),
   invalid_calendar: invalid('The calendar is malformed, or cannot say what is asked; `code` names why.'),
+  invalid_skill_contract: invalid('The contract of the skill is malformed, or contradicts the skill.'),
+  unsupported_skill_condition: invalid(
+    'Conditions before or after a call are not judged; the lists must be empty.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -4,13 +4,14 @@ import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } 
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Description } from '../keys.ts';
+import type { SkillContract } from './skill-contract.ts';
 
 export const skillProtocols = ['mcp', 'http', 'local', 'opencode', 'custom'] as const;
 export const skillStatuses = ['active', 'deprecated', 'disabled'] as const;
 export const sideEffectKinds = ['none', 'external_read', 'external_write'] as const;
 export const riskLevels = ['low', 'medium', 'high'] as const;
 
-/** A skill in one of its versions, as a thing that can be assigned and asked for (organisation, section 10.1). */
+/** A skill in one of its versions: it can be assigned, asked for and, with a contract, called (organisation, section 10.1). */
 export const Skill = z
   .strictObject({
     id: Uuid,
@@ -85,7 +86,7 @@ export type SkillRow = RowOf<
     config: JsonObject;
     input_schema: JsonObject | null;
     output_schema: JsonObject | null;
-    contract: JsonObject | null;
+    contract: SkillContract | null;
     side_effects: (typeof sideEffectKinds)[number] | null;
     risk_level: (typeof riskLevels)[number] | null;
   }
@@ -94,4 +95,5 @@ export type SkillRow = RowOf<
 export const skillOf = wireMapper<SkillRow>()(Skill, {
   // Catalogue packages come later; until then none has installed anything.
   package: () => null,
+  contract: ({ contract }) => contract as JsonObject | null,
 });

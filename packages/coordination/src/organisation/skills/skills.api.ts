@@ -13,13 +13,15 @@ export const skillsApi = [
     path: '/skills',
     summary: 'Record a version of a skill.',
     description:
-      'It can be assigned, and tasks may ask for it. It has no contract: skills are not called yet.',
+      'It can be assigned, and tasks may ask for it. With a contract it can be called, and tools read `contract.inputs`; ' +
+      '`sideEffects` and `riskLevel` are then required, and `inputSchema` and `outputSchema` stay null.',
     permission: 'org.manage',
     body: SkillRequest,
     returns: { 201: Skill },
     etag: 'skill',
     errors: [
       'invalid_skill_contract',
+      'unsupported_skill_condition',
       'invalid_protocol',
       'secret_material_rejected',
       'invalid_document',
@@ -63,7 +65,8 @@ export const skillsApi = [
     path: '/skills/{ref}',
     summary: 'Change the description of a skill, or take it out of use.',
     description:
-      'active may become deprecated or disabled, deprecated disabled; what a version does never changes.',
+      'active may become deprecated or disabled, deprecated disabled; what a version does never changes, but the ' +
+      '`endpoint` of its contract may move. Calls that wait are executed at the new one. Those of a disabled version are withdrawn.',
     permission: 'org.manage',
     ifMatch: 'skill',
     etag: 'skill',
@@ -78,6 +81,7 @@ export const skillsApi = [
       'skill_version_immutable',
       'invalid_status_transition',
       'skill_not_invocable',
+      'invalid_skill_contract',
       'empty_update',
       'secret_material_rejected',
     ],

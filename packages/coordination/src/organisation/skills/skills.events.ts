@@ -18,5 +18,9 @@ export const skillRegistered = defineEvent(
 export const skillUpdated = defineEvent(
   'skill.updated',
   'skill',
-  z.strictObject({ changedFields: z.array(z.string()), rowVersion: z.int() }),
+  z.strictObject({
+    changedFields: z.array(z.string()),
+    rowVersion: z.int(),
+    endpoint: z.strictObject({ from: z.string().nullable(), to: z.string() }).optional(),
+  }),
 );

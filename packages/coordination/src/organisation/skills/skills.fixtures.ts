@@ -1,10 +1,10 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { done } from '../../testing/leases.ts';
+import { makeCallable } from '../../testing/invocations.ts';
 
+/** One that can be called. */
 export const skill = defineObject({
   path: '/skills/{ref}',
-  make: ({ actor }) =>
-    done(actor.post('/skills', { name: `s ${crypto.randomUUID()}`, protocol: 'mcp' }), 201),
+  make: ({ actor }) => makeCallable(actor),
 });
 
 export default defineFixtures({ objects: [skill] });

@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { SkillRow } from './skill.ts';
+import type { SkillContract } from './skill-contract.ts';
 
 export interface NewSkill {
   id: string;
@@ -17,18 +18,21 @@ export interface NewSkill {
   outputSchema: JsonObject | null;
   sideEffects: string | null;
   riskLevel: string | null;
+  contract: SkillContract | null;
+  target: string;
+  audience: string;
 }
 
-const jsonOf = (document: JsonObject | null) => (document === null ? null : JSON.stringify(document));
+const jsonOf = (document: object | null) => (document === null ? null : JSON.stringify(document));
 
 /** No row when the tenant has this version of the skill. */
 export function insertSkill(skill: NewSkill) {
   return sql<SkillRow>`
     insert into skills (id, tenant_id, name, version, description, protocol, config, input_schema, output_schema,
-      side_effects, risk_level)
+      side_effects, risk_level, contract, target, audience)
     values (${skill.id}, ${skill.tenantId}, ${skill.name}, ${skill.version}, ${skill.description}, ${skill.protocol},
       ${JSON.stringify(skill.config)}, ${jsonOf(skill.inputSchema)}, ${jsonOf(skill.outputSchema)}, ${skill.sideEffects},
-      ${skill.riskLevel})
+      ${skill.riskLevel}, ${jsonOf(skill.contract)}, ${skill.target}, ${skill.audience})
     on conflict (tenant_id, name, version) do nothing
     returning *`;
 }
@@ -40,6 +44,21 @@ export function findSkill(tenantId: string, id: string) {
 export function findSkillOfVersion(tenantId: string, name: string, version: string) {
   return sql<SkillRow>`
     select * from skills where tenant_id = ${tenantId} and name = ${name} and version = ${version}`;
+}
+
+export type PinnedSkillRow = Pick<SkillRow, 'name' | 'version' | 'status' | 'protocol' | 'side_effects'> & {
+  has_contract: boolean;
+};
+
+export function findSkillsOfVersions(
+  tenantId: string,
+  names: readonly string[],
+  versions: readonly string[],
+) {
+  return sql<PinnedSkillRow>`
+    select s.name, s.version, s.status, s.protocol, s.side_effects, s.contract is not null as has_contract
+    from unnest(${names}::text[], ${versions}::text[]) as asked (name, version)
+    join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version`;
 }
 
 /** The newest active version of a name, else the newest that is not disabled. */
@@ -58,12 +77,13 @@ export function shareSkill(tenantId: string, id: string) {
   return sql<SkillRow>`select * from skills where id = ${id} and tenant_id = ${tenantId} for share`;
 }
 
-export type SkillValues = Pick<SkillRow, 'description' | 'status'>;
+export type SkillValues = Pick<SkillRow, 'description' | 'status' | 'contract' | 'target' | 'audience'>;
 
 export function updateSkillValues(tenantId: string, id: string, values: SkillValues) {
   return sql<SkillRow>`
     update skills
-    set description = ${values.description}, status = ${values.status}, row_version = row_version + 1, updated_at = now()
+    set description = ${values.description}, status = ${values.status}, contract = ${jsonOf(values.contract)},
+      target = ${values.target}, audience = ${values.audience}, row_version = row_version + 1, updated_at = now()
     where id = ${id} and tenant_id = ${tenantId}
     returning *`;
 }

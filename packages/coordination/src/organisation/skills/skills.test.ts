@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { contractOf } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 
 let baton: TestCoordination;
@@ -47,13 +48,103 @@ test('the defaults of a skill', async () => {
   );
 });
 
-test('a contract is refused before anything else: skills are not called yet', async () => {
-  const details = await refused(
-    baton.admin.post('/skills', { name: 'x', contract: { inputs: {} }, protocol: 'nonsense' }),
-    422,
-    'invalid_skill_contract',
-  );
-  assert.deepEqual(details, { field: 'contract' });
+describe('a contract', () => {
+  const sent = (contract: object = {}, implementation: object = {}) => ({
+    ...{ name: `called ${(number += 1)}`, sideEffects: 'none', riskLevel: 'low' },
+    contract: contractOf(contract, implementation),
+  });
+  const post = (body: object) => baton.admin.post('/skills', body);
+
+  test('makes a skill that can be called; its defaults stand in it', async () => {
+    const body = sent();
+    const skill = await done(post(body), 201);
+    assert.deepEqual(skill.contract, {
+      ...body.contract,
+      ...{ requiredPermissions: [], preconditions: [], postconditions: [], timeoutSeconds: 60 },
+      ...{ retryPolicy: { maxAttempts: 1, backoffSeconds: 0 }, idempotency: 'none' },
+    });
+    assert.deepEqual([skill.protocol, skill.inputSchema, skill.outputSchema], ['local', null, null]);
+    const [event] = await eventsOf(baton, skill.id);
+    assert.deepEqual([event?.payload['invocable'], event?.payload['protocol']], [true, 'local']);
+  });
+
+  test('is refused with the field that is wrong', async () => {
+    const http = { protocol: 'http', entrypoint: null, endpoint: 'https://tools.example.com/a' };
+    const wrong: [string, object][] = [
+      ['contract.outputs', sent({ outputs: null })],
+      ['contract.colour', sent({ colour: 'red' })],
+      ['contract.implementation.protocol', sent({}, { protocol: 'opencode' })],
+      ['contract.implementation.endpoint', sent({}, { ...http, endpoint: null })],
+      ['contract.implementation.endpoint', sent({}, { ...http, endpoint: 'ftp://tools.example.com' })],
+      ['contract.implementation.endpoint', sent({}, { ...http, endpoint: 'https://me:x@tools.example.com' })],
+      ['contract.implementation.endpoint', sent({}, { endpoint: http.endpoint })],
+      ['contract.implementation.entrypoint', sent({}, { ...http, entrypoint: 'a:b' })],
+      ['contract.implementation.entrypoint', sent({}, { entrypoint: 'module' })],
+      ['contract.implementation.entrypoint', sent({}, { protocol: 'mcp', entrypoint: null })],
+      ['contract.implementation.auth.scopes', sent({}, { auth: { scopes: Array(21).fill('a') } })],
+      ['contract.requiredPermissions.0', sent({ requiredPermissions: ['fly'] })],
+      ['contract.timeoutSeconds', sent({ timeoutSeconds: 3601 })],
+      ['contract.retryPolicy.maxAttempts', sent({ retryPolicy: { maxAttempts: 11 } })],
+      ['contract.retryPolicy.backoffSeconds', sent({ retryPolicy: { backoffSeconds: -1 } })],
+      ['contract.idempotency', sent({ idempotency: 'maybe' })],
+      ['contract.costModel.estimate', sent({ costModel: { unit: 'eur', estimate: -1 } })],
+      ['sideEffects', { ...sent(), sideEffects: null }],
+      ['riskLevel', { ...sent(), riskLevel: null }],
+      [
+        'contract.retryPolicy.maxAttempts',
+        { ...sent({ retryPolicy: { maxAttempts: 2 } }), sideEffects: 'external_write' },
+      ],
+      ['protocol', { ...sent(), protocol: 'http' }],
+      ['inputSchema', { ...sent(), inputSchema: {} }],
+      ['outputSchema', { ...sent(), outputSchema: {} }],
+    ];
+    for (const [field, body] of wrong) {
+      const details = await refused(post(body), 422, 'invalid_skill_contract');
+      assert.equal(details.field, field);
+    }
+    for (const list of ['preconditions', 'postconditions'])
+      assert.deepEqual(await refused(post(sent({ [list]: [{}] })), 422, 'unsupported_skill_condition'), {
+        field: `contract.${list}`,
+      });
+  });
+
+  test('has schemas that are schemas, and no secrets', async () => {
+    const { field } = await refused(post(sent({ inputs: { type: 'nonsense' } })), 422, 'invalid_json_schema');
+    assert.equal(field, 'contract.inputs');
+    await refused(post(sent({ outputs: { $ref: 'https://a.example.com' } })), 422, 'invalid_json_schema');
+    await refused(post(sent({}, { auth: { apiKey: 'x' } })), 422, 'secret_material_rejected');
+    await refused(
+      post(sent({}, { auth: { note: `ghp_${'a'.repeat(36)}` } })),
+      422,
+      'secret_material_rejected',
+    );
+    const secretly = `https://tools.example.com/ghp_${'a'.repeat(36)}`;
+    const http = { protocol: 'http', entrypoint: null };
+    await refused(post(sent({}, { ...http, endpoint: secretly })), 422, 'secret_material_rejected');
+    await refused(post({ ...sent(), contract: 'text' }), 422, 'invalid_document');
+    await refused(post(sent({ inputs: { title: 'x'.repeat(70_000) } })), 422, 'payload_too_large');
+    await done(post(sent({ inputs: { properties: { apiKey: { type: 'string' } } } })), 201);
+  });
+
+  test('its endpoint may move, and nothing else of it', async () => {
+    const http = { protocol: 'http', entrypoint: null, endpoint: 'https://tools.example.com/a' };
+    const skill = await done(post(sent({}, http)), 201);
+    const endpoint = 'https://new.example.com/b';
+    const moved = await done(change(skill.id, { endpoint }));
+    assert.deepEqual(moved.contract, { ...skill.contract, implementation: { ...http, endpoint } });
+    const [, event] = await eventsOf(baton, skill.id);
+    assert.deepEqual(event?.payload, {
+      changedFields: ['endpoint'],
+      rowVersion: 2,
+      endpoint: { from: http.endpoint, to: endpoint },
+    });
+    assert.deepEqual(await done(change(skill.id, { endpoint }, 2)), moved);
+    await refused(change(skill.id, { endpoint: 'nowhere' }, 2), 422, 'invalid_skill_contract');
+    const local = await done(post(sent()), 201);
+    const details = await refused(change(local.id, { endpoint }), 422, 'invalid_skill_contract');
+    assert.equal(details.field, 'endpoint');
+    await refused(change(local.id, { inputSchema: {} }), 409, 'skill_version_immutable');
+  });
 });
 
 test('an absent or unknown protocol, a malformed document and a secret are refused', async () => {

@@ -6,6 +6,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { checkDocument, eventText, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -18,44 +19,76 @@ import {
   skillProtocols,
   skillStatuses,
 } from './skill.ts';
+import {
+  callableProtocols,
+  checkContractSchemas,
+  checkEndpoint,
+  parseContract,
+  routeOf,
+  type SkillContract,
+} from './skill-contract.ts';
 import { skillRegistered, skillUpdated } from './skills.events.ts';
 import {
   findNewestSkill,
   findSkill,
   findSkillOfVersion,
   findSkills,
+  findSkillsOfVersions,
   insertSkill,
   lockSkill,
-  type SkillValues,
+  type PinnedSkillRow,
   shareSkill,
   updateSkillValues,
 } from './skills.sql.ts';
 
 /**
- * Records a skill that can be assigned and asked for (organisation, section 10.2). Skills that can be called have a
- * contract; calls don't exist yet, so a contract is refused.
- * @throws Refusal `invalid_skill_contract`, `invalid_protocol`, `invalid_document`, `payload_too_large`,
- * `payload_too_deep`, `invalid_json_schema`, `secret_material_rejected`, `skill_exists`
+ * Records a version of a skill, which can be assigned and asked for; with a contract it can be called (organisation,
+ * section 10.2).
+ * @throws Refusal `invalid_skill_contract`, `unsupported_skill_condition`, `invalid_protocol`, `invalid_document`,
+ * `payload_too_large`, `payload_too_deep`, `invalid_json_schema`, `secret_material_rejected`, `skill_exists`
  */
 export async function createSkill(context: Context, request: SkillRequest): Promise<Skill> {
   const { db, tenantId } = context;
-  const { name, version, description, sideEffects = null, riskLevel = null } = request;
-  if (request.contract != null) fail('invalid_skill_contract', { field: 'contract' });
-  const protocol =
-    skillProtocols.find((known) => known === request.protocol) ??
-    fail('invalid_protocol', { allowed: skillProtocols });
+  const { name, version, description } = request;
+  const [sideEffects, riskLevel] = [request.sideEffects ?? null, request.riskLevel ?? null];
+  const contract =
+    request.contract == null ? null : parseContract(request.contract, { sideEffects, riskLevel });
+  const protocol = protocolOf(request, contract);
   refuseSecretText(description, 'description');
+  if (contract !== null) checkContractSchemas(contract);
   const [inputSchema, outputSchema] = [
     parseSchema(request.inputSchema ?? null, 'inputSchema'),
     parseSchema(request.outputSchema ?? null, 'outputSchema'),
   ];
   const config = parseConfig(request.config);
-  const facts = { name, version, description, protocol, config, inputSchema, outputSchema };
-  const row = await db.row(insertSkill({ ...facts, sideEffects, riskLevel, id: newId(), tenantId }));
+  const route = contract === null ? { target: '', audience: '' } : routeOf(contract);
+  const facts = { name, version, description, protocol, config, inputSchema, outputSchema, contract };
+  const row = await db.row(
+    insertSkill({ ...facts, ...route, sideEffects, riskLevel, id: newId(), tenantId }),
+  );
   if (row === undefined) return fail('skill_exists', { name, version });
-  const payload = { name: eventText(name), version, protocol, invocable: false, sideEffects, riskLevel };
-  emit(context, skillRegistered, { entityId: row.id }, payload);
+  const payload = { name: eventText(name), version, protocol, sideEffects, riskLevel };
+  emit(context, skillRegistered, { entityId: row.id }, { ...payload, invocable: contract !== null });
   return skillOf(row);
+}
+
+/** The protocol of the contract or, without one, that of the request. */
+function protocolOf(
+  { protocol, inputSchema, outputSchema }: SkillRequest,
+  contract: SkillContract | null,
+): SkillRow['protocol'] {
+  if (contract === null)
+    return (
+      skillProtocols.find((known) => known === protocol) ??
+      fail('invalid_protocol', { allowed: skillProtocols })
+    );
+  const own = contract.implementation.protocol;
+  if (protocol != null && protocol !== own)
+    fail('invalid_skill_contract', { field: 'protocol', message: "must be the contract's" });
+  const beside = inputSchema != null ? 'inputSchema' : outputSchema != null ? 'outputSchema' : undefined;
+  if (beside !== undefined)
+    fail('invalid_skill_contract', { field: beside, message: 'stands in the contract' });
+  return own;
 }
 
 /** @throws Refusal `invalid_status`, `invalid_cursor` */
@@ -89,6 +122,43 @@ export async function holdSkill({ db, tenantId }: Context, id: string): Promise<
 
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Whether a skill can be called; else why not, in the order in which it is told (organisation, section 10.5). */
+export function obstacleToCall({ status, protocol, contract }: SkillRow): ObstacleToCall | undefined {
+  return obstacleOf({ status, protocol, has_contract: contract !== null });
+}
+
+export type ObstacleToCall = 'disabled' | 'protocol_not_invocable' | 'no_contract';
+
+function obstacleOf(skill: Pick<PinnedSkillRow, 'status' | 'protocol' | 'has_contract'>) {
+  if (skill.status === 'disabled') return 'disabled';
+  if (!callableProtocols.some((known) => known === skill.protocol)) return 'protocol_not_invocable';
+  return skill.has_contract ? undefined : 'no_contract';
+}
+
+/** A version of a skill that something else names. */
+export interface PinnedSkill {
+  readonly obstacle: ObstacleToCall | undefined;
+  readonly sideEffects: SkillRow['side_effects'];
+}
+
+/** Those of the skills that the tenant has, by `name@version`. */
+export async function findPinnedSkills(
+  { db, tenantId }: Context,
+  refs: readonly string[],
+): Promise<ReadonlyMap<string, PinnedSkill>> {
+  if (refs.length === 0) return new Map();
+  const parts = [...new Set(refs)].map((ref) => ref.split('@', 2) as [string, string]);
+  const names = parts.map(([name]) => name);
+  const versions = parts.map(([, version = '']) => version);
+  const rows = await db.rows(findSkillsOfVersions(tenantId, names, versions));
+  return new Map(
+    rows.map((row) => [
+      `${row.name}@${row.version}`,
+      { obstacle: obstacleOf(row), sideEffects: row.side_effects },
+    ]),
+  );
+}
+
 /** A skill by its id, by `name@version` whatever its status, or by a name as `SkillRef` says. */
 export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<SkillRow | undefined> {
   if (idForm.test(ref)) return db.row(findSkill(tenantId, ref));
@@ -105,10 +175,10 @@ const moves: Readonly<Record<SkillRow['status'], readonly SkillRow['status'][]>>
 };
 
 /**
- * Changes the description of a skill, or takes it out of use; what a version does never changes. Values that are stored
- * already change nothing.
+ * Changes the description of a skill or the endpoint of its contract, or takes it out of use; what a version does never
+ * changes. Values that are stored already change nothing.
  * @throws Refusal `not_found`, `version_conflict`, `invalid_status`, `skill_version_immutable`,
- * `invalid_status_transition`, `skill_not_invocable`, `secret_material_rejected`, `empty_update`
+ * `invalid_status_transition`, `skill_not_invocable`, `invalid_skill_contract`, `empty_update`, `secret_material_rejected`
  */
 export async function updateSkill(
   context: Context,
@@ -123,17 +193,43 @@ export async function updateSkill(
   refuseOtherDocuments(before, change);
   if (status !== before.status && !moves[before.status].includes(status))
     fail('invalid_status_transition', { from: before.status, to: status, allowed: moves[before.status] });
-  if (change.endpoint != null) fail('skill_not_invocable', { reason: 'no_contract' });
+  const contract = change.endpoint == null ? before.contract : contractAt(before, change.endpoint);
   if (Object.keys(change).length === 0) fail('empty_update');
-  const after: SkillValues = { description: change.description ?? before.description, status };
-  if (after.description !== before.description) refuseSecretText(after.description, 'description');
-  const changedFields = (['description', 'status'] as const).filter(
-    (field) => after[field] !== before[field],
-  );
+  const description = change.description ?? before.description;
+  if (description !== before.description) refuseSecretText(description, 'description');
+  const endpoint = { from: endpointOf(before.contract), to: endpointOf(contract) };
+  const changedFields = [
+    ...(description === before.description ? [] : ['description']),
+    ...(status === before.status ? [] : ['status']),
+    ...(endpoint.from === endpoint.to ? [] : ['endpoint']),
+  ];
   if (changedFields.length === 0) return skillOf(before);
+  const { target, audience } = contract === null ? before : routeOf(contract);
+  const after = { description, status, contract, target, audience };
   const row = (await db.row(updateSkillValues(tenantId, id, after))) as SkillRow;
-  emit(context, skillUpdated, { entityId: id }, { changedFields, rowVersion: row.row_version });
+  const moved =
+    endpoint.from === endpoint.to || endpoint.to === null ? undefined : textsOf(endpoint.from, endpoint.to);
+  const payload = {
+    changedFields,
+    rowVersion: row.row_version,
+    ...(moved !== undefined && { endpoint: moved }),
+  };
+  emit(context, skillUpdated, { entityId: id }, payload);
   return skillOf(row);
+}
+
+const endpointOf = (contract: SkillContract | null) => contract?.implementation.endpoint ?? null;
+
+function textsOf(from: string | null, to: string) {
+  return { from: from === null ? null : eventText(from), to: eventText(to) };
+}
+
+/** @throws Refusal `skill_not_invocable`, `invalid_skill_contract`, `secret_material_rejected` */
+function contractAt({ contract, protocol }: SkillRow, endpoint: string): SkillContract {
+  if (contract === null) return fail('skill_not_invocable', { reason: 'no_contract' });
+  checkEndpoint(protocol, endpoint, 'endpoint');
+  refuseSecretText(endpoint, 'endpoint');
+  return { ...contract, implementation: { ...contract.implementation, endpoint } };
 }
 
 function requireStatus(status: string): SkillRow['status'] {
@@ -161,10 +257,8 @@ function parseConfig(config: unknown): JsonObject {
   return config;
 }
 
-/** Only the empty schema is taken as long as nothing here judges by a schema. */
 function parseSchema(schema: unknown, field: string): JsonObject | null {
   if (schema === null) return null;
-  checkDocument(schema, { field });
-  if (Object.keys(schema).length > 0) fail('invalid_json_schema', { field });
+  checkStoredSchema(schema, { field });
   return schema;
 }

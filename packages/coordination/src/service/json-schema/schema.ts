@@ -9,11 +9,12 @@ import {
   type Subschema,
   TooCostly,
 } from './evaluation.ts';
+import { assertFormat } from './formats.ts';
 import { readSchema, type SchemaTree } from './schema-tree.ts';
 
 /**
  * JSON Schema 2020-12 for schemas from tenants (core, section 1.9). They are read, never turned into code; formats only
- * annotate, as the draft says. What a schema may cost is bounded twice: when it is read (size, references, patterns), and
+ * annotate, as the draft says, unless they are asserted. What a schema may cost is bounded twice: when it is read (size, references, patterns), and
  * in steps whenever it is applied.
  */
 export interface PreparedSchema {
@@ -26,11 +27,16 @@ export interface PreparedSchema {
 /**
  * Reads a schema once, so that instances can be checked against it.
  * @param document within the bounds of a document (`checkDocument`)
+ * @param options.formats whether texts must have the formats that the schema names
  * @throws SchemaDefect where it isn't a valid schema of the draft, refers to elsewhere, or costs too much to apply
  */
-export function prepareSchema(document: Json): PreparedSchema {
+export function prepareSchema(
+  document: Json,
+  { formats = 'annotate' }: { formats?: 'annotate' | 'assert' } = {},
+): PreparedSchema {
   const tree = readSchema(document);
-  for (const subschema of tree.subschemas.values()) build(tree, subschema);
+  const makers = formats === 'assert' ? assertingMakers : annotatingMakers;
+  for (const subschema of tree.subschemas.values()) build(tree, subschema, makers);
   const root = tree.subschemas.get('') as Subschema;
   return {
     faultsOf: (instance) => evaluate(root, instance).faults,
@@ -50,14 +56,13 @@ function evaluate(root: Subschema, instance: Json): Evaluation {
   return run;
 }
 
-const makers: ReadonlyMap<string, CheckMaker> = new Map([
-  ...Object.entries(valueChecks),
-  ...Object.entries(applicators),
-]);
-const order = [...makers.keys()];
+type Makers = ReadonlyMap<string, CheckMaker>;
+const annotatingMakers: Makers = new Map([...Object.entries(valueChecks), ...Object.entries(applicators)]);
+const assertingMakers: Makers = new Map([['format', assertFormat], ...annotatingMakers]);
+const order = [...assertingMakers.keys()];
 
 /** Makes the checks of one schema, those on what others have looked at last. */
-function build(tree: SchemaTree, subschema: Subschema): void {
+function build(tree: SchemaTree, subschema: Subschema, makers: Makers): void {
   const schema = tree.documents.get(subschema) as JsonObject | boolean;
   if (typeof schema === 'boolean') {
     subschema.checks = schema ? [] : [(_, at, run) => run.fault(at, 'must not be there')];
@@ -65,7 +70,7 @@ function build(tree: SchemaTree, subschema: Subschema): void {
   }
   const keywords = Object.keys(schema).filter((name) => makers.has(name));
   keywords.sort((left, right) => order.indexOf(left) - order.indexOf(right));
-  subschema.checks = keywords.flatMap((name) => checkOf(tree, subschema, schema, name) ?? []);
+  subschema.checks = keywords.flatMap((name) => checkOf(tree, subschema, schema, name, makers) ?? []);
   subschema.tracks = keywords.some((name) => name.startsWith('unevaluated'));
 }
 
@@ -74,6 +79,7 @@ function checkOf(
   subschema: Subschema,
   schema: JsonObject,
   name: string,
+  makers: Makers,
 ): Check | undefined {
   const parts: KeywordParts = {
     value: schema[name] as Json,
