@@ -42,6 +42,7 @@ create table api_keys (
   constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
+CREATE TRIGGER api_keys_note_revoked AFTER UPDATE OF revoked_at ON public.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION note_credential_change();
 
 create table approval_outcomes (
   approval_id uuid not null,
@@ -226,42 +227,18 @@ CREATE TRIGGER artifacts_note_inputs_added AFTER INSERT ON public.artifacts FOR 
 CREATE TRIGGER artifacts_note_inputs_purged AFTER UPDATE OF content_state ON public.artifacts FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.content_state = 'purged'::text))) EXECUTE FUNCTION note_inputs_of_artifact();
 CREATE TRIGGER artifacts_stay BEFORE DELETE OR UPDATE OF id, tenant_id, created_by, workspace_id, task_id, run_id, type, type_version, name, uri, content, metadata, supersedes_artifact_id, size_bytes, media_type, sha256, created_at ON public.artifacts FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
-create table calendar_versions (
-  id uuid not null,
+create table basis_losses (
+  id uuid default gen_random_uuid() not null,
   tenant_id uuid not null,
-  key text not null,
-  version integer not null,
-  calendar_hash text not null,
-  spec jsonb not null,
-  provisional_years integer[] not null,
-  created_by uuid not null,
-  created_at timestamp(3) with time zone default now() not null,
-  constraint calendar_versions_pkey PRIMARY KEY (id),
-  constraint calendar_versions_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
-  constraint calendar_versions_version_check CHECK ((version > 0)),
-  constraint calendar_versions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
-  constraint calendar_versions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+  kind text not null,
+  subject_id uuid not null,
+  looked_until uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  noted_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint basis_losses_pkey PRIMARY KEY (id),
+  constraint basis_losses_kind_check CHECK ((kind = ANY (ARRAY['principal'::text, 'skill'::text, 'run'::text, 'task'::text]))),
+  constraint basis_losses_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
-
-create table calendars (
-  tenant_id uuid not null,
-  key text not null,
-  id uuid not null,
-  version integer not null,
-  created_at timestamp(3) with time zone not null,
-  status text default 'active'::text not null,
-  retired_at timestamp(3) with time zone,
-  retired_by uuid,
-  retired_reason text,
-  constraint calendars_pkey PRIMARY KEY (tenant_id, key),
-  constraint calendars_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
-  constraint calendars_check1 CHECK ((((retired_at IS NULL) = (retired_by IS NULL)) AND ((retired_at IS NULL) = (retired_reason IS NULL)))),
-  constraint calendars_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
-  constraint calendars_version_check CHECK ((version > 0)),
-  constraint calendars_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES principals(id),
-  constraint calendars_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
-);
-CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX basis_losses_due ON public.basis_losses USING btree (noted_at, id);
 
 create table capabilities (
   id uuid not null,
@@ -609,6 +586,7 @@ create table iam_bindings (
   constraint iam_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
+CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();
 
 create table idempotency_keys (
   tenant_id uuid not null,
@@ -715,7 +693,6 @@ create table outbox_deliveries (
   dead_at timestamp(3) with time zone,
   dropped_at timestamp(3) with time zone,
   last_error text,
-  unsettled smallint default 0 not null,
   constraint outbox_deliveries_pkey PRIMARY KEY (place, lead),
   constraint outbox_deliveries_check CHECK ((lead = event_sequences[1])),
   constraint outbox_deliveries_event_sequences_check CHECK (((cardinality(event_sequences) >= 1) AND (cardinality(event_sequences) <= 1000))),
@@ -723,19 +700,9 @@ create table outbox_deliveries (
 );
 CREATE INDEX outbox_deliveries_again ON public.outbox_deliveries USING btree (sink, available_at) WHERE (NOT is_new);
 CREATE INDEX outbox_deliveries_dead ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
-CREATE INDEX outbox_deliveries_dropped ON public.outbox_deliveries USING btree (dropped_at) WHERE (dropped_at IS NOT NULL);
 CREATE INDEX outbox_deliveries_new ON public.outbox_deliveries USING btree (sink, place) WHERE is_new;
 CREATE INDEX outbox_deliveries_oldest ON public.outbox_deliveries USING btree (tenant_id, oldest_position) WHERE (dropped_at IS NULL);
 CREATE INDEX outbox_deliveries_pending ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NULL) AND (dropped_at IS NULL));
-
-create table outbox_sinks (
-  name text not null,
-  filter_digest text not null,
-  tenants uuid[],
-  type_patterns text[],
-  seen_at timestamp(3) with time zone default now() not null,
-  constraint outbox_sinks_pkey PRIMARY KEY (name, filter_digest)
-);
 
 create table principals (
   id uuid not null,
@@ -756,6 +723,7 @@ create table principals (
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kind, created_at DESC, id DESC);
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
+CREATE TRIGGER principals_note_stopped AFTER UPDATE OF status ON public.principals FOR EACH ROW WHEN (((new.status <> 'active'::text) AND (old.status = 'active'::text))) EXECUTE FUNCTION note_principal_stopped();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
 create table queued_requirements (
@@ -959,6 +927,7 @@ CREATE INDEX runs_of_principal ON public.runs USING btree (principal_id, status,
 CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (task_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX runs_stalled ON public.runs USING btree (tenant_id, started_at DESC, id DESC) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NOT NULL));
 CREATE INDEX runs_to_stall ON public.runs USING btree (stalls_at, id) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NULL) AND (stalls_at IS NOT NULL));
+CREATE TRIGGER runs_note_over AFTER UPDATE OF status ON public.runs FOR EACH ROW WHEN ((((new.status)::text <> 'running'::text) AND ((old.status)::text = 'running'::text))) EXECUTE FUNCTION note_run_over();
 
 create table sessions (
   id uuid not null,
@@ -1013,6 +982,69 @@ create table skill_assignments (
 );
 CREATE INDEX skill_assignments_newest ON public.skill_assignments USING btree (principal_id, created_at DESC, id DESC);
 CREATE INDEX skill_assignments_of_skill ON public.skill_assignments USING btree (skill_id);
+CREATE TRIGGER skill_assignments_note_taken AFTER DELETE ON public.skill_assignments FOR EACH ROW EXECUTE FUNCTION note_skill_taken();
+
+create table skill_invocations (
+  id uuid not null,
+  tenant_id uuid not null,
+  skill_id uuid not null,
+  requested_by_kind text not null,
+  requested_by_ref text not null,
+  authority_principal_id uuid not null,
+  credential jsonb not null,
+  authorization_basis jsonb,
+  idempotency_key text,
+  inputs jsonb not null,
+  task_id uuid,
+  run_id uuid,
+  workspace_id uuid,
+  approval_id uuid,
+  status text default 'pending'::text not null,
+  attempt integer default 0 not null,
+  max_attempts integer not null,
+  timeout_seconds integer not null,
+  backoff_seconds integer not null,
+  protocol text not null,
+  target text not null,
+  audience text not null,
+  available_at timestamp(3) with time zone default date_trunc('milliseconds'::text, clock_timestamp()) not null,
+  output jsonb,
+  error jsonb,
+  cost jsonb,
+  fencing_token integer default 0 not null,
+  executor_principal_id uuid,
+  executor_session_id uuid,
+  lease_expires_at timestamp(3) with time zone,
+  heartbeat_at timestamp(3) with time zone,
+  artifact_id uuid,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  updated_at timestamp(3) with time zone default clock_timestamp() not null,
+  started_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  constraint skill_invocations_pkey PRIMARY KEY (id),
+  constraint skill_invocations_check CHECK (((status = 'running'::text) = (lease_expires_at IS NOT NULL))),
+  constraint skill_invocations_check1 CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['pending'::text, 'running'::text])))),
+  constraint skill_invocations_requested_by_kind_check CHECK ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text, 'rule'::text, 'approval'::text, 'verification'::text]))),
+  constraint skill_invocations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint skill_invocations_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
+  constraint skill_invocations_authority_principal_id_fkey FOREIGN KEY (authority_principal_id) REFERENCES principals(id),
+  constraint skill_invocations_executor_principal_id_fkey FOREIGN KEY (executor_principal_id) REFERENCES principals(id),
+  constraint skill_invocations_executor_session_id_fkey FOREIGN KEY (executor_session_id) REFERENCES sessions(id),
+  constraint skill_invocations_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id),
+  constraint skill_invocations_skill_id_fkey FOREIGN KEY (skill_id) REFERENCES skills(id),
+  constraint skill_invocations_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint skill_invocations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX skill_invocations_due ON public.skill_invocations USING btree (lease_expires_at, id) WHERE (status = 'running'::text);
+CREATE INDEX skill_invocations_due_of_tenant ON public.skill_invocations USING btree (tenant_id, lease_expires_at) WHERE (status = 'running'::text);
+CREATE INDEX skill_invocations_of_authority ON public.skill_invocations USING btree (authority_principal_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
+CREATE INDEX skill_invocations_of_run ON public.skill_invocations USING btree (run_id, id) WHERE ((run_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
+CREATE INDEX skill_invocations_of_skill ON public.skill_invocations USING btree (skill_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
+CREATE INDEX skill_invocations_of_task ON public.skill_invocations USING btree (task_id, id) WHERE ((task_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
+CREATE UNIQUE INDEX skill_invocations_one_execution ON public.skill_invocations USING btree (run_id) WHERE ((run_id IS NOT NULL) AND ((authorization_basis ->> 'kind'::text) = 'execution'::text));
+CREATE UNIQUE INDEX skill_invocations_one_for_approval ON public.skill_invocations USING btree (approval_id, skill_id) WHERE (approval_id IS NOT NULL);
+CREATE UNIQUE INDEX skill_invocations_one_key ON public.skill_invocations USING btree (authority_principal_id, ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text]))), idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX skill_invocations_queue ON public.skill_invocations USING btree (tenant_id, protocol, target, audience, available_at, id) WHERE (status = 'pending'::text);
 
 create table skills (
   id uuid not null,
@@ -1031,6 +1063,8 @@ create table skills (
   row_version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  target text default ''::text not null,
+  audience text default ''::text not null,
   constraint skills_pkey PRIMARY KEY (id),
   constraint skills_tenant_id_name_version_key UNIQUE (tenant_id, name, version),
   constraint skills_protocol_check CHECK ((protocol = ANY (ARRAY['mcp'::text, 'http'::text, 'local'::text, 'opencode'::text, 'custom'::text]))),
@@ -1042,6 +1076,7 @@ create table skills (
 CREATE INDEX skills_newest ON public.skills USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX skills_of_name ON public.skills USING btree (tenant_id, name, created_at DESC, id DESC);
 CREATE INDEX skills_of_status ON public.skills USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE TRIGGER skills_note AFTER UPDATE OF status, target, audience ON public.skills FOR EACH ROW WHEN ((((new.status = 'disabled'::text) AND (old.status <> 'disabled'::text)) OR (new.target <> old.target) OR (new.audience <> old.audience))) EXECUTE FUNCTION note_skill_change();
 
 create table task_relations (
   id uuid not null,
@@ -1208,6 +1243,7 @@ CREATE TRIGGER tasks_index_words_changed AFTER UPDATE OF title, description ON p
 CREATE TRIGGER tasks_never_truncated BEFORE TRUNCATE ON public.tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER tasks_note_inputs BEFORE INSERT ON public.tasks FOR EACH ROW WHEN (new.is_restricted) EXECUTE FUNCTION note_inputs_of_new_task();
 CREATE TRIGGER tasks_note_inputs_of_type AFTER UPDATE OF type_id ON public.tasks FOR EACH ROW WHEN ((old.type_id <> new.type_id)) EXECUTE FUNCTION note_inputs_of_new_type();
+CREATE TRIGGER tasks_note_over AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((new.category)::text ~~ 'terminal%'::text) AND ((old.category)::text !~~ 'terminal%'::text))) EXECUTE FUNCTION note_task_over();
 CREATE TRIGGER tasks_queue_added AFTER INSERT ON public.tasks FOR EACH ROW EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_queue_changed AFTER UPDATE OF category, open_prerequisites, pending_gates, open_verification_id, priority, assignee_id, workspace_id, requirement_set_id, turn_at, active_claim_id, lacks_input ON public.tasks FOR EACH ROW WHEN ((((old.active_claim_id IS NOT NULL) AND (new.active_claim_id IS NULL)) OR (((old.category)::text ~~ 'terminal%'::text) <> ((new.category)::text ~~ 'terminal%'::text)) OR (((old.open_prerequisites)::integer = 0) <> ((new.open_prerequisites)::integer = 0)) OR (((old.pending_gates)::integer = 0) <> ((new.pending_gates)::integer = 0)) OR ((old.open_verification_id IS NULL) <> (new.open_verification_id IS NULL)) OR (old.lacks_input <> new.lacks_input) OR ((old.priority)::smallint <> (new.priority)::smallint) OR (old.turn_at <> new.turn_at) OR (old.assignee_id IS DISTINCT FROM new.assignee_id) OR (old.workspace_id IS DISTINCT FROM new.workspace_id) OR (old.requirement_set_id IS DISTINCT FROM new.requirement_set_id))) EXECUTE FUNCTION queue_task();
 CREATE TRIGGER tasks_settle_prerequisite AFTER UPDATE OF category ON public.tasks FOR EACH ROW WHEN ((((old.category)::text = 'terminal_success'::text) <> ((new.category)::text = 'terminal_success'::text))) EXECUTE FUNCTION settle_prerequisite();
@@ -1259,6 +1295,7 @@ create table verifications (
   constraint verifications_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX verifications_due ON public.verifications USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX verifications_of_invocation ON public.verifications USING btree (skill_invocation_id) WHERE ((skill_invocation_id IS NOT NULL) AND (finished_at IS NULL));
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
 
@@ -1780,6 +1817,47 @@ begin
   perform from tasks where id = any (wanted) order by id for no key update;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.lost_basis(invocation uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when p.status <> 'active' then 'principal_not_active'
+    when not exists (
+      select from iam_bindings b
+      where b.id = (i.credential ->> 'credentialId')::uuid and b.principal_id = p.id and b.status = 'active'
+        and (b.permissions @> needed.permissions or 'admin' = any (b.permissions))
+      union all
+      select from api_keys k
+      where k.id = (i.credential ->> 'credentialId')::uuid and k.principal_id = p.id and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > clock_timestamp())
+        and (k.permissions @> needed.permissions or 'admin' = any (k.permissions))
+    ) then 'credential_inactive'
+    when s.status = 'disabled' then 'skill_disabled'
+    when r.status in ('failed', 'cancelled') then 'run_over'
+    when r.status <> 'running' and i.authorization_basis ->> 'kind' = 'execution' then 'run_over'
+    when i.requested_by_kind = 'run' and not exists (
+      select from skill_assignments a where a.principal_id = i.authority_principal_id and a.skill_id = i.skill_id
+    ) then 'skill_not_assigned'
+    when i.approval_id is not null and t.category in ('terminal_success', 'terminal_cancelled') then 'task_terminal'
+    when i.approval_id is not null and ap.status <> 'approved' then 'approval_withdrawn'
+  end
+  from skill_invocations i
+  join principals p on p.id = i.authority_principal_id
+  join skills s on s.id = i.skill_id
+  left join runs r on r.id = i.run_id
+  left join tasks t on t.id = i.task_id
+  left join approvals ap on ap.id = i.approval_id
+  cross join lateral (
+    select coalesce(array_agg(name), '{}') as permissions from (
+      select jsonb_array_elements_text(s.contract -> 'requiredPermissions') as name
+      union select 'skills.invoke' where i.requested_by_kind in ('principal', 'run')
+    ) of_call
+  ) needed
+  where i.id = invocation
+$function$;
+
 CREATE OR REPLACE FUNCTION public.may_claim(task uuid, principal uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1850,6 +1928,34 @@ CREATE OR REPLACE FUNCTION public.next_task_number(tenant uuid)
  RETURNS bigint
  LANGUAGE sql
 AS $function$ select nextval(task_numbers(tenant)::regclass) $function$;
+
+CREATE OR REPLACE FUNCTION public.note_basis_loss(tenant uuid, kind text, subject uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if kind = 'principal' and not exists (
+    select from skill_invocations i where i.authority_principal_id = subject and i.status in ('pending', 'running')
+  ) or kind = 'skill' and not exists (
+    select from skill_invocations i where i.skill_id = subject and i.status in ('pending', 'running')
+  ) or kind = 'run' and not exists (
+    select from skill_invocations i where i.run_id = subject and i.status in ('pending', 'running')
+  ) or kind = 'task' and not exists (
+    select from skill_invocations i where i.task_id = subject and i.status in ('pending', 'running')
+  ) then
+    return;
+  end if;
+  insert into basis_losses (tenant_id, kind, subject_id) values (tenant, kind, subject);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_credential_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(new.tenant_id, 'principal', new.principal_id);
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_inputs_of_artifact()
  RETURNS trigger
@@ -1939,6 +2045,15 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_principal_stopped()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(new.tenant_id, 'principal', new.id);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.note_queued_set(requirements uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -1949,6 +2064,42 @@ begin
     insert into queued_requirements (tenant_id, token, set_id, position)
     select tenant_id, token, set_id, position from requirement_items where set_id = requirements;
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_run_over()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(new.tenant_id, 'run', new.id);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_skill_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(new.tenant_id, 'skill', new.id);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_skill_taken()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(old.tenant_id, 'principal', old.principal_id);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_task_over()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_basis_loss(new.tenant_id, 'task', new.id);
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_type_statuses()

@@ -126,7 +126,8 @@ function parametersOf(endpoint: Operation, forms: SchemaComponents): object[] {
       return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
     });
   const needsKey =
-    endpoint.idempotency === 'required' || endpoint.errors.includes('idempotency_key_required');
+    endpoint.idempotency === 'required' ||
+    (endpoint.idempotency === 'own' && endpoint.errors.includes('idempotency_key_required'));
   const shared = [
     ...(endpoint.paging ? (['Limit', 'Cursor'] as const) : []),
     ...(endpoint.idempotency === 'ignored'

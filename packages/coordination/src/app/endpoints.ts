@@ -33,6 +33,7 @@ import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
 import { contextAdapterApi } from '../results/context-adapter/context-adapter.api.ts';
+import { invocationsApi } from '../results/invocations/invocations.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
@@ -153,6 +154,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'Roles, capabilities and skills, and who has them: they decide who may do which work, and give no permission.',
     endpoints: [...rolesApi, ...capabilitiesApi, ...skillsApi, ...assignmentsApi],
+  },
+  {
+    tag: 'Skill calls',
+    about:
+      'Calls of skills: asked for by programs, people and the core itself, executed by executors under leases.',
+    endpoints: invocationsApi,
   },
   {
     tag: 'Principals',

@@ -20,6 +20,10 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select case when task_id is null then sees_workspace(${viewerId}, workspace_id)
       else sees_task(${viewerId}, task_id) end as sees
     from artifacts where id = ${id} and tenant_id = ${tenantId}`,
+  '/skill-invocations/{id}': (tenantId, viewerId, id) => sql`
+    select case when task_id is null then sees_workspace(${viewerId}, workspace_id)
+      else sees_task(${viewerId}, task_id) end as sees
+    from skill_invocations where id = ${id} and tenant_id = ${tenantId}`,
   '/child-handles/{id}': (tenantId, viewerId, id) => sql`
     select sees_task(${viewerId}, parent_task_id) as sees from child_handles where id = ${id} and tenant_id = ${tenantId}`,
   '/roles/{id}': (tenantId, viewerId, id) => sql`

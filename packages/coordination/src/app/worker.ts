@@ -15,6 +15,8 @@ import { settleJournals } from '../ledger/retention/settling.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
+import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
+import { withdrawCalls } from '../results/invocations/withdrawing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
@@ -39,6 +41,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   forgetUnusedSets,
   continueCascades,
   judgeDueAttempts,
+  returnLapsedCalls,
+  withdrawCalls,
   doDueOutcomes,
   deleteAnsweredKeys,
   deleteUnneededContents,

@@ -7,6 +7,7 @@ import { sql } from '@baton/kernel/sql';
 import { expireDueClaims } from '../execution/sweeper/sweeper.ts';
 import { newKey, say } from '../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
+import { makeCallable, runningCall } from '../testing/invocations.ts';
 import {
   claimTask,
   done,
@@ -68,6 +69,7 @@ const refusedWrites: Record<string, Write> = {
       { status: 'applied', safeBoundary: 'now', expectedRunVersion: 2, expectedMessageVersion: 1 },
       true,
     )(zombie),
+  invokeSkill: ({ actor, run }) => actor.post(`/skills/${skill.id}:invoke`, { runId: run.id }),
   launchChild: underRun('/child-handles', { correlationId: 'late', title: 'late' }),
 };
 
@@ -85,14 +87,19 @@ const otherWrites: Record<string, string> = {
   createArtifact: 'records a result; who may use it is decided by whoever reads it',
   recordObservation: 'publishes what somebody saw; it changes no task',
   createTaskComment: 'says something about the task, as everybody may',
+  heartbeatSkillInvocation: 'is under the lease of a call, by a token of its own',
+  completeSkillInvocation: 'is under the lease of a call, by a token of its own',
+  failSkillInvocation: 'is under the lease of a call, by a token of its own',
 };
 
 let baton: TestCoordination;
 let rival: Worker;
+let skill: { id: string; contract: { implementation: { entrypoint: string } } };
 let sweeper: ReturnType<typeof makeWorkerTools>;
 before(async () => {
   baton = await startCoordination();
   rival = await makeWorker(baton);
+  skill = await makeCallable(baton.admin);
   sweeper = makeWorkerTools(baton);
 });
 after(async () => {
@@ -210,7 +217,13 @@ test('what a woken executor may still do leaves the task and its new holder alon
   await endClaimLease(baton, task.id);
   const taken = await claimTask(rival, task.id);
   const held = await done(baton.admin.get(`/tasks/${task.id}`));
+  const call = await runningCall(actor, baton.admin, skill);
+  const onCall = (verb: string, body: object) =>
+    actor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body });
   const answers = {
+    heartbeatSkillInvocation: await onCall('heartbeat', {}),
+    completeSkillInvocation: await onCall('complete', { output: {} }),
+    failSkillInvocation: await onCall('fail', { error: { code: 'late', message: 'I slept' } }),
     heartbeatClaim: await actor.post(`/claims/${claim.id}:heartbeat`),
     checkClaim: await actor.post(`/claims/${claim.id}:check`, { fencingToken: claim.fencingToken }),
     releaseClaim: await actor.post(`/claims/${claim.id}:release`),
@@ -236,6 +249,9 @@ test('what a woken executor may still do leaves the task and its new holder alon
   assert.deepEqual(Object.keys(answers).sort(), Object.keys(otherWrites).sort());
   const outcomes = Object.entries(answers).map(([id, { status, body }]) => [id, body.error?.code ?? status]);
   assert.deepEqual(Object.fromEntries(outcomes), {
+    heartbeatSkillInvocation: 200,
+    completeSkillInvocation: 200,
+    failSkillInvocation: 'stale_invocation_lease',
     heartbeatClaim: 'claim_not_active',
     checkClaim: 200,
     releaseClaim: 200,

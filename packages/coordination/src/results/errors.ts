@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
-import { conflict, forbidden, invalid, retryLater, row } from '../service/error-rows.ts';
+import { badRequest, conflict, forbidden, invalid, retryLater, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -27,6 +27,18 @@ export const errors = {
   outcome_not_replayable: conflict('What the decision leads to is done, under way, or nothing.'),
   separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
   invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
+  idempotency_key_reuse: conflict('The key names another call of a skill.'),
+  invalid_skill_inputs: badRequest("The inputs don't fit the contract of the skill."),
+  invocation_mismatch: invalid('The run is one of another task.'),
+  invocation_terminal: conflict('The call has ended.'),
+  stale_invocation_lease: conflict('The call is not leased to this executor by this token any more.'),
+  invalid_executor_endpoint: invalid('An endpoint of an executor is a bare origin: scheme, host and port.'),
+  run_owner_mismatch: forbidden("The run is another principal's."),
+  run_id_required: forbidden('Inside of a run that was launched, a call names that run.'),
+  skill_permission_denied: forbidden('The caller lacks permissions that the contract of the skill requires.'),
+  skill_side_effect_not_authorized: forbidden('Nothing allows the effects outside that the skill has.'),
+  approval_already_used: conflict('The approval has allowed a call of this version.'),
+  execution_already_invoked: conflict('The run has called the skill that executes its task.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

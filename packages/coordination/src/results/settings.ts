@@ -58,6 +58,13 @@ export const settings = {
     unit: seconds,
     doc: 'How often a verification that waits looks again.',
   }),
+  CP_VERIFICATION_SKILL_TIMEOUT_SECONDS: integer({
+    default: 900,
+    min: 1,
+    max: 31_536_000,
+    unit: seconds,
+    doc: 'How long a verification waits for the call of a skill that judges a check.',
+  }),
   CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS: integer({
     default: 86_400,
     min: 1,

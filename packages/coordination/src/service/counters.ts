@@ -8,6 +8,7 @@ export interface Counters {
   eventReplayRequests: Counter;
   eventReplayEvents: Counter;
   journalCursorsRefused: Counter;
+  toolInvocationsDenied: Counter;
 }
 
 export function createCounters(registry: Registry): Counters {
@@ -24,6 +25,10 @@ export function createCounters(registry: Registry): Counters {
     journalCursorsRefused: counter(
       'journal_cursors_refused_total',
       'Cursors of a history that this database does not have.',
+    ),
+    toolInvocationsDenied: counter(
+      'tool_invocation_denied_total',
+      'Calls of skills that a run, or the handle that it was launched by, may not make.',
     ),
   };
 }

@@ -15,7 +15,8 @@ export const errors = {
     'Retry with the same key.',
   )('A request with the same key is still running.'),
   request_too_large: row(413, fixRequest)('The body is larger than the limit.'),
-  idempotency_key_required: invalid('This call needs an Idempotency-Key.'),
+  // A call of a skill answers 400 where the contract demands a key in its body.
+  idempotency_key_required: { ...invalid('This call needs an Idempotency-Key.'), otherStatus: 400 },
   invalid_idempotency_key: invalid('An Idempotency-Key has 1 to 200 characters.'),
   validation_error: invalid('A text holds a character that cannot be stored.'),
   invalid_limit: invalid('limit is outside of 1 to 200.'),

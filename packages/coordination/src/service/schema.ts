@@ -10,8 +10,7 @@ export interface Tables {
   artifact_types: ArtifactTypesTable;
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
-  calendar_versions: CalendarVersionsTable;
-  calendars: CalendarsTable;
+  basis_losses: BasisLossesTable;
   capabilities: CapabilitiesTable;
   capability_assignments: CapabilityAssignmentsTable;
   checkpoints: CheckpointsTable;
@@ -36,7 +35,6 @@ export interface Tables {
   observations: ObservationsTable;
   outbox: OutboxTable;
   outbox_deliveries: OutboxDeliveriesTable;
-  outbox_sinks: OutboxSinksTable;
   principals: PrincipalsTable;
   queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
@@ -49,6 +47,7 @@ export interface Tables {
   runs: RunsTable;
   sessions: SessionsTable;
   skill_assignments: SkillAssignmentsTable;
+  skill_invocations: SkillInvocationsTable;
   skills: SkillsTable;
   task_relations: TaskRelationsTable;
   task_search: TaskSearchTable;
@@ -190,28 +189,13 @@ interface ArtifactsTable {
   created_at: Generated<string>;
 }
 
-interface CalendarVersionsTable {
-  id: string;
+interface BasisLossesTable {
+  id: Generated<string>;
   tenant_id: string;
-  key: string;
-  version: number;
-  calendar_hash: string;
-  spec: unknown;
-  provisional_years: number[];
-  created_by: string;
-  created_at: Generated<string>;
-}
-
-interface CalendarsTable {
-  tenant_id: string;
-  key: string;
-  id: string;
-  version: number;
-  created_at: string;
-  status: Generated<'active' | 'retired'>;
-  retired_at: string | null;
-  retired_by: string | null;
-  retired_reason: string | null;
+  kind: 'principal' | 'skill' | 'run' | 'task';
+  subject_id: string;
+  looked_until: Generated<string>;
+  noted_at: Generated<string>;
 }
 
 interface CapabilitiesTable {
@@ -539,15 +523,6 @@ interface OutboxDeliveriesTable {
   dead_at: string | null;
   dropped_at: string | null;
   last_error: string | null;
-  unsettled: Generated<number>;
-}
-
-interface OutboxSinksTable {
-  name: string;
-  filter_digest: string;
-  tenants: string[] | null;
-  type_patterns: string[] | null;
-  seen_at: Generated<string>;
 }
 
 interface PrincipalsTable {
@@ -739,6 +714,45 @@ interface SkillAssignmentsTable {
   created_at: Generated<string>;
 }
 
+interface SkillInvocationsTable {
+  id: string;
+  tenant_id: string;
+  skill_id: string;
+  requested_by_kind: 'principal' | 'run' | 'rule' | 'approval' | 'verification';
+  requested_by_ref: string;
+  authority_principal_id: string;
+  credential: unknown;
+  authorization_basis: unknown;
+  idempotency_key: string | null;
+  inputs: unknown;
+  task_id: string | null;
+  run_id: string | null;
+  workspace_id: string | null;
+  approval_id: string | null;
+  status: Generated<'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled'>;
+  attempt: Generated<number>;
+  max_attempts: number;
+  timeout_seconds: number;
+  backoff_seconds: number;
+  protocol: string;
+  target: string;
+  audience: string;
+  available_at: Generated<string>;
+  output: unknown;
+  error: unknown;
+  cost: unknown;
+  fencing_token: Generated<number>;
+  executor_principal_id: string | null;
+  executor_session_id: string | null;
+  lease_expires_at: string | null;
+  heartbeat_at: string | null;
+  artifact_id: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
 interface SkillsTable {
   id: string;
   tenant_id: string;
@@ -756,6 +770,8 @@ interface SkillsTable {
   row_version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  target: Generated<string>;
+  audience: Generated<string>;
 }
 
 interface TaskRelationsTable {

@@ -27,6 +27,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   agentPrincipalId: principal,
   agentRevisionId: unbuilt,
   artifactId: { object: '/artifacts/{id}' },
+  approvalId: { object: '/approvals/{id}' },
   assignedPrincipalId: principal,
   assigneeId: principal,
   capabilityId: { object: '/capabilities/{id}' },
@@ -57,6 +58,8 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   iamTenantId: { object: null },
   'iamBinding.iamPrincipalId': { object: null },
   'iamBinding.iamTenantId': { object: null },
+  // A call that isn't there is none to take.
+  invocationId: { object: '/skill-invocations/{id}', mayBeAbsent: true },
   newParentId: workspace,
   onBehalfOf: principal,
   'origin.evidence.[].artifactId': {

@@ -1,4 +1,5 @@
 import { endWorkOf } from '../../leases/endings.ts';
+import { withdrawCallsOf } from '../../leases/invocations/cancelling.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
@@ -40,6 +41,7 @@ export async function disablePrincipal(
   const revokedBindings = await revokeIamBindingsOf(context, principalId);
   const revokedDelegations = await revokeAllDelegationsOf(context, principalId, reasonOfEffects);
   const ended = await endWorkOf(context, principalId);
+  const withdrawnInvocations = await withdrawCallsOf(context, principalId);
   emit(
     context,
     principalDisabled,
@@ -51,7 +53,7 @@ export async function disablePrincipal(
       revokedBindings,
       revokedDelegations,
       ...ended,
-      withdrawnInvocations: 0,
+      withdrawnInvocations,
     },
   );
   return principalOf(row);

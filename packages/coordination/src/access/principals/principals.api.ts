@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { childResolved } from '../../leases/children/children.events.ts';
+import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
 import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
@@ -117,6 +118,7 @@ export const principalsApi = [
       sessionClosed,
       runFailed,
       childResolved,
+      invocationCancelled,
       principalDisabled,
     ],
     example: { reason: 'left the company' },

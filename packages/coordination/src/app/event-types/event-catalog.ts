@@ -13,6 +13,7 @@ import * as handover from '../../execution/handover/handover.events.ts';
 import * as runs from '../../execution/runs/runs.events.ts';
 import * as sessions from '../../execution/sessions/sessions.events.ts';
 import * as children from '../../leases/children/children.events.ts';
+import * as cancelledInvocations from '../../leases/invocations/invocations.events.ts';
 import * as leases from '../../leases/leases.events.ts';
 import * as outbox from '../../ledger/outbox/outbox.events.ts';
 import * as retention from '../../ledger/retention/retention.events.ts';
@@ -28,6 +29,7 @@ import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
 import * as artifacts from '../../results/artifacts/artifacts.events.ts';
 import * as contextAdapter from '../../results/context-adapter/context-adapter.events.ts';
+import * as invocations from '../../results/invocations/invocations.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
 import * as outcomes from '../../results/outcomes/outcomes.events.ts';
 import * as verification from '../../results/verification/verification.events.ts';
@@ -59,6 +61,7 @@ const declarations: readonly object[] = [
   sessions,
   children,
   leases,
+  cancelledInvocations,
   outbox,
   retention,
   assignments,
@@ -76,6 +79,7 @@ const declarations: readonly object[] = [
   observations,
   outcomes,
   verification,
+  invocations,
   comments,
   completion,
   gates,

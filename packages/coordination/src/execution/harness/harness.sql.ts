@@ -61,8 +61,8 @@ export function findHarnessContext(of: {
         where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
         order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as capabilities,
       coalesce((select json_agg(x order by x.name, x.version) from (
-        -- Skills have no contract yet, so none can be called.
-        select s.id, s.name, s.version, s.protocol, s.status, false as executable
+        select s.id, s.name, s.version, s.protocol, s.status,
+          s.status <> 'disabled' and s.contract is not null as executable
         from skill_assignments a join skills s on s.id = a.skill_id
         where a.principal_id = ${of.principalId} and a.tenant_id = ${of.tenantId}
         order by a.created_at desc, a.id desc limit ${of.listMax}) x), '[]') as skills,

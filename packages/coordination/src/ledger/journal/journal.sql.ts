@@ -1,6 +1,9 @@
 import { sql } from '@baton/kernel/sql';
 import type { EventDraft } from '../event-draft.ts';
 
+/** Types that stand in the journal and are delivered to nobody (organisation, section 10.6). */
+const undeliveredTypes = ['skill.invocation_claimed'];
+
 /**
  * Journal rows and their outbox rows in one statement, in the order given.
  * @param writesOutbox whether they are also written for delivery to others
@@ -18,8 +21,8 @@ export function insertEvents(tenantId: string, drafts: readonly EventDraft[], wr
       select id, ${tenantId}, type, schema_version, entity_type, entity_id, workspace_id, actor_id, iam_actor_id,
         session_id, correlation_id, causation_id, request_id, trace_run_id, payload
       from drafts order by n
-      returning sequence
+      returning sequence, type
     )
     insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written
-    where ${writesOutbox}::boolean`;
+    where ${writesOutbox}::boolean and type <> all (${undeliveredTypes})`;
 }

@@ -6,6 +6,7 @@ import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
 import { standsAt } from '../../app/within-sight.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, refused } from '../../testing/leases.ts';
 import { openStream } from '../../testing/stream-client.ts';
@@ -29,6 +30,7 @@ interface Filed {
   runId: string;
   approvalId: string;
   artifactId: string;
+  invocationId: string;
   handleId: string;
   goalId: string;
   referenceId: string;
@@ -92,6 +94,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
     runId: run.id,
     approvalId: approval.id,
     artifactId: artifact.id,
+    invocationId: (await done(invoke(baton.admin, await makeCallable(baton.admin), { taskId }), 201)).id,
     workspaceId: workspaceId ?? mine.id,
   };
 }
@@ -108,6 +111,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/runs/{id}': ({ runId }) => runId,
     '/approvals/{id}': ({ approvalId }) => approvalId,
     '/artifacts/{id}': ({ artifactId }) => artifactId,
+    '/skill-invocations/{id}': ({ invocationId }) => invocationId,
     '/child-handles/{id}': ({ handleId }) => handleId,
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
@@ -122,6 +126,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     runId: id,
     approvalId: id,
     artifactId: id,
+    invocationId: id,
     workspaceId: id,
     handleId: id,
     goalId: id,

@@ -19,6 +19,7 @@ export const artifactCreated = defineEvent(
     contentState: z.enum(contentStates),
     typeVersion: z.int().nullable(),
     verificationId: Uuid.optional(),
+    skillInvocationId: Uuid.optional(),
   }),
   2,
 );

@@ -16,7 +16,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf, type NewArtifact } from './artifact.ts';
 import { artifactCreated } from './artifacts.events.ts';
-import { findArtifact, insertArtifact, listOfArtifacts } from './artifacts.sql.ts';
+import { findArtifact, insertArtifact, listOfArtifacts, type NewArtifactValues } from './artifacts.sql.ts';
 import { requireTypeRules } from './registered-type.ts';
 
 const typeCharactersMax = 200;
@@ -60,29 +60,41 @@ export async function recordVerification(
   task: Pick<Task, 'id' | 'publicId' | 'workspaceId'>,
   verification: { id: string; content: JsonObject },
 ): Promise<string> {
-  const row = (await context.db.row(
-    insertArtifact({
-      id: newId(),
-      tenant_id: context.tenantId,
-      created_by: context.caller.principalId,
-      workspace_id: task.workspaceId,
-      task_id: task.id,
-      run_id: null,
-      type: 'verification',
-      name: `Verification of ${task.publicId}`,
-      uri: null,
-      content: verification.content,
-      metadata: {},
-      supersedes_artifact_id: null,
-      type_version: null,
-      content_id: null,
-      size_bytes: null,
-      media_type: null,
-      sha256: null,
-    }),
-  )) as ArtifactRow;
-  emitCreated(context, artifactOf(row), verification.id);
+  const place = { workspace_id: task.workspaceId, task_id: task.id, run_id: null };
+  const name = `Verification of ${task.publicId}`;
+  const row = await writeOwn(context, {
+    ...place,
+    type: 'verification',
+    name,
+    content: verification.content,
+  });
+  emitCreated(context, artifactOf(row), { verificationId: verification.id });
   return row.id;
+}
+
+/** Records what came of a call of a skill for a task, in the name of its executor. @returns the id of the artifact */
+export async function recordSkillResult(
+  context: Context,
+  call: { id: string; workspace_id: string | null; task_id: string; run_id: string | null },
+  { name, content }: { name: string; content: JsonObject },
+): Promise<string> {
+  const { workspace_id, task_id, run_id } = call;
+  const row = await writeOwn(context, { workspace_id, task_id, run_id, type: 'skill_result', name, content });
+  emitCreated(context, artifactOf(row), { skillInvocationId: call.id });
+  return row.id;
+}
+
+/** Writes an artifact of one of the core's types. */
+async function writeOwn(
+  { db, tenantId, caller }: Context,
+  values: Pick<NewArtifactValues, 'workspace_id' | 'task_id' | 'run_id' | 'type' | 'name' | 'content'>,
+): Promise<ArtifactRow> {
+  const none = { uri: null, type_version: null, supersedes_artifact_id: null };
+  const noContent = { content_id: null, size_bytes: null, media_type: null, sha256: null };
+  const ids = { id: newId(), tenant_id: tenantId, created_by: caller.principalId };
+  return (await db.row(
+    insertArtifact({ ...ids, ...values, metadata: {}, ...none, ...noContent }),
+  )) as ArtifactRow;
 }
 
 /** Checks what the request says by itself. */
@@ -133,7 +145,11 @@ async function placeOf(
   };
 }
 
-function emitCreated(context: Context, artifact: Artifact, verificationId?: string): void {
+function emitCreated(
+  context: Context,
+  artifact: Artifact,
+  from: { verificationId?: string; skillInvocationId?: string } = {},
+): void {
   const { id, workspaceId, type, name, taskId, runId, uri, supersedesArtifactId } = artifact;
   const { sizeBytes, mediaType, sha256, contentState, typeVersion } = artifact;
   emit(
@@ -152,7 +168,7 @@ function emitCreated(context: Context, artifact: Artifact, verificationId?: stri
       sha256,
       contentState,
       typeVersion,
-      ...(verificationId !== undefined && { verificationId }),
+      ...from,
     },
   );
 }

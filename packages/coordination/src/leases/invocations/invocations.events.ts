@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** A call was withdrawn by whoever asked for it, or because what allowed it no longer does. */
+export const invocationCancelled = defineEvent(
+  'skill.invocation_cancelled',
+  'skill_invocation',
+  z.strictObject({
+    skillId: Uuid,
+    skill: z.string(),
+    version: z.string(),
+    attempt: z.int(),
+    taskId: Uuid.nullable(),
+    runId: Uuid.nullable(),
+    code: z.string(),
+    reason: z.string(),
+    wasRunning: z.boolean(),
+    cancelledBy: Uuid.nullable(),
+    initiator: z.enum(['principal', 'system']),
+  }),
+);

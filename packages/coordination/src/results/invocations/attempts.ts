@@ -1,0 +1,151 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { InvocationError } from '../../leases/invocations/invocation-row.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { getSkillRow } from '../../organisation/skills/skills.ts';
+import { checkDocument, eventText, measureDocument } from '../../service/documents.ts';
+import { recordSkillResult } from '../artifacts/artifacts.ts';
+import type { Context } from '../context.ts';
+import { type CallableSkill, schemaOf } from './calls.ts';
+import { updateToFailed, updateToRetried, updateToSucceeded } from './ending.sql.ts';
+import { type InvocationRow, keptOutputBytesMax, payloadBytesMax } from './invocation.ts';
+import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from './invocations.events.ts';
+
+/** How an attempt of a call ends. The call is locked. */
+
+/**
+ * Takes the output of an attempt. One that breaks the contract ends the call as failed; nobody else would do better.
+ * @throws Refusal `invalid_document` for an output that is no object
+ */
+export async function takeOutput(
+  context: Context,
+  row: InvocationRow,
+  output: unknown,
+  cost: InvocationRow['cost'],
+): Promise<InvocationRow> {
+  const skill = (await getSkillRow(context, row.skill_id)) as CallableSkill;
+  const violation = violationOf(skill, output);
+  if (violation !== undefined) return failCall(context, row, violation, cost);
+  return succeed(context, row, skill, output as JsonObject, cost);
+}
+
+/** What of an output breaks the contract: its size, or its schema. */
+function violationOf(skill: CallableSkill, output: unknown): InvocationError | undefined {
+  const code = 'output_contract_violation';
+  try {
+    checkDocument(output, { field: 'output', bytesMax: payloadBytesMax });
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'invalid_document') throw error;
+    const details = { ...error.details, ...rejectedOf(output as JsonObject) } as JsonObject;
+    return { code, message: 'The output is larger than an output may be.', details };
+  }
+  const errors = schemaOf(skill, 'outputs').faultsOf(output);
+  if (errors.length === 0) return undefined;
+  const details = { errors: errors.map((one) => ({ ...one })), ...rejectedOf(output) };
+  return { code, message: 'The output does not fit the contract.', details };
+}
+
+/** A bad output is kept where it is small: whoever mends the skill wants to see it. */
+function rejectedOf(output: JsonObject): JsonObject {
+  const { bytes, depth } = measureDocument(output);
+  const isKept = bytes <= keptOutputBytesMax && depth <= 20;
+  return isKept ? { rejectedOutput: output } : { rejectedOutputBytes: bytes };
+}
+
+async function succeed(
+  context: Context,
+  row: InvocationRow,
+  skill: CallableSkill,
+  output: JsonObject,
+  cost: InvocationRow['cost'],
+): Promise<InvocationRow> {
+  const { db, tenantId } = context;
+  const artifactId =
+    row.task_id === null
+      ? null
+      : await recordSkillResult(
+          context,
+          { ...row, task_id: row.task_id },
+          {
+            name: `Result of ${skill.name}@${skill.version}`,
+            content: resultOf(row, skill, output),
+          },
+        );
+  const ended = (await db.row(
+    updateToSucceeded(tenantId, row.id, { output, cost, artifactId }),
+  )) as InvocationRow;
+  emit(
+    context,
+    invocationSucceeded,
+    { entityId: row.id, workspaceId: row.workspace_id, sessionId: row.executor_session_id },
+    {
+      ...aboutOf(ended, skill),
+      artifactId,
+      cost: cost === null ? null : { ...cost, unit: eventText(cost.unit) },
+    },
+  );
+  return ended;
+}
+
+/** What the artifact says: the output where it is small, else its size; the call has it all. */
+function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, output: JsonObject): JsonObject {
+  const about = { invocationId: id, skill: name, version };
+  const { bytes, depth, nodes } = measureDocument({ ...about, output });
+  const isSmall = bytes <= keptOutputBytesMax && depth <= 20 && nodes <= 5000;
+  return isSmall ? { ...about, output } : { ...about, outputBytes: measureDocument(output).bytes };
+}
+
+/** Puts the call back into its queue where the contract allows another attempt, else ends it. */
+export async function failAttempt(
+  context: Context,
+  row: InvocationRow,
+  error: InvocationError,
+  isRetryable: boolean,
+): Promise<InvocationRow> {
+  if (!isRetryable || row.attempt >= row.max_attempts) return failCall(context, row, error, null);
+  const { db, tenantId } = context;
+  const ended = (await db.row(updateToRetried(tenantId, row.id, error))) as InvocationRow;
+  emit(
+    context,
+    invocationRetryScheduled,
+    { entityId: row.id, workspaceId: row.workspace_id, sessionId: row.executor_session_id },
+    {
+      skillId: row.skill_id,
+      attempt: ended.attempt,
+      maxAttempts: ended.max_attempts,
+      availableAt: ended.available_at,
+      error: shownError(error),
+    },
+  );
+  return ended;
+}
+
+async function failCall(
+  context: Context,
+  row: InvocationRow,
+  error: InvocationError,
+  cost: InvocationRow['cost'],
+): Promise<InvocationRow> {
+  const { db, tenantId } = context;
+  const skill = await getSkillRow(context, row.skill_id);
+  const ended = (await db.row(updateToFailed(tenantId, row.id, { error, cost }))) as InvocationRow;
+  emit(
+    context,
+    invocationFailed,
+    { entityId: row.id, workspaceId: row.workspace_id, sessionId: row.executor_session_id },
+    { ...aboutOf(ended, skill), maxAttempts: ended.max_attempts, error: shownError(error) },
+  );
+  return ended;
+}
+
+function aboutOf(
+  { skill_id: skillId, attempt, task_id: taskId, run_id: runId }: InvocationRow,
+  { name, version }: { name: string; version: string },
+) {
+  return { skillId, skill: eventText(name), version, attempt, taskId, runId };
+}
+
+/** Without its details, which may repeat what was sent. */
+function shownError({ code, message }: InvocationError) {
+  return { code, message: eventText(message) };
+}

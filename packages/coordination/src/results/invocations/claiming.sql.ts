@@ -1,0 +1,150 @@
+import { sql } from '@baton/kernel/sql';
+import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
+
+/** What an executor can execute; null restricts nothing. */
+export interface ExecutorReach {
+  protocols: readonly string[];
+  localEntrypoints: readonly string[] | null;
+  httpOrigins: readonly string[] | null;
+  mcpEndpoints: readonly string[] | null;
+  audiences: readonly string[] | null;
+  /** Only this call. */
+  invocationId: string | null;
+}
+
+/** Heads of one queue, and of all queues, among which an executor finds one that no other has locked. */
+const headsOfQueueMax = 20;
+const headsMax = 100;
+
+/**
+ * Locks the oldest waiting call that an executor can execute and that nobody else has locked. It steps from queue to queue
+ * of the tenant by the index, so that what waits in a queue of others costs one look, however much it is.
+ */
+export function lockNextPending(tenantId: string, reach: ExecutorReach) {
+  return sql<{ id: string }>`
+    with recursive queues (protocol, target, audience) as (
+      select p.protocol, head.target, head.audience
+      from unnest(${reach.protocols}::text[]) as p (protocol) cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = p.protocol
+        order by i.target, i.audience limit 1
+      ) head
+      union all
+      select q.protocol, next.target, next.audience
+      from queues q cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol
+          and (i.target, i.audience) > (q.target, q.audience)
+        order by i.target, i.audience limit 1
+      ) next
+    ), heads as materialized (
+      select head.id
+      from queues q cross join lateral (
+        select i.id, i.available_at from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
+          and i.audience = q.audience and i.available_at <= clock_timestamp()
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where case q.protocol
+          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
+          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
+          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
+        end
+        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+        and ${reach.invocationId}::uuid is null
+      order by head.available_at, head.id limit ${headsMax}::integer
+    )
+    select i.id from skill_invocations i
+    where i.id in (select id from heads) and i.status = 'pending' and i.available_at <= clock_timestamp()
+    order by i.available_at, i.id limit 1
+    for no key update skip locked`;
+}
+
+/** The same for one call that is named: it is waited for, because no other will do. */
+export function lockNamedPending(tenantId: string, reach: ExecutorReach) {
+  return sql<{ id: string }>`
+    select i.id from skill_invocations i
+    where i.id = ${reach.invocationId}::uuid and i.tenant_id = ${tenantId} and i.status = 'pending'
+      and i.available_at <= clock_timestamp() and i.protocol = any (${reach.protocols}::text[])
+      and case i.protocol
+        when 'local' then ${reach.localEntrypoints}::text[] is null or i.target = any (${reach.localEntrypoints}::text[])
+        when 'http' then ${reach.httpOrigins}::text[] is null or i.target = any (${reach.httpOrigins}::text[])
+        else ${reach.mcpEndpoints}::text[] is null or i.target = any (${reach.mcpEndpoints}::text[])
+      end
+      and (${reach.audiences}::text[] is null or i.audience = '' or i.audience = any (${reach.audiences}::text[]))
+    for no key update`;
+}
+
+/**
+ * Gives a locked call to an executor, for a lease of its own. No row when what allowed it no longer does, or when its
+ * skill has moved to another queue.
+ * @param leaseSeconds what the executor asks for; null for the time that the contract allows, and 30 s
+ */
+export function updateToRunning(
+  tenantId: string,
+  id: string,
+  executor: { principalId: string; sessionId: string | null; leaseSeconds: number | null },
+) {
+  return sql<InvocationRow>`
+    update skill_invocations i
+    set status = 'running', attempt = i.attempt + 1, fencing_token = i.fencing_token + 1,
+      executor_principal_id = ${executor.principalId}, executor_session_id = ${executor.sessionId}::uuid,
+      started_at = clock.now, heartbeat_at = null, updated_at = clock.now,
+      lease_expires_at = clock.now + make_interval(secs => least(
+        greatest(coalesce(${executor.leaseSeconds}::integer, i.timeout_seconds + 30), 10), 3600,
+        2 * i.timeout_seconds + 30))
+    from skills s, (select clock_timestamp() as now) clock
+    where i.id = ${id} and i.tenant_id = ${tenantId} and i.status = 'pending' and s.id = i.skill_id
+      and s.target = i.target and s.audience = i.audience and lost_basis(i.id) is null
+    returning i.*`;
+}
+
+/** Why a locked call was not given to an executor. */
+export function findObstacle(tenantId: string, id: string) {
+  return sql<{ lost: string | null }>`
+    select lost_basis(id) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** Moves calls that wait into the queue of their skill as it is now. */
+export function updateQueueOf(tenantId: string, ids: readonly string[]) {
+  return sql`
+    update skill_invocations i set target = s.target, audience = s.audience
+    from skills s
+    where i.id = any (${ids}::uuid[]) and i.tenant_id = ${tenantId} and i.status = 'pending' and s.id = i.skill_id
+      and (s.target <> i.target or s.audience <> i.audience)`;
+}
+
+/** Whoever shows these holds the lease of a call: the executor, its token and, where it names one, its session. */
+export interface ShownLease {
+  principalId: string;
+  fencingToken: number;
+  sessionId: string | null;
+}
+
+/** Lets a live lease go on, never past twice the time that the contract allows, and 30 s. */
+export function updateLease(tenantId: string, id: string, shown: ShownLease, leaseSeconds: number | null) {
+  return sql<InvocationRow>`
+    update skill_invocations
+    set heartbeat_at = clock_timestamp(), updated_at = clock_timestamp(), lease_expires_at = least(
+      clock_timestamp() + make_interval(secs =>
+        least(greatest(coalesce(${leaseSeconds}::integer, timeout_seconds + 30), 10), 3600)),
+      started_at + make_interval(secs => 2 * timeout_seconds + 30))
+    where id = ${id} and tenant_id = ${tenantId} and status = 'running' and executor_principal_id = ${shown.principalId}
+      and fencing_token = ${shown.fencingToken}
+      and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
+      and lease_expires_at > clock_timestamp()
+    returning *`;
+}
+
+/** Locks a call under a live lease; no row when the lease is over or another's. */
+export function lockLeased(tenantId: string, id: string, shown: ShownLease) {
+  return sql<InvocationRow>`
+    with held as materialized (
+      select * from skill_invocations
+      where id = ${id} and tenant_id = ${tenantId} and status = 'running'
+        and executor_principal_id = ${shown.principalId} and fencing_token = ${shown.fencingToken}
+        and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
+      for no key update
+    )
+    select * from held where lease_expires_at > clock_timestamp()`;
+}

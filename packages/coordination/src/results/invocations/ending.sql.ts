@@ -1,0 +1,81 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { InvocationError, InvocationRow } from '../../leases/invocations/invocation-row.ts';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+
+/** Ends a locked call with its output; who waits for it is woken. */
+export function updateToSucceeded(
+  tenantId: string,
+  id: string,
+  result: { output: JsonObject; cost: InvocationRow['cost']; artifactId: string | null },
+) {
+  return sql<InvocationRow>`
+    with woken as (
+      update verifications set next_check_at = clock_timestamp()
+      where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
+    )
+    update skill_invocations
+    set status = 'succeeded', output = ${JSON.stringify(result.output)},
+      cost = ${result.cost === null ? null : JSON.stringify(result.cost)}, error = null,
+      artifact_id = ${result.artifactId}::uuid, lease_expires_at = null, finished_at = clock_timestamp(),
+      updated_at = clock_timestamp()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** Ends a locked call that failed; who waits for it is woken. */
+export function updateToFailed(
+  tenantId: string,
+  id: string,
+  failure: { error: InvocationError; cost: InvocationRow['cost'] },
+) {
+  return sql<InvocationRow>`
+    with woken as (
+      update verifications set next_check_at = clock_timestamp()
+      where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
+    )
+    update skill_invocations
+    set status = 'failed', error = ${JSON.stringify(failure.error)},
+      cost = ${failure.cost === null ? null : JSON.stringify(failure.cost)}, lease_expires_at = null,
+      finished_at = clock_timestamp(), updated_at = clock_timestamp()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+/** Puts a locked call back into its queue, for after the pause of its contract. */
+export function updateToRetried(tenantId: string, id: string, error: InvocationError) {
+  return sql<InvocationRow>`
+    update skill_invocations
+    set status = 'pending', error = ${JSON.stringify(error)}, lease_expires_at = null,
+      available_at = date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => backoff_seconds), updated_at = clock_timestamp()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export type DueLeaseRow = { id: string; tenant_id: string; lease_expires_at: string };
+
+/** Leases that ran out, of all tenants; each is judged again under its lock. */
+export function findDueLeases([leaseExpiresAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueLeaseRow>`
+    select id, tenant_id, lease_expires_at from skill_invocations
+    where status = 'running' and lease_expires_at <= clock_timestamp()
+      and (lease_expires_at, id) > (${leaseExpiresAt}::timestamptz, ${id}::uuid)
+    order by lease_expires_at, id limit ${rowsMax}`;
+}
+
+/** Locks a call whose lease has run out, if nobody else has it locked. */
+export function lockFreeLapsed(tenantId: string, id: string) {
+  return sql<InvocationRow>`
+    select * from skill_invocations
+    where id = ${id} and tenant_id = ${tenantId} and status = 'running' and lease_expires_at <= clock_timestamp()
+    for no key update skip locked`;
+}
+
+/** The same for those of a tenant that ran out longest ago. */
+export function lockLapsedOfTenant(tenantId: string, rowsMax: number) {
+  return sql<InvocationRow>`
+    select * from skill_invocations
+    where tenant_id = ${tenantId} and status = 'running' and lease_expires_at <= clock_timestamp()
+    order by lease_expires_at limit ${rowsMax}
+    for no key update skip locked`;
+}

@@ -1,0 +1,198 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import { requireLiveSession } from '../../execution/sessions/live-session.ts';
+import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { skillProtocols } from '../../organisation/skills/skill.ts';
+import { getSkillRow } from '../../organisation/skills/skills.ts';
+import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
+import { redactSecrets } from '../../service/secret-material.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { failAttempt, takeOutput } from './attempts.ts';
+import {
+  type ExecutorReach,
+  findObstacle,
+  lockLeased,
+  lockNamedPending,
+  lockNextPending,
+  type ShownLease,
+  updateLease,
+  updateQueueOf,
+  updateToRunning,
+} from './claiming.sql.ts';
+import {
+  type ClaimedInvocation,
+  type InvocationClaim,
+  type InvocationFailure,
+  type InvocationHeartbeat,
+  type InvocationResult,
+  type InvocationRow,
+  invocationOf,
+  keptOutputBytesMax,
+  type SkillInvocation,
+} from './invocation.ts';
+import { invocationClaimed } from './invocations.events.ts';
+import { findInvocation } from './invocations.sql.ts';
+import { lapseOfTenant } from './lapsing.ts';
+
+/** Calls that a claim looks at: those that lost their basis are cancelled on the way. */
+const looksMax = 20;
+
+/**
+ * Gives the executor the oldest call that it can execute (organisation, section 10.6), under a lease and with the next
+ * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time.
+ * @returns undefined when there is none
+ * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, those of `requireLiveSession`
+ */
+export async function claimInvocation(
+  context: Context,
+  asked: InvocationClaim,
+): Promise<ClaimedInvocation | undefined> {
+  const { db, tenantId } = context;
+  const reach = reachOf(asked);
+  const sessionId = asked.sessionId ?? null;
+  if (sessionId !== null) await requireLiveSession(context, sessionId);
+  await lapseOfTenant(context);
+  for (let look = 1; look <= looksMax; look += 1) {
+    const next =
+      reach.invocationId === null ? lockNextPending(tenantId, reach) : lockNamedPending(tenantId, reach);
+    const found = await db.row(next);
+    if (found === undefined) return undefined;
+    const taken = await take(context, found.id, { sessionId, leaseSeconds: asked.leaseSeconds ?? null });
+    if (taken !== undefined) return taken;
+  }
+  return undefined;
+}
+
+/** Gives a locked call to the caller; one without basis is cancelled, one of a moved skill is put into its queue. */
+async function take(
+  context: Context,
+  id: string,
+  { sessionId, leaseSeconds }: { sessionId: string | null; leaseSeconds: number | null },
+): Promise<ClaimedInvocation | undefined> {
+  const { db, tenantId, caller } = context;
+  const executor = { principalId: caller.principalId, sessionId, leaseSeconds };
+  const row = await db.row(updateToRunning(tenantId, id, executor));
+  if (row === undefined) {
+    const lost = (await db.row(findObstacle(tenantId, id)))?.lost ?? null;
+    if (lost === null) await db.run(updateQueueOf(tenantId, [id]));
+    else await cancelCalls(context, [id], { code: 'basis_revoked', reason: lost, initiator: 'system' });
+    return undefined;
+  }
+  noteClaimed(context, row);
+  const { name, version, protocol, side_effects, risk_level, contract } = await getSkillRow(
+    context,
+    row.skill_id,
+  );
+  const skill = {
+    id: row.skill_id,
+    name,
+    version,
+    protocol,
+    sideEffects: side_effects,
+    riskLevel: risk_level,
+  };
+  return { invocation: invocationOf(row), skill: { ...skill, contract: contract as unknown as JsonObject } };
+}
+
+function noteClaimed(context: Context, row: InvocationRow): void {
+  emit(
+    context,
+    invocationClaimed,
+    { entityId: row.id, workspaceId: row.workspace_id, sessionId: row.executor_session_id },
+    {
+      skillId: row.skill_id,
+      attempt: row.attempt,
+      fencingToken: row.fencing_token,
+      leaseExpiresAt: row.lease_expires_at as string,
+    },
+  );
+}
+
+/** @throws Refusal `invalid_protocol`, `invalid_executor_endpoint` */
+function reachOf(asked: InvocationClaim): ExecutorReach {
+  const { protocols, localEntrypoints, httpOrigins, mcpEndpoints, audiences, invocationId } = asked;
+  const unknown = protocols.find((name) => !skillProtocols.some((known) => known === name));
+  if (unknown !== undefined) fail('invalid_protocol', { allowed: skillProtocols });
+  for (const [field, origins] of Object.entries({ httpOrigins, mcpEndpoints }))
+    for (const [index, origin] of (origins ?? []).entries())
+      if (!isOrigin(origin)) fail('invalid_executor_endpoint', { field: `${field}[${index}]` });
+  return {
+    protocols: [...new Set(protocols)],
+    localEntrypoints: localEntrypoints ?? null,
+    httpOrigins: httpOrigins?.map(originOf) ?? null,
+    mcpEndpoints: mcpEndpoints?.map(originOf) ?? null,
+    audiences: audiences ?? null,
+    invocationId: invocationId ?? null,
+  };
+}
+
+const originOf = (text: string) => new URL(text).origin;
+
+/** `https://host` or `https://host:8443`, and nothing behind it. */
+function isOrigin(text: string): boolean {
+  return /^https?:\/\/[^/?#@\s]+$/i.test(text) && URL.canParse(text);
+}
+
+/** Lets a lease go on. @throws Refusal `not_found`, `stale_invocation_lease` */
+export async function heartbeatInvocation(
+  context: Context,
+  id: string,
+  { fencingToken, leaseSeconds, sessionId }: InvocationHeartbeat,
+): Promise<SkillInvocation> {
+  const shown = shownBy(context, { fencingToken, sessionId });
+  const row = await context.db.row(updateLease(context.tenantId, id, shown, leaseSeconds ?? null));
+  return row === undefined ? refuseStale(context, id) : invocationOf(row);
+}
+
+/** Ends a call with its output. @throws Refusal `not_found`, `stale_invocation_lease`, `invalid_document` */
+export async function completeInvocation(
+  context: Context,
+  id: string,
+  { fencingToken, sessionId, output, cost }: InvocationResult,
+): Promise<SkillInvocation> {
+  const row = await requireLease(context, id, { fencingToken, sessionId });
+  return invocationOf(await takeOutput(context, row, output, cost ?? null));
+}
+
+/**
+ * Says that an attempt failed. What of the text is shaped like a secret is not stored.
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`, `not_found`,
+ * `stale_invocation_lease`
+ */
+export async function failInvocation(
+  context: Context,
+  id: string,
+  { fencingToken, sessionId, error }: InvocationFailure,
+): Promise<SkillInvocation> {
+  const { code, message, retryable, details } = error;
+  if (details != null) {
+    checkDocument(details, { field: 'error.details', bytesMax: keptOutputBytesMax });
+    refuseSecretKeys(details, 'error.details');
+  }
+  const row = await requireLease(context, id, { fencingToken, sessionId });
+  const kept = {
+    code,
+    message: redactSecrets(message),
+    ...(details != null && { details: details as JsonObject }),
+  };
+  return invocationOf(await failAttempt(context, row, kept, retryable));
+}
+
+type Shown = { fencingToken: number; sessionId?: string | null | undefined };
+
+function shownBy({ caller }: Context, { fencingToken, sessionId }: Shown): ShownLease {
+  return { principalId: caller.principalId, fencingToken, sessionId: sessionId ?? null };
+}
+
+async function requireLease(context: Context, id: string, shown: Shown): Promise<InvocationRow> {
+  const row = await context.db.row(lockLeased(context.tenantId, id, shownBy(context, shown)));
+  return row ?? refuseStale(context, id);
+}
+
+/** @throws Refusal `not_found`, `stale_invocation_lease` */
+async function refuseStale({ db, tenantId, counters }: Context, id: string): Promise<never> {
+  const row = (await db.row(findInvocation(tenantId, id))) ?? fail('not_found', { invocationId: id });
+  counters.staleFencingRejections.inc();
+  return fail('stale_invocation_lease', { invocationId: id, status: row.status });
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { wireMapper } from '@baton/kernel/row';
+import { FreeObject, queryWordCharactersMax, Timestamp, Uuid } from '@baton/kernel/wire';
+import {
+  type InvocationRow,
+  invocationStatuses,
+  requesterKinds,
+} from '../../leases/invocations/invocation-row.ts';
+import { riskLevels, sideEffectKinds, skillProtocols } from '../../organisation/skills/skill.ts';
+
+export type { InvocationRow };
+
+/** Compact JSON in UTF-8; the inputs of a call, and what comes of it. */
+export const payloadBytesMax = 262_144;
+/** Of an output that broke the contract, and of one that an artifact repeats. */
+export const keptOutputBytesMax = 65_536;
+
+const AuthorizationBasis = z.union([
+  z.strictObject({ kind: z.literal('approval'), approvalId: Uuid }),
+  z.strictObject({ kind: z.literal('execution'), runId: Uuid }),
+]);
+const Cost = z.strictObject({ unit: z.string().min(1).max(50), amount: z.number().min(0) });
+
+/** A call of a skill: leased work with attempts (organisation, section 10.4). */
+export const SkillInvocation = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    skillId: Uuid,
+    inputs: FreeObject,
+    authorityPrincipalId: Uuid,
+    authorizationBasis: AuthorizationBasis.nullable().meta({
+      description: 'What allows a call of a skill with effects outside.',
+    }),
+    idempotencyKey: z.string().nullable(),
+    status: z.enum(invocationStatuses),
+    attempt: z.int().meta({ description: 'How often an executor has taken it.' }),
+    maxAttempts: z.int(),
+    availableAt: Timestamp,
+    output: FreeObject.nullable(),
+    error: z
+      .strictObject({ code: z.string(), message: z.string(), details: FreeObject.optional() })
+      .nullable()
+      .meta({ description: 'Of the last attempt that failed, or of the end.' }),
+    cost: Cost.nullable(),
+    fencingToken: z.int(),
+    executorPrincipalId: Uuid.nullable(),
+    executorSessionId: Uuid.nullable(),
+    leaseExpiresAt: Timestamp.nullable(),
+    heartbeatAt: Timestamp.nullable(),
+    taskId: Uuid.nullable(),
+    runId: Uuid.nullable(),
+    artifactId: Uuid.nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    startedAt: Timestamp.nullable().meta({ description: 'Of the last attempt.' }),
+    finishedAt: Timestamp.nullable(),
+    requestedBy: z.strictObject({ kind: z.enum(requesterKinds), ref: z.string() }),
+  })
+  .meta({ id: 'SkillInvocation' });
+export type SkillInvocation = z.infer<typeof SkillInvocation>;
+
+/** A document of which not even the type is checked with the body: its own rules have codes of their own. */
+const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
+const sessionId = Uuid.nullish();
+const fencingToken = z.int().min(1);
+const leaseSeconds = z.int().min(1).max(2_147_483_647).nullish();
+
+export const InvocationRequest = z
+  .strictObject({
+    inputs: payload.default({}),
+    idempotencyKey: z
+      .string()
+      .min(1)
+      .max(200)
+      .nullish()
+      .meta({ description: 'Names one call of the caller, for ever.' }),
+    taskId: Uuid.nullish(),
+    runId: Uuid.nullish(),
+    approvalId: Uuid.nullish(),
+  })
+  .meta({ id: 'SkillInvocationRequest' });
+export type InvocationRequest = z.output<typeof InvocationRequest>;
+
+const endpoints = (max: number) => z.array(z.string().min(1).max(queryWordCharactersMax)).max(max).nullish();
+
+/** What an executor can execute; a list that is left out restricts nothing. */
+export const InvocationClaim = z
+  .strictObject({
+    protocols: z.array(z.string().max(queryWordCharactersMax)).min(1).max(10),
+    localEntrypoints: endpoints(500),
+    httpOrigins: endpoints(100),
+    mcpEndpoints: endpoints(100).meta({ description: 'Origins of MCP servers.' }),
+    audiences: endpoints(100),
+    sessionId,
+    leaseSeconds,
+    invocationId: Uuid.nullish().meta({ description: 'This call or none.' }),
+  })
+  .meta({ id: 'SkillInvocationClaim' });
+export type InvocationClaim = z.output<typeof InvocationClaim>;
+
+/** A call that an executor has taken, with the skill as it is to be called. */
+export const ClaimedInvocation = z
+  .strictObject({
+    invocation: SkillInvocation,
+    skill: z.strictObject({
+      id: Uuid,
+      name: z.string(),
+      version: z.string(),
+      protocol: z.enum(skillProtocols),
+      sideEffects: z.enum(sideEffectKinds).nullable(),
+      riskLevel: z.enum(riskLevels).nullable(),
+      contract: FreeObject,
+    }),
+  })
+  .meta({ id: 'ClaimedSkillInvocation' });
+export type ClaimedInvocation = z.infer<typeof ClaimedInvocation>;
+
+export const InvocationHeartbeat = z
+  .strictObject({ fencingToken, leaseSeconds, sessionId })
+  .meta({ id: 'SkillInvocationHeartbeat' });
+export type InvocationHeartbeat = z.output<typeof InvocationHeartbeat>;
+
+export const InvocationResult = z
+  .strictObject({ fencingToken, output: payload, cost: Cost.nullish(), sessionId })
+  .meta({ id: 'SkillInvocationResult' });
+export type InvocationResult = z.output<typeof InvocationResult>;
+
+const failureDetails = z.unknown().meta({ type: 'object', 'x-maxBytes': keptOutputBytesMax });
+export const InvocationFailure = z
+  .strictObject({
+    fencingToken,
+    error: z.strictObject({
+      code: z
+        .string()
+        .max(100)
+        .regex(/^[a-z0-9][a-z0-9_.-]*$/),
+      message: z.string().max(4000),
+      retryable: z.boolean().default(false),
+      details: failureDetails.nullish(),
+    }),
+    sessionId,
+  })
+  .meta({ id: 'SkillInvocationFailure' });
+export type InvocationFailure = z.output<typeof InvocationFailure>;
+
+export const InvocationCancel = z
+  .strictObject({ reason: z.string().min(1).max(500).default('cancelled') })
+  .meta({ id: 'SkillInvocationCancel' });
+
+export const invocationOf = wireMapper<InvocationRow>()(SkillInvocation, {
+  requestedBy: ({ requested_by_kind: kind, requested_by_ref: ref }) => ({ kind, ref }),
+});

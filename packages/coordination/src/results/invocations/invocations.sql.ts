@@ -1,0 +1,107 @@
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
+
+export interface NewInvocation {
+  id: string;
+  tenantId: string;
+  skillId: string;
+  requestedBy: { kind: InvocationRow['requested_by_kind']; ref: string };
+  authorityPrincipalId: string;
+  credential: CredentialSnapshot;
+  basis: AuthorizationBasis | null;
+  idempotencyKey: string | null;
+  inputs: JsonObject;
+  taskId: string | null;
+  runId: string | null;
+  workspaceId: string | null;
+  maxAttempts: number;
+  timeoutSeconds: number;
+  backoffSeconds: number;
+}
+
+/**
+ * Keeps the skill from being disabled until the commit. No row when it is disabled, when the key names a call already, or
+ * when the basis was used.
+ */
+export function insertInvocation(call: NewInvocation) {
+  const basis = call.basis === null ? null : JSON.stringify(call.basis);
+  const approvalId = call.basis?.kind === 'approval' ? call.basis.approvalId : null;
+  return sql<InvocationRow>`
+    with skill as materialized (
+      select id, protocol, target, audience from skills
+      where id = ${call.skillId} and tenant_id = ${call.tenantId} and status <> 'disabled' for share
+    )
+    insert into skill_invocations (id, tenant_id, skill_id, protocol, target, audience, requested_by_kind,
+      requested_by_ref, authority_principal_id, credential, authorization_basis, approval_id, idempotency_key, inputs,
+      task_id, run_id, workspace_id, max_attempts, timeout_seconds, backoff_seconds)
+    select ${call.id}, ${call.tenantId}, skill.id, skill.protocol, skill.target, skill.audience, ${call.requestedBy.kind},
+      ${call.requestedBy.ref}, ${call.authorityPrincipalId}, ${JSON.stringify(call.credential)}, ${basis}::jsonb,
+      ${approvalId}::uuid, ${call.idempotencyKey}, ${JSON.stringify(call.inputs)}, ${call.taskId}::uuid,
+      ${call.runId}::uuid, ${call.workspaceId}::uuid, ${call.maxAttempts}::integer, ${call.timeoutSeconds}::integer,
+      ${call.backoffSeconds}::integer
+    from skill
+    on conflict do nothing
+    returning *`;
+}
+
+export function findInvocation(tenantId: string, id: string) {
+  return sql<InvocationRow>`select * from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+export type KeyedInvocationRow = InvocationRow & { skill: string; version: string };
+
+/** The call that a key of a principal names; keys that the core makes up are others than those that are sent. */
+export function findInvocationOfKey(principalId: string, isSent: boolean, idempotencyKey: string) {
+  return sql<KeyedInvocationRow>`
+    select i.*, s.name as skill, s.version from skill_invocations i join skills s on s.id = i.skill_id
+    where i.authority_principal_id = ${principalId} and (i.requested_by_kind in ('principal', 'run')) = ${isSent}
+      and i.idempotency_key = ${idempotencyKey}`;
+}
+
+/** A running run of the principal that another run launched. */
+export function findLaunchedRun(tenantId: string, principalId: string) {
+  return sql<{ id: string }>`
+    select id from runs
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and status = 'running' and child_handle_id is not null
+    limit 1`;
+}
+
+/** Whether a run's principal has a skill, and whether the handle that the run was launched by grants it. */
+export function findToolRights(tenantId: string, runId: string, skillId: string) {
+  return sql<{ is_assigned: boolean; is_granted: boolean }>`
+    select exists (
+        select from skill_assignments a where a.principal_id = r.principal_id and a.skill_id = s.id
+      ) as is_assigned,
+      r.child_handle_id is null or s.name || '@' || s.version = any (h.skills) as is_granted
+    from runs r join skills s on s.id = ${skillId} left join child_handles h on h.id = r.child_handle_id
+    where r.id = ${runId} and r.tenant_id = ${tenantId}`;
+}
+
+/** What an approval allows of a skill: its gate's task, and whether it was used for this version. */
+export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
+  return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`
+    select a.task_id, a.gate and a.status = 'approved' as is_approved,
+      coalesce(t.category in ('terminal_success', 'terminal_cancelled'), false) as is_terminal,
+      exists (select from skill_invocations i where i.approval_id = a.id and i.skill_id = ${skillId}) as is_used
+    from approvals a left join tasks t on t.id = a.task_id
+    where a.id = ${approvalId} and a.tenant_id = ${tenantId}`;
+}
+
+/** What the type of a run's task says about the skill that executes it. */
+export function findExecutionBasis(
+  tenantId: string,
+  runId: string,
+  pinned: { skill: string; version: string },
+) {
+  return sql<{ is_pinned: boolean; pending: number; pending_approvals: string[]; is_used: boolean }>`
+    select coalesce(tt.execution ->> 'skill' = ${pinned.skill} and tt.execution ->> 'version' = ${pinned.version}, false)
+        as is_pinned,
+      t.pending_gates as pending, pending_gates_of(t.id) as pending_approvals,
+      exists (
+        select from skill_invocations i where i.run_id = r.id and i.authorization_basis ->> 'kind' = 'execution'
+      ) as is_used
+    from runs r join tasks t on t.id = r.task_id join task_types tt on tt.id = t.type_id
+    where r.id = ${runId} and r.tenant_id = ${tenantId}`;
+}

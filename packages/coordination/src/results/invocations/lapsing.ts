@@ -1,0 +1,40 @@
+import type { Job, JobTools } from '../../service/job.ts';
+import { createDueJob } from '../../service/queue-walk.ts';
+import type { Context } from '../context.ts';
+import { failAttempt } from './attempts.ts';
+import { type DueLeaseRow, findDueLeases, lockFreeLapsed, lockLapsedOfTenant } from './ending.sql.ts';
+import type { InvocationRow } from './invocation.ts';
+
+const batchMax = 100;
+/** Leases that one claim takes from executors that are gone. */
+const lapsedAtClaimMax = 20;
+
+/** Calls whose executors were not heard of in time go back to their queues, or fail (core, section 19). */
+export function returnLapsedCalls({ pool, command, log }: JobTools<Context>): Job {
+  const name = 'skill-leases';
+  return createDueJob<DueLeaseRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findDueLeases(after, batchMax)),
+      positionOf: ({ lease_expires_at: at, id }) => [at, id],
+      handle: ({ id, tenant_id: tenantId }) =>
+        command(name, tenantId, async (context) => {
+          const row = await context.db.row(lockFreeLapsed(tenantId, id));
+          if (row === undefined) return 0;
+          await lapse(context, row);
+          return 1;
+        }),
+    },
+  );
+}
+
+/** The same for a few of a tenant, when one of its executors asks for work: nothing waits for the worker. */
+export async function lapseOfTenant(context: Context): Promise<void> {
+  for (const row of await context.db.rows(lockLapsedOfTenant(context.tenantId, lapsedAtClaimMax)))
+    await lapse(context, row);
+}
+
+function lapse(context: Context, row: InvocationRow): Promise<InvocationRow> {
+  const error = { code: 'lease_expired', message: 'The executor was not heard of in time.' };
+  return failAttempt(context, row, error, true);
+}

@@ -1,0 +1,51 @@
+import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import type { Job, JobTools } from '../../service/job.ts';
+import { createDueJob } from '../../service/queue-walk.ts';
+import type { Context } from '../context.ts';
+import {
+  type DueLossRow,
+  deleteLoss,
+  findCallsOfSubject,
+  findLosses,
+  lockFreeLoss,
+  updateLoss,
+} from './basis-losses.sql.ts';
+import { updateQueueOf } from './claiming.sql.ts';
+
+const batchMax = 50;
+/** Calls of one subject that one transaction looks at. */
+const callsMax = 200;
+
+/**
+ * Ends the calls that lost what allowed them: their principal was disabled, its credential closed or narrowed, the skill
+ * disabled or taken from the principal, the run over, the task closed (organisation, section 26, row 29). Those of a skill
+ * that moved go into its new queue.
+ */
+export function withdrawCalls({ pool, command, log }: JobTools<Context>): Job {
+  const name = 'skill-bases';
+  return createDueJob<DueLossRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findLosses(after, batchMax)),
+      positionOf: ({ noted_at: at, id }) => [at, id],
+      handle: ({ id, tenant_id: tenantId }) => command(name, tenantId, (context) => lookAt(context, id)),
+    },
+  );
+}
+
+/** @returns how many calls were looked at, at least 1; 0 where another worker has the note */
+async function lookAt(context: Context, lossId: string): Promise<number> {
+  const { db, tenantId } = context;
+  const loss = await db.row(lockFreeLoss(tenantId, lossId));
+  if (loss === undefined) return 0;
+  const calls = (await db.rows(findCallsOfSubject(tenantId, loss, callsMax))).slice(0, callsMax);
+  for (const [reason, lost] of Map.groupBy(calls, (call) => call.lost)) {
+    const ids = lost.map(({ id }) => id);
+    if (reason !== null)
+      await cancelCalls(context, ids, { code: 'basis_revoked', reason, initiator: 'system' });
+    else if (loss.kind === 'skill') await db.run(updateQueueOf(tenantId, ids));
+  }
+  const last = calls.length < callsMax ? undefined : calls.at(-1);
+  await db.run(last === undefined ? deleteLoss(tenantId, lossId) : updateLoss(tenantId, lossId, last.id));
+  return Math.max(1, calls.length);
+}

@@ -1,0 +1,66 @@
+import { sql } from '@baton/kernel/sql';
+import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
+import { withdrawCalls } from '../results/invocations/withdrawing.ts';
+import type { Actor, TestCoordination } from './coordination.ts';
+import { done } from './leases.ts';
+import { makeWorkerTools } from './sweepers.ts';
+
+let number = 0;
+
+/** A contract of a local skill, with an entry point of its own so that tests share no queue. */
+export const contractOf = (more: object = {}, implementation: object = {}) => ({
+  inputs: { type: 'object' },
+  outputs: { type: 'object' },
+  implementation: { protocol: 'local', entrypoint: `skills.test:f${(number += 1)}`, ...implementation },
+  ...more,
+});
+
+/** A skill that can be called. */
+export function makeCallable(
+  actor: Actor,
+  {
+    contract = {},
+    implementation = {},
+    ...more
+  }: { contract?: object; implementation?: object; [field: string]: unknown } = {},
+) {
+  const facts = { sideEffects: 'none', riskLevel: 'low', contract: contractOf(contract, implementation) };
+  return done(actor.post('/skills', { name: `callable ${crypto.randomUUID()}`, ...facts, ...more }), 201);
+}
+
+export const invoke = (actor: Actor, skill: { id: string }, body: object = {}) =>
+  actor.post(`/skills/${skill.id}:invoke`, body);
+
+/** What an executor of one local skill asks for. */
+export const reachOf = (skill: { contract: { implementation: { entrypoint: string } } }) => ({
+  protocols: ['local'],
+  localEntrypoints: [skill.contract.implementation.entrypoint],
+});
+
+export const claimCall = (actor: Actor, skill: Parameters<typeof reachOf>[0], more: object = {}) =>
+  actor.post('/skill-invocations:claim', { ...reachOf(skill), ...more });
+
+/** A call that the executor has taken. */
+export async function runningCall(
+  executor: Actor,
+  caller: Actor,
+  skill: Parameters<typeof reachOf>[0] & { id: string },
+  body: object = {},
+) {
+  await done(invoke(caller, skill, body), 201);
+  return (await done(claimCall(executor, skill))).invocation;
+}
+
+/** The lease of a call has run out. */
+export async function endCallLease(baton: TestCoordination, id: string): Promise<void> {
+  await baton.pool.run(sql`
+    update skill_invocations set lease_expires_at = clock_timestamp() - interval '1 ms'
+    where id = ${id} and status = 'running'`);
+}
+
+/** A worker that looks after calls when a test wants it to. */
+export function makeCallWorker(baton: TestCoordination) {
+  const { tools, close } = makeWorkerTools(baton);
+  const [lapsing, withdrawing] = [returnLapsedCalls(tools), withdrawCalls(tools)];
+  return { close, lapse: () => lapsing.run(), withdraw: () => withdrawing.run() };
+}
