@@ -39,8 +39,8 @@ describe('acceptance checks', () => {
     ],
     ['a deterministic spec of neither kind', { kind: 'deterministic', spec: {} }, 'invalid_acceptance_spec'],
     [
-      'a skill that nobody registered',
-      { kind: 'deterministic', spec: { skill: 'lint@1' } },
+      'inputs of something else than the task',
+      { kind: 'deterministic', spec: { skill: 'lint@1', inputs: { of: '$.spawnedBy.title' } } },
       'invalid_acceptance_spec',
     ],
     [

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { canonicalJson } from '@baton/kernel/idempotency';
 import { FreeObject, freeObjectOf, type JsonObject, textsByName, Uuid } from '@baton/kernel/wire';
+import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { isMediaTypeRange } from '../artifact-types/artifact-type.ts';
 import type { Context } from '../context.ts';
@@ -95,20 +97,24 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
   if (spec['approver'] !== undefined && spec['approverRole'] !== undefined)
     fail('invalid_acceptance_spec', { field, kind });
   if (typeof spec['rubric'] === 'string') refuseSecretText(spec['rubric'], `${field}.rubric`);
-  // Skills can't be called yet, so none can judge.
-  if (spec['skill'] !== undefined) fail('invalid_acceptance_spec', { field, kind });
+  const inputs = typeof spec['inputs'] === 'object' ? Object.values(spec['inputs'] ?? {}) : [spec['inputs']];
+  const isOfTask = (text: unknown) => typeof text !== 'string' || faultInText(text, ['task']) === undefined;
+  if (!inputs.every(isOfTask)) fail('invalid_acceptance_spec', { field, kind });
 }
 
 /**
- * Looks up the artifact types that checks name.
+ * Looks up the skills and the artifact types that checks name.
  * @param field where the checks stand in the body
- * @throws Refusal `invalid_acceptance_spec` for one that isn't registered
+ * @throws Refusal `invalid_acceptance_spec` for one that isn't registered, for a skill that can't be called and for one with
+ * effects outside before which no person has a say
  */
-export async function requireTypesOfChecks(
-  { db, tenantId }: Context,
+export async function requireSubjectsOfChecks(
+  context: Context,
   checks: readonly AcceptanceCheck[],
   field = 'acceptance',
 ): Promise<void> {
+  await requireSkillsOfChecks(context, checks, field);
+  const { db, tenantId } = context;
   const typeOf = ({ spec }: AcceptanceCheck) => (spec?.['artifact'] as { type: string } | undefined)?.type;
   const asked = checks.map(typeOf).filter((type) => type !== undefined);
   if (asked.length === 0) return;
@@ -117,5 +123,38 @@ export async function requireTypesOfChecks(
     const type = typeOf(check);
     if (type !== undefined && !known.has(type))
       fail('invalid_acceptance_spec', { field: `${field}[${index}].spec`, kind: check.kind });
+  }
+}
+
+/** The skill that judges a check, as `name@version`; undefined for other checks. */
+export function skillOfCheck({ spec }: AcceptanceCheck): string | undefined {
+  return spec?.['skill'] as string | undefined;
+}
+
+/** Whether a person decides a check, and so may allow what later checks under the same condition do outside. */
+export function mayAllowEffects(earlier: AcceptanceCheck, check: AcceptanceCheck): boolean {
+  const isOfPerson = earlier.kind === 'human' || earlier.kind === 'llm_judge';
+  return isOfPerson && canonicalJson(earlier.when ?? null) === canonicalJson(check.when ?? null);
+}
+
+async function requireSkillsOfChecks(
+  context: Context,
+  checks: readonly AcceptanceCheck[],
+  field: string,
+): Promise<void> {
+  const known = await findPinnedSkills(
+    context,
+    checks.flatMap((check) => skillOfCheck(check) ?? []),
+  );
+  for (const [index, check] of checks.entries()) {
+    const ref = skillOfCheck(check);
+    if (ref === undefined) continue;
+    const refuse = (reason: string) =>
+      fail('invalid_acceptance_spec', { field: `${field}[${index}].spec`, kind: check.kind, reason });
+    const skill = known.get(ref);
+    if (skill === undefined) return refuse('not_found');
+    if (skill.obstacle !== undefined) return refuse(skill.obstacle);
+    const isAllowed = checks.slice(0, index).some((earlier) => mayAllowEffects(earlier, check));
+    if (skill.sideEffects === 'external_write' && !isAllowed) return refuse('external_write_unapproved');
   }
 }

@@ -3,10 +3,10 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { findSkillByRef } from '../../organisation/skills/skills.ts';
+import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { eventText, refuseSecretText } from '../../service/documents.ts';
 import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
-import { parseAcceptance, requireTypesOfChecks } from '../acceptance/acceptance.ts';
+import { parseAcceptance, requireSubjectsOfChecks } from '../acceptance/acceptance.ts';
 import { isMediaTypeRange, isWithin } from '../artifact-types/artifact-type.ts';
 import type { Context } from '../context.ts';
 import { parseApprovalSchema } from '../declared-actions/approval-schema.ts';
@@ -60,7 +60,8 @@ export async function createTaskType(context: Context, request: NewTaskType): Pr
 /** @throws Refusal of the first document that is malformed */
 async function documentsOf(context: Context, request: NewTaskType) {
   const execution = parseExecution(request.execution);
-  if (execution?.skill != null) await refuseSkill(context, `${execution.skill}@${execution.version}`);
+  if (execution?.skill != null)
+    await requireExecutionSkill(context, `${execution.skill}@${execution.version}`);
   const { fieldSchema, lifecycleSchema, instructions } = request;
   checkStoredSchema(fieldSchema, { field: 'fieldSchema' });
   const lifecycle = parseLifecycle(lifecycleSchema ?? systemLifecycle);
@@ -71,24 +72,21 @@ async function documentsOf(context: Context, request: NewTaskType) {
   const artifactSchema = parseArtifactSchema(request.artifactSchema);
   await requireArtifactTypes(context, artifactSchema);
   const acceptance = parseAcceptance(request.acceptance, []);
-  await requireTypesOfChecks(context, acceptance);
+  await requireSubjectsOfChecks(context, acceptance);
   const companions = { execution, approvalSchema, contextSchema, completionSchema, artifactSchema };
   return { ...companions, fieldSchema, lifecycle, instructions, acceptance };
 }
 
 /**
- * No skill can be called yet: contracts come with calls, so one that is registered has none. Disabled is told first, as
- * where a skill is called (organisation, section 10.5): no contract would help that version.
  * @param skill `name@version`
- * @throws Refusal `invalid_task_execution` with `reason` not_found, disabled or no_contract, always
+ * @throws Refusal `invalid_task_execution` with `reason` not_found, disabled or no_contract
  */
-async function refuseSkill(context: Context, skill: string): Promise<never> {
-  const status = (await findSkillByRef(context, skill))?.status;
-  if (status === undefined) return fail('invalid_task_execution', { reason: 'not_found', skill });
-  return fail('invalid_task_execution', {
-    reason: status === 'disabled' ? 'disabled' : 'no_contract',
-    skill,
-  });
+async function requireExecutionSkill(context: Context, skill: string): Promise<void> {
+  const found = (await findPinnedSkills(context, [skill])).get(skill);
+  if (found === undefined) return fail('invalid_task_execution', { reason: 'not_found', skill });
+  if (found.obstacle === undefined) return;
+  const reason = found.obstacle === 'disabled' ? 'disabled' : 'no_contract';
+  fail('invalid_task_execution', { reason, skill });
 }
 
 function checkInstructions(instructions: string): void {

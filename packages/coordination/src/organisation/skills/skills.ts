@@ -149,7 +149,7 @@ export async function findPinnedSkills(
   if (refs.length === 0) return new Map();
   const parts = [...new Set(refs)].map((ref) => ref.split('@', 2) as [string, string]);
   const names = parts.map(([name]) => name);
-  const versions = parts.map(([, version = '']) => version);
+  const versions = parts.map(([, version]) => version);
   const rows = await db.rows(findSkillsOfVersions(tenantId, names, versions));
   return new Map(
     rows.map((row) => [

@@ -174,7 +174,7 @@ export async function failInvocation(
   const kept = {
     code,
     message: redactSecrets(message),
-    ...(details != null && { details: details as JsonObject }),
+    ...(details != null && { details }),
   };
   return invocationOf(await failAttempt(context, row, kept, retryable));
 }

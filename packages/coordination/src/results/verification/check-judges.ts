@@ -1,4 +1,5 @@
 import { findActivePerson } from '../../access/principals/principals.ts';
+import { skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { eventText } from '../../service/documents.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
@@ -6,45 +7,9 @@ import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import type { AttemptCheck } from '../../work/verifications/attempt.ts';
 import { getApprovalRow } from '../approvals/approvals.ts';
 import type { Context } from '../context.ts';
-import {
-  findEventOfTask,
-  findOpenGate,
-  findOutputs,
-  findRoleHolder,
-  type JudgedAttemptRow,
-} from './verifications.sql.ts';
-
-/** Why a check failed (core, section 8.8). */
-export type FailureReason =
-  | 'no_result'
-  | 'expectation_not_met'
-  | 'approval_rejected'
-  | 'approval_cancelled'
-  | 'no_approver'
-  | 'artifact_missing'
-  | 'artifact_media_type'
-  | 'artifact_content_missing'
-  | 'no_decision'
-  | 'invalid_transition'
-  | 'credential_inactive';
-
-/** What a look at a check came to. */
-export type Verdict =
-  | { is: 'passed'; evidence: string[] }
-  | { is: 'failed'; reason: FailureReason; message?: string; evidence?: string[] }
-  | { is: 'waiting'; for: 'waiting_external' }
-  | { is: 'waiting'; for: 'waiting_human'; approvalId: string; isAsked: boolean };
-
-/** A check of an attempt in its turn; the task is locked. */
-export interface Judged {
-  attempt: JudgedAttemptRow;
-  task: TaskRow;
-  check: AttemptCheck;
-  /** The context of who asked for the completion, in which people are asked. */
-  acting: Context;
-  /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
-  hasWaited: boolean;
-}
+import type { Judged, Verdict } from './judgement.ts';
+import { judgeBySkill } from './skill-judge.ts';
+import { findEventOfTask, findOpenGate, findOutputs, findRoleHolder } from './verifications.sql.ts';
 
 type Judge = (context: Context, judged: Judged) => Promise<Verdict>;
 
@@ -54,7 +19,8 @@ const evidenceCharactersMax = 200;
 
 /** The look at a check of each kind. Nothing passes by default: what nobody can judge fails. */
 export const judges: Record<AttemptCheck['kind'], Judge> = {
-  deterministic: judgeArtifact,
+  deterministic: (context, judged) =>
+    skillOfCheck(judged.check) === undefined ? judgeArtifact(context, judged) : judgeBySkill(context, judged),
   external_state: judgeExternalState,
   human: judgeByPerson,
   // No judge can be called yet: the person whom the check names for that case decides, else nobody does.
@@ -67,11 +33,7 @@ export const judges: Record<AttemptCheck['kind'], Judge> = {
 
 /** The task has an artifact of the type that was not superseded, with content and of a media type that fit. */
 async function judgeArtifact({ db, tenantId }: Context, { task, check }: Judged): Promise<Verdict> {
-  const wanted = check.spec?.['artifact'] as
-    | { type: string; mediaTypes?: string[]; content?: string }
-    | undefined;
-  if (wanted === undefined)
-    return { is: 'failed', reason: 'no_result', message: 'Skills cannot be called yet.' };
+  const wanted = check.spec?.['artifact'] as { type: string; mediaTypes?: string[]; content?: string };
   const found = await db.rows(findOutputs(tenantId, task.id, wanted.type, artifactsMax));
   if (found.length === 0) return { is: 'failed', reason: 'artifact_missing' };
   const needsContent = wanted.content !== 'optional';

@@ -1,6 +1,8 @@
+import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt.ts';
+import type { Context } from '../context.ts';
 import type { JudgedAttemptRow } from './verifications.sql.ts';
 
 /** An attempt while it is judged. */
@@ -13,4 +15,44 @@ export interface Judgement {
   checks: AttemptCheck[];
   /** Of the first of the checks. */
   results: CheckResult[];
+}
+
+/** Why a check failed (core, section 8.8). */
+export type FailureReason =
+  | 'no_result'
+  | 'expectation_not_met'
+  | 'skill_failed'
+  | 'skill_cancelled'
+  | 'approval_rejected'
+  | 'approval_cancelled'
+  | 'no_approver'
+  | 'artifact_missing'
+  | 'artifact_media_type'
+  | 'artifact_content_missing'
+  | 'no_decision'
+  | 'invalid_transition'
+  | 'credential_inactive';
+
+/** What a look at a check came to. */
+export type Verdict =
+  | { is: 'passed'; evidence: string[] }
+  | { is: 'failed'; reason: FailureReason; message?: string; evidence?: string[] }
+  | { is: 'waiting'; for: 'waiting_external' }
+  | { is: 'waiting'; for: 'running'; invocationId: string }
+  | { is: 'waiting'; for: 'waiting_human'; approvalId: string; isAsked: boolean };
+
+/** A check of an attempt in its turn; the task is locked. */
+export interface Judged {
+  attempt: JudgedAttemptRow;
+  task: TaskRow;
+  check: AttemptCheck;
+  /** All checks of the attempt, and the results of the first of them. */
+  checks: readonly AttemptCheck[];
+  results: readonly CheckResult[];
+  /** The context of who asked for the completion, in which people are asked and skills called. */
+  acting: Context;
+  /** The values of expressions of the task. */
+  lookup: Lookup;
+  /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
+  hasWaited: boolean;
 }

@@ -7,9 +7,10 @@ import type { AttemptCheck, CheckResult } from '../../work/verifications/attempt
 import { checksOf } from '../../work/verifications/attempts.ts';
 import { withdrawApproval } from '../approvals/decisions.ts';
 import type { Context } from '../context.ts';
-import { type FailureReason, judges, type Verdict } from './check-judges.ts';
-import type { Judgement } from './judgement.ts';
+import { judges } from './check-judges.ts';
+import type { FailureReason, Judgement, Verdict } from './judgement.ts';
 import { failAttempt, passAttempt } from './outcomes.ts';
+import { withdrawCall } from './skill-judge.ts';
 import {
   findAttempt,
   type JudgedAttemptRow,
@@ -41,17 +42,23 @@ export async function judgeAttempt(context: Context, attemptId: string): Promise
   if (task === undefined) return 0;
   const attempt = (await db.row(findAttempt(tenantId, attemptId))) as JudgedAttemptRow;
   if (attempt.finished_at !== null) {
-    if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+    await takeBack(context, attempt);
     await db.run(updateAttemptToSettled(tenantId, attemptId));
     return 1;
   }
   const rules = await rulesOf(context, task.type_id);
   const judgement = { attempt, task, rules, checks: [...attempt.checks], results: [...attempt.results] };
   if (caller === undefined) {
-    if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+    await takeBack(context, attempt);
     await failAt(context, judgement, { reason: 'credential_inactive' });
   } else await judge(context, { ...context, caller }, judgement);
   return 1;
+}
+
+/** Takes back what the attempt has asked for: it is over, and nobody waits for an answer. */
+async function takeBack(context: Context, attempt: JudgedAttemptRow): Promise<void> {
+  if (attempt.owns_approval) await withdrawApproval(context, attempt.approval_id as string);
+  if (attempt.skill_invocation_id !== null) await withdrawCall(context, attempt.skill_invocation_id);
 }
 
 /** @param acting the context of who asked for the completion, in which approvals are asked for and the task is completed */
@@ -79,7 +86,8 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
       results.push(resultOf(check, 'skipped', { reason: 'condition_unmet' }));
       continue;
     }
-    const verdict = await judges[check.kind](context, { attempt, task, check, acting, hasWaited });
+    const judged = { attempt, task, check, results, checks, acting, lookup, hasWaited };
+    const verdict = await judges[check.kind](context, judged);
     if (verdict.is === 'waiting') return wait(context, judgement, verdict, hasWaited);
     if (verdict.is === 'failed') return failAt(context, judgement, verdict);
     results.push(resultOf(check, 'passed', { evidence: verdict.evidence }));
@@ -105,10 +113,12 @@ async function wait(
   const status = verdict?.for ?? 'waiting_human';
   const isPerson = verdict?.for === 'waiting_human';
   const approvalId = isPerson ? verdict.approvalId : null;
+  const skillInvocationId = verdict?.for === 'running' ? verdict.invocationId : null;
   const isSame =
     hasWaited &&
     attempt.status === status &&
     attempt.approval_id === approvalId &&
+    attempt.skill_invocation_id === skillInvocationId &&
     attempt.cursor === results.length;
   const waitedSeconds = hasWaited && status === 'waiting_human' ? attempt.waited_seconds : 0;
   const lookAgainSeconds = Math.max(
@@ -121,7 +131,8 @@ async function wait(
   }
   const ownsApproval = isPerson && verdict.isAsked;
   const waitGoesOn = hasWaited;
-  const progress = { status, checks, results, approvalId, ownsApproval, lookAgainSeconds, waitGoesOn };
+  const asked = { approvalId, ownsApproval, skillInvocationId };
+  const progress = { status, checks, results, ...asked, lookAgainSeconds, waitGoesOn };
   await db.run(updateAttempt(tenantId, attempt.id, progress));
 }
 

@@ -7,8 +7,7 @@ import { type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import type { AttemptCheck, AttemptRow, AttemptStatus } from '../../work/verifications/attempt.ts';
 import { recordVerification } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
-import type { FailureReason } from './check-judges.ts';
-import type { Judgement } from './judgement.ts';
+import type { FailureReason, Judgement } from './judgement.ts';
 import { taskVerified, verificationFailed } from './verification.events.ts';
 import { countFailuresInRow, updateAttempt, updateTaskToUnverified } from './verifications.sql.ts';
 
@@ -87,8 +86,8 @@ async function endAttempt(
   { attempt, checks, results }: Judgement,
   status: AttemptStatus,
 ): Promise<AttemptRow> {
-  const { approval_id: approvalId } = attempt;
-  const progress = { status, checks, results, approvalId, ownsApproval: false };
+  const { approval_id: approvalId, skill_invocation_id: skillInvocationId } = attempt;
+  const progress = { status, checks, results, approvalId, ownsApproval: false, skillInvocationId };
   const end = { ...progress, lookAgainSeconds: null, waitGoesOn: false };
   return (await db.row(updateAttempt(tenantId, attempt.id, end))) as AttemptRow;
 }

@@ -93,6 +93,8 @@ export interface AttemptProgress {
   results: readonly CheckResult[];
   approvalId: string | null;
   ownsApproval: boolean;
+  /** The call that the present check waits for. */
+  skillInvocationId: string | null;
   /** In how many seconds to look again; null for an attempt that ends. */
   lookAgainSeconds: number | null;
   /** Whether the check waited before: then the wait goes on. */
@@ -106,6 +108,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     update verifications
     set status = ${progress.status}, checks = ${JSON.stringify(progress.checks)}, results = ${JSON.stringify(progress.results)},
       cursor = ${progress.results.length}, approval_id = ${progress.approvalId}, owns_approval = ${progress.ownsApproval},
+      skill_invocation_id = ${progress.skillInvocationId}::uuid,
       waiting_since = case when ${isOver} then null when ${progress.waitGoesOn} then waiting_since else clock_timestamp() end,
       next_check_at = case when not ${isOver} then clock_timestamp() + make_interval(secs => ${progress.lookAgainSeconds ?? 0}) end,
       updated_at = now(), finished_at = case when ${isOver} then now() end

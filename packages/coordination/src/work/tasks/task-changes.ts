@@ -1,5 +1,5 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
-import { parseAcceptance, requireTypesOfChecks } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -189,7 +189,7 @@ async function proofAfter(
     return { acceptance: before.acceptance, evidence: before.evidence };
   const acceptance =
     change.acceptance == null ? before.acceptance : parseAcceptance(change.acceptance, rules.acceptanceKeys);
-  if (change.acceptance != null) await requireTypesOfChecks(context, acceptance);
+  if (change.acceptance != null) await requireSubjectsOfChecks(context, acceptance);
   const evidence = change.evidence == null ? before.evidence : parseEvidence(change.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   await requireEvidenceTargets(context, evidence);

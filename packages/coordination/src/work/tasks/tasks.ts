@@ -1,5 +1,5 @@
 import { newId } from '@baton/kernel/ids';
-import { parseAcceptance, requireTypesOfChecks } from '../../definitions/acceptance/acceptance.ts';
+import { parseAcceptance, requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import {
   parseEvidence,
   requireEvidenceTargets,
@@ -102,7 +102,7 @@ async function valuesOf(context: Context, request: NewTask) {
   const workspaceId = request.workspaceId ?? null;
   await requireWorkspace(context, workspaceId, rules.key);
   const acceptance = parseAcceptance(request.acceptance, rules.acceptanceKeys);
-  await requireTypesOfChecks(context, acceptance);
+  await requireSubjectsOfChecks(context, acceptance);
   const evidence = parseEvidence(request.evidence);
   requireKnownChecks(evidence, [...rules.acceptanceKeys, ...acceptance.map(({ key }) => key)]);
   const givenOrigin = request.origin == null ? undefined : parseOrigin(request.origin);

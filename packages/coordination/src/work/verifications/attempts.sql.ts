@@ -28,7 +28,7 @@ export function insertAttempt(attempt: NewAttempt) {
 export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
   return sql`
     update verifications set status = 'cancelled', finished_at = now(), updated_at = now(),
-      next_check_at = case when owns_approval then now() end
+      next_check_at = case when owns_approval or skill_invocation_id is not null then now() end
     where task_id = ${taskId} and tenant_id = ${tenantId} and finished_at is null`;
 }
 
