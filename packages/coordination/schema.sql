@@ -240,6 +240,43 @@ create table basis_losses (
 );
 CREATE INDEX basis_losses_due ON public.basis_losses USING btree (noted_at, id);
 
+create table calendar_versions (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  calendar_hash text not null,
+  spec jsonb not null,
+  provisional_years integer[] not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint calendar_versions_pkey PRIMARY KEY (id),
+  constraint calendar_versions_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint calendar_versions_version_check CHECK ((version > 0)),
+  constraint calendar_versions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint calendar_versions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table calendars (
+  tenant_id uuid not null,
+  key text not null,
+  id uuid not null,
+  version integer not null,
+  created_at timestamp(3) with time zone not null,
+  status text default 'active'::text not null,
+  retired_at timestamp(3) with time zone,
+  retired_by uuid,
+  retired_reason text,
+  constraint calendars_pkey PRIMARY KEY (tenant_id, key),
+  constraint calendars_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
+  constraint calendars_check1 CHECK ((((retired_at IS NULL) = (retired_by IS NULL)) AND ((retired_at IS NULL) = (retired_reason IS NULL)))),
+  constraint calendars_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
+  constraint calendars_version_check CHECK ((version > 0)),
+  constraint calendars_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES principals(id),
+  constraint calendars_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, created_at DESC, id DESC);
+
 create table capabilities (
   id uuid not null,
   tenant_id uuid not null,
@@ -693,6 +730,7 @@ create table outbox_deliveries (
   dead_at timestamp(3) with time zone,
   dropped_at timestamp(3) with time zone,
   last_error text,
+  unsettled smallint default 0 not null,
   constraint outbox_deliveries_pkey PRIMARY KEY (place, lead),
   constraint outbox_deliveries_check CHECK ((lead = event_sequences[1])),
   constraint outbox_deliveries_event_sequences_check CHECK (((cardinality(event_sequences) >= 1) AND (cardinality(event_sequences) <= 1000))),
@@ -700,9 +738,19 @@ create table outbox_deliveries (
 );
 CREATE INDEX outbox_deliveries_again ON public.outbox_deliveries USING btree (sink, available_at) WHERE (NOT is_new);
 CREATE INDEX outbox_deliveries_dead ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
+CREATE INDEX outbox_deliveries_dropped ON public.outbox_deliveries USING btree (dropped_at) WHERE (dropped_at IS NOT NULL);
 CREATE INDEX outbox_deliveries_new ON public.outbox_deliveries USING btree (sink, place) WHERE is_new;
 CREATE INDEX outbox_deliveries_oldest ON public.outbox_deliveries USING btree (tenant_id, oldest_position) WHERE (dropped_at IS NULL);
 CREATE INDEX outbox_deliveries_pending ON public.outbox_deliveries USING btree (tenant_id, place, lead) WHERE ((dead_at IS NULL) AND (dropped_at IS NULL));
+
+create table outbox_sinks (
+  name text not null,
+  filter_digest text not null,
+  tenants uuid[],
+  type_patterns text[],
+  seen_at timestamp(3) with time zone default now() not null,
+  constraint outbox_sinks_pkey PRIMARY KEY (name, filter_digest)
+);
 
 create table principals (
   id uuid not null,

@@ -11,6 +11,8 @@ export interface Tables {
   artifact_uploads: ArtifactUploadsTable;
   artifacts: ArtifactsTable;
   basis_losses: BasisLossesTable;
+  calendar_versions: CalendarVersionsTable;
+  calendars: CalendarsTable;
   capabilities: CapabilitiesTable;
   capability_assignments: CapabilityAssignmentsTable;
   checkpoints: CheckpointsTable;
@@ -35,6 +37,7 @@ export interface Tables {
   observations: ObservationsTable;
   outbox: OutboxTable;
   outbox_deliveries: OutboxDeliveriesTable;
+  outbox_sinks: OutboxSinksTable;
   principals: PrincipalsTable;
   queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
@@ -196,6 +199,30 @@ interface BasisLossesTable {
   subject_id: string;
   looked_until: Generated<string>;
   noted_at: Generated<string>;
+}
+
+interface CalendarVersionsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  calendar_hash: string;
+  spec: unknown;
+  provisional_years: number[];
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface CalendarsTable {
+  tenant_id: string;
+  key: string;
+  id: string;
+  version: number;
+  created_at: string;
+  status: Generated<'active' | 'retired'>;
+  retired_at: string | null;
+  retired_by: string | null;
+  retired_reason: string | null;
 }
 
 interface CapabilitiesTable {
@@ -523,6 +550,15 @@ interface OutboxDeliveriesTable {
   dead_at: string | null;
   dropped_at: string | null;
   last_error: string | null;
+  unsettled: Generated<number>;
+}
+
+interface OutboxSinksTable {
+  name: string;
+  filter_digest: string;
+  tenants: string[] | null;
+  type_patterns: string[] | null;
+  seen_at: Generated<string>;
 }
 
 interface PrincipalsTable {
