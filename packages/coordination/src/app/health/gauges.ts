@@ -1,5 +1,6 @@
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { within } from '@baton/kernel/within';
 import {
   type AdapterCountsRow,
   adapterLagMax,
@@ -8,7 +9,6 @@ import {
   type LiveCountsRow,
   outboxCountMax,
 } from './health.sql.ts';
-import { within } from './within.ts';
 
 /** The gauges of the store are read at most once in this time, whoever asks (W19). */
 const countsAgeMsMin = 5000;

@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
 import { type Db, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import { within } from '@baton/kernel/within';
 import type { Counters } from '../../service/counters.ts';
 import { EpochWatch } from './epoch-watch.ts';
 import { createGauges } from './gauges.ts';
 import { findRevision } from './health.sql.ts';
 import { HorizonWatch } from './horizon.ts';
 import type { Readiness } from './readiness.ts';
-import { within } from './within.ts';
 
 /** Readiness and metrics of this process and its database (core, section 2). */
 export interface Health {
