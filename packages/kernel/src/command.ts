@@ -15,9 +15,9 @@ import {
 } from './idempotency.ts';
 import type { ParsedInput } from './input.ts';
 import { observer } from './observer.ts';
-import { checkLimit } from './paging.ts';
+import { checkLimit, type Page } from './paging.ts';
 import { Refusal } from './refusal.ts';
-import type { Call, ServiceRuntime } from './runtime.ts';
+import type { Act, Call, ServiceRuntime } from './runtime.ts';
 import {
   type Answer,
   type Endpoint,
@@ -33,6 +33,12 @@ import { sql } from './sql.ts';
  * transaction, where it can lock the rows and find out why.
  */
 export class NeedsTransaction extends Error {}
+
+/**
+ * Thrown inside a command for what only another service knows: everything is undone, and done again once `judged` has asked
+ * for it.
+ */
+export class NeedsAnswer extends Error {}
 
 /** A deadlock or a failed serialisation rolled everything back, so the command may simply run again. */
 const attemptsMax = 3;
@@ -50,6 +56,18 @@ export async function execute<Caller, Context extends object>(
 ): Promise<Answer> {
   endpoint.precheck?.(unpaged(input));
   const keyed = keyOf(runtime, endpoint, call, input);
+  const act: Act<Caller> = (judged, narrowed) => inTurn(runtime, endpoint, judged, narrowed, keyed);
+  if (runtime.judged === undefined) return act(call, input);
+  return runtime.judged({ call, endpoint, input, db: poolInTurnsOf(runtime, endpoint, call, input) }, act);
+}
+
+async function inTurn<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  call: Call<Caller>,
+  input: ParsedInput,
+  keyed: KeyedCall | undefined,
+): Promise<Answer> {
   const turns = runtime.turnsOf?.(call.caller, endpoint, input.params);
   if (turns === undefined) return run(runtime, endpoint, call, input, keyed);
   const waiting = turns.enter();
@@ -74,15 +92,27 @@ export async function executeAround<Caller, Context extends object>(
 ): Promise<Answer> {
   endpoint.precheck?.(unpaged(input));
   keyOf(runtime, endpoint, call, input);
-  runtime.authorize(call.caller, endpoint);
-  const db = inTurns(runtime.pool, () => runtime.turnsOf?.(call.caller, endpoint, input.params));
-  const surroundings: Surroundings<unknown, Context> = {
-    incoming,
-    context: runtime.context(call, db, false),
-    command: (prepared, sent) =>
-      execute(runtime, endpoint, call, { ...input, sent: sent ?? input.sent, prepared }),
+  const db = poolInTurnsOf(runtime, endpoint, call, input);
+  const act: Act<Caller> = (judged) => {
+    runtime.authorize(judged.caller, endpoint);
+    const surroundings: Surroundings<unknown, Context> = {
+      incoming,
+      context: runtime.context(judged, db, false),
+      command: (prepared, sent) =>
+        execute(runtime, endpoint, judged, { ...input, sent: sent ?? input.sent, prepared }),
+    };
+    return endpoint.around(unpaged(input), surroundings);
   };
-  return endpoint.around(unpaged(input), surroundings);
+  return runtime.judged === undefined ? act(call, input) : runtime.judged({ call, endpoint, input, db }, act);
+}
+
+function poolInTurnsOf<Caller, Context extends object>(
+  runtime: ServiceRuntime<Caller, Context>,
+  endpoint: Endpoint<Context>,
+  { caller }: Call<Caller>,
+  { params }: ParsedInput,
+): Db {
+  return inTurns(runtime.pool, () => runtime.turnsOf?.(caller, endpoint, params));
 }
 
 function unpaged(input: ParsedInput): Input<never, never, never> {
@@ -117,7 +147,8 @@ async function run<Caller, Context extends object>(
   if (endpoint.paging && endpoint.method === 'GET' && runtime.listTimeoutMs !== undefined)
     return inTime(runtime, runtime.listTimeoutMs, endpoint, call, input);
   if (endpoint.transaction === 'none') return onPool(runtime, endpoint, call, input);
-  if (endpoint.transaction === 'statement' && keyed === undefined) {
+  const alone = keyed === undefined && runtime.locksAlways !== true;
+  if (endpoint.transaction === 'statement' && alone) {
     try {
       return await onPool(runtime, endpoint, call, input);
     } catch (error) {
@@ -252,7 +283,9 @@ async function handle<Caller, Context extends object>(
   input: ParsedInput,
   context: Context,
 ): Promise<Answer> {
-  const page = { limit: endpoint.paging ? checkLimit(input.limit) : 0, cursor: input.cursor };
+  const { cursor, only } = input;
+  const limit = endpoint.paging ? checkLimit(input.limit) : 0;
+  const page: Page = only === undefined ? { limit, cursor } : { limit, cursor, only };
   const result = await endpoint.handle({ ...input, page } as unknown as Input<never, never, never>, context);
   const answer =
     result instanceof Reply

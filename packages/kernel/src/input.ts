@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { parseIfMatch } from './etag.ts';
 import { nodesOf, noteRoundedIntegers } from './json.ts';
+import type { Page } from './paging.ts';
 import { InvalidRequest, type Problem, UnstorableText } from './refusal.ts';
 import type { Operation, Shape } from './service.ts';
 import type { Json } from './wire.ts';
@@ -22,6 +23,8 @@ export interface ParsedInput {
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
+  /** Objects that others left of a list. */
+  readonly only?: Page['only'];
   /** What the endpoint's `around` gave the command. */
   readonly prepared?: unknown;
 }

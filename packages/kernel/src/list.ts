@@ -178,11 +178,21 @@ function bounded<DB, TB extends keyof DB, Row>(
     const reference = sql.ref(order.table === undefined ? column : `${order.table}.${column}`);
     return form === 'timestamp?' ? sql`coalesce(${reference}, 'infinity')` : reference;
   });
-  let ordered = query.limit(page.limit + 1);
+  let ordered = onlyThose(query, order, page).limit(page.limit + 1);
   for (const column of columns) ordered = ordered.orderBy(column, order.direction);
   const start = startOf(order, page);
   if (start === undefined) return ordered;
   return ordered.where(startsBehind(columns, order.direction, start));
+}
+
+function onlyThose<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { table }: ListOrder<Row>,
+  { only }: Page,
+): SelectQueryBuilder<DB, TB, Row> {
+  if (only === undefined) return query;
+  const column = sql.ref(table === undefined ? only.column : `${table}.${only.column}`);
+  return query.where(sql<SqlBool>`${column} = any (${only.ids}::uuid[])`);
 }
 
 /** Compared as one row: column by column, PostgreSQL could not use the index to find the start. */

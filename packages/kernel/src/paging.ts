@@ -8,6 +8,8 @@ export interface Page {
   readonly limit: number;
   /** The text the client sent, undecoded; absent for the first page. */
   readonly cursor: string | undefined;
+  /** The ids of which the column of the list must have one; absent where nobody narrows it. */
+  readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 
 /** The last row of the page before, by the values its list is ordered by. */

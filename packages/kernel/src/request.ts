@@ -30,9 +30,11 @@ export function requestHandler<Caller, Context extends object>(
     const startedAt = performance.now();
     try {
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);
-      const caller = await runtime.authenticate(head, endpoint);
+      let caller = await runtime.authenticate(head, endpoint);
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
       const bytes = endpoint.bytes ? noBytes : await readBody(request.raw, bytesMax);
+      if (endpoint.permissionFirst && runtime.judgedFirst !== undefined)
+        caller = await runtime.judgedFirst(caller, endpoint);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
       const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
       const input =

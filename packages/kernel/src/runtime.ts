@@ -4,9 +4,10 @@ import type { Turns } from './concurrency-limit.ts';
 import type { Db, Pool } from './db.ts';
 import type { RequestHead } from './http-message.ts';
 import type { IdempotencyOptions } from './idempotency.ts';
+import type { ParsedInput } from './input.ts';
 import type { RequestMetrics } from './metrics.ts';
 import type { ErrorEnvelope, Refusal, RenderError } from './refusal.ts';
-import type { Operation } from './service.ts';
+import type { Answer, Operation } from './service.ts';
 
 /** A request whose caller is known, on its way to a handler. */
 export interface Call<Caller> extends RequestHead {
@@ -15,6 +16,18 @@ export interface Call<Caller> extends RequestHead {
   readonly caller: Caller;
   /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
   readonly whenGone: (listener: () => void) => void;
+}
+
+/** Runs a request up to its commit: its turn, its transaction, its handler. May be called again after it threw. */
+export type Act<Caller> = (call: Call<Caller>, input: ParsedInput) => Promise<Answer>;
+
+/** A request whose form is good, before its permission is looked at. */
+export interface JudgedRequest<Caller> {
+  readonly call: Call<Caller>;
+  readonly endpoint: Operation;
+  readonly input: ParsedInput;
+  /** Statements outside of a transaction, each in a turn of its own. */
+  readonly db: Db;
 }
 
 /** What one service adds to the pipeline. `Caller` is who asks, `Context` is what a handler gets. */
@@ -39,6 +52,15 @@ export interface ServiceRuntime<Caller, Context extends object> {
   tenantOf(caller: Caller): string | undefined;
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;
+  /**
+   * Where others decide what a caller may do: asks them, while no transaction, connection or turn is held, and lets the
+   * request go on with a caller that carries their decisions. Absent: `authorize` knows by itself.
+   */
+  judged?(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
+  /** The same for an endpoint with `permissionFirst`, whose request was not read yet. */
+  judgedFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
+  /** No statement is its own transaction: `lockCaller` must come before each write. */
+  readonly locksAlways?: boolean;
   /** Limits what runs at once for a caller; whoever waits for a turn holds no connection. Undefined: no limit. */
   turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
   /** The longest that one statement of a list may run; absent, as long as any other. */

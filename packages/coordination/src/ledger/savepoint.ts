@@ -1,11 +1,11 @@
-import { isRepeatable } from '@baton/kernel/command';
+import { isRepeatable, NeedsAnswer } from '@baton/kernel/command';
 import { isUnreachable } from '@baton/kernel/db';
 import type { Context } from './context.ts';
 import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 
 /**
  * Does a part of a command so that its failure undoes what it wrote, its events included, and nothing before it. The
- * command goes on in the same transaction. Only an unreachable store, and one that wants the whole command repeated, are
+ * command goes on in the same transaction. Only an unreachable store, and what wants the whole command repeated, are
  * thrown. The two statements around the part are sent along with others: they cost no round trip.
  * @param instead what is answered for a failure, after it was undone
  */
@@ -22,7 +22,7 @@ export async function undoneOnFailure<T>(
     void sentAlong(db.run(keepPart()));
     return result;
   } catch (error) {
-    if (isUnreachable(error) || isRepeatable(error)) throw error;
+    if (isUnreachable(error) || isRepeatable(error) || error instanceof NeedsAnswer) throw error;
     await db.run(undoPart());
     drafts.splice(draftCount);
     afterCommit.splice(actCount);
