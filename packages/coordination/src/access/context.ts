@@ -3,11 +3,14 @@ import type { Context as LowerContext } from '../leases/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
+import type { Differences } from './policy/differences.ts';
 import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
+  /** What a decision point would have decided otherwise. */
+  readonly differences: Pick<Differences, 'of'>;
   /**
    * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
    * Call it in `afterCommit`.

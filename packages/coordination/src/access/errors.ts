@@ -28,6 +28,7 @@ export const errors = {
   invalid_display_name: invalid('The display name is blank.'),
   invalid_delegation: invalid('A delegation goes from a human to an agent and ends after it starts.'),
   rate_limited: row(429, retryLater)('Too many requests.'),
+  policy_unavailable: row(503, retryLater)('The decision point cannot be asked who may do this.'),
   verification_unavailable: row(503, retryLater)('The signing keys of identity cannot be had.'),
   entitlement_unavailable: row(503, retryLater)('The licence service gives no answer.'),
   ...lowerErrors,

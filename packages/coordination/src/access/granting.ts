@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holds, humanOnlyPermissions, type Permission, permissionNames } from '../service/permissions.ts';
+import { humanOnlyPermissions, isCovered, type Permission, permissionNames } from '../service/permissions.ts';
 import { fail } from './errors.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
@@ -18,11 +18,12 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 }
 
 /**
- * Nobody grants what they lack themselves with the credential of this request.
+ * Nobody grants what they lack themselves with the credential of this request: by its names here, since names are what is
+ * granted, whoever else decides what the caller may do.
  * @throws Refusal `permission_escalation` that names what is missing
  */
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {
-  const missing = granted.filter((name) => !holds(held, name as Permission));
+  const missing = granted.filter((name) => !isCovered(held, name as Permission));
   if (missing.length > 0) fail('permission_escalation', { missing });
 }
 

@@ -137,7 +137,33 @@ export const settings = {
     unit: seconds,
     doc: 'The longest life of an emergency key.',
   }),
-  CP_AUTHZ_MODE: choice(['local'], { default: 'local', doc: 'Who decides: the permissions held here.' }),
+  CP_AUTHZ_MODE: choice(['local', 'shadow', 'policy'], {
+    default: 'local',
+    doc: 'Who decides what the bearer of a token may do: `local`, the permissions held here; `shadow`, these, while a decision point is asked beside them and its differences are counted; `policy`, the decision point. Keys always go by the permissions held here.',
+  }),
+  CP_POLICY_WIRE: choice(['baton', 'authzen'], {
+    default: 'baton',
+    doc: 'What the decision point speaks: its own wire, or OpenID AuthZEN 1.0.',
+  }),
+  CP_POLICY_BASE_URL: text({ default: 'http://localhost:8030', doc: 'Where the decision point answers.' }),
+  CP_POLICY_AUDIENCE: text({ default: 'policy-service', doc: 'The audience of the tokens for it.' }),
+  CP_POLICY_SCOPES: list({
+    default: ['policy:check', 'policy:check-on-behalf'],
+    doc: 'The scopes of the tokens for it.',
+  }),
+  CP_POLICY_TIMEOUT_SECONDS: integer({
+    default: 3,
+    min: 1,
+    max: 30,
+    unit: seconds,
+    doc: 'The longest wait for an answer of the decision point; then it counts as away.',
+  }),
+  CP_POLICY_CACHE_TTL_SECONDS: integer({
+    default: 5,
+    max: 300,
+    unit: seconds,
+    doc: 'How long its answers are remembered; those about deciding approvals and changing principals never are.',
+  }),
   CP_RATE_LIMIT_PER_PRINCIPAL_RPS: integer({
     default: 0,
     unit: 'requests per second',

@@ -10,6 +10,7 @@ import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
+import { openAuthorization } from './authz/authorization.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
 import { endpoints } from './endpoints.ts';
@@ -46,9 +47,12 @@ export async function createCoordination({
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
   const authenticator = authenticatorOf(pool, settings, log, registry);
-  const stream = new EventStream({ db: pool, settings, log, authenticator, health });
+  const authorization = openAuthorization({ settings, log, registry, pool });
+  const { judgedReader } = authorization;
+  const stream = new EventStream({ db: pool, settings, log, authenticator, health, judgedReader });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
+    authorization.forget();
     stream.checkAgain(iamPrincipalId);
   };
   const notifier = new Notifier({
@@ -59,6 +63,7 @@ export async function createCoordination({
       bindingChanged,
       missed() {
         authenticator.forgetAll();
+        authorization.forget();
         stream.checkAgain();
         stream.wakeAll();
       },
@@ -71,6 +76,7 @@ export async function createCoordination({
     log,
     counters,
     health,
+    differences: authorization.differences,
     publishBindingChange(issuer, iamPrincipalId) {
       bindingChanged(issuer, iamPrincipalId);
       notifier.announceBinding(issuer, iamPrincipalId);
@@ -81,7 +87,13 @@ export async function createCoordination({
     notifier.announceJournal(tenantId);
   };
   return runService({
-    runtime: coordinationRuntime(tools, { pool, metrics: requestMetrics(registry), authenticator, wake }),
+    runtime: coordinationRuntime(tools, {
+      pool,
+      metrics: requestMetrics(registry),
+      authenticator,
+      judging: authorization.judging,
+      wake,
+    }),
     endpoints,
     docs: { title: 'Baton coordination', description: describeApi(), events: describeEvents() },
     upgrade: (req, socket, head) => stream.upgrade(req, socket, head),
@@ -89,6 +101,7 @@ export async function createCoordination({
     drainMsMax,
     beforeDrained: () => stream.close(),
     async afterDrained() {
+      await authorization.close();
       contents?.close();
       await notifier.close();
     },

@@ -1,6 +1,7 @@
 import type { Pool } from '@baton/kernel/db';
 import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
+import { Differences } from '../access/policy/differences.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { nobody } from '../service/caller.ts';
@@ -15,7 +16,7 @@ import { openStore } from './store.ts';
 export type WorkerTools = JobTools<Context> & Pick<Context, 'contents'>;
 
 /** What a process without requests works with. */
-export interface BackgroundParts extends Tools {
+export interface BackgroundParts extends Omit<Tools, 'differences'> {
   readonly pool: Pool;
   /** Wakes the readers of the tenant's journal in the other processes. */
   wake(tenantId: string): void;
@@ -52,7 +53,9 @@ export async function openBackground(
   };
 }
 
-export function workerTools({ pool, wake, ...tools }: BackgroundParts): WorkerTools {
+export function workerTools({ pool, wake, ...parts }: BackgroundParts): WorkerTools {
+  // Only requests are compared.
+  const tools: Tools = { ...parts, differences: new Differences() };
   const traceRunId = `run_${newTraceHex()}`;
   return {
     settings: tools.settings,

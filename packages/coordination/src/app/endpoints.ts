@@ -3,6 +3,7 @@ import type { Endpoint } from '@baton/kernel/service';
 import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
+import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
 import { executorsApi } from '../definitions/executors/executors.api.ts';
@@ -147,7 +148,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Operations',
     about: 'What an operator does: how far deliveries have come, and where old history goes.',
-    endpoints: [...contextAdapterApi, ...outboxApi, ...retentionApi],
+    endpoints: [...contextAdapterApi, ...outboxApi, ...retentionApi, ...differencesApi],
   },
   {
     tag: 'Roles and skills',

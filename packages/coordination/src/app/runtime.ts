@@ -7,9 +7,11 @@ import type { ServiceRuntime } from '@baton/kernel/runtime';
 import type { Operation } from '@baton/kernel/service';
 import type { Authenticator } from '../access/authn/authenticate.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
+import { PolicyRights } from '../access/policy/rights.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../service/caller.ts';
 import { holds, type Permission } from '../service/permissions.ts';
+import type { Judged } from './authz/judging.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import { type ErrorCode, errors, fail } from './errors.ts';
 
@@ -38,6 +40,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'internal_error',
   'verification_unavailable',
   'entitlement_unavailable',
+  'policy_unavailable',
   'unavailable',
 ];
 
@@ -56,6 +59,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
     'principal_not_active',
     'verification_unavailable',
     'entitlement_unavailable',
+    'policy_unavailable',
     'rate_limited',
   );
   add(endpoint.auth === 'bootstrap' || endpoint.auth === 'metrics', 'invalid_credentials');
@@ -79,6 +83,8 @@ export interface RuntimeParts {
   pool: Pool;
   metrics: RequestMetrics;
   authenticator: Authenticator;
+  /** What the mode of authorization adds; empty in mode `local`. */
+  judging: Partial<Judged>;
   /** Wakes whoever reads the tenant's journal. */
   wake(tenantId: string): void;
 }
@@ -113,7 +119,7 @@ function turnsFor(connectionsMax: number) {
 /** Coordination's side of the request pipeline (coordination-core, section 1.2). */
 export function coordinationRuntime(
   tools: Tools,
-  { pool, metrics, authenticator, wake }: RuntimeParts,
+  { pool, metrics, authenticator, judging, wake }: RuntimeParts,
 ): ServiceRuntime<Caller, Context> {
   const { settings, log, counters, health } = tools;
   return {
@@ -140,7 +146,9 @@ export function coordinationRuntime(
     async lockCaller(tx, caller) {
       if (caller === nobody) return;
       await requireActiveCaller(tx, caller);
+      if (caller.permissions instanceof PolicyRights) await caller.permissions.recheck(tx);
     },
+    ...judging,
     context: (call, db, transactional) => contextOf(tools, call, db, transactional),
     beforeCommit: flushEvents,
     committed: (context) => finishCommand(context, wake),

@@ -1,6 +1,7 @@
 import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { checkEntitlementSettings } from '../access/entitlement/licence-service.ts';
+import { checkPolicySettings } from '../access/policy/policy-settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
 import { checkMemorySettings } from '../results/memory/memory.ts';
@@ -132,5 +133,6 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
   checkContentSettings(values);
   checkMemorySettings(values);
   checkEntitlementSettings(values);
+  checkPolicySettings(values);
   return values;
 }

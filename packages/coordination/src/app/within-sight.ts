@@ -36,7 +36,8 @@ async function handleWithinSight(
   if (viewerId === null) return endpoint.handle(input, context);
   const params = input.params as unknown as Record<string, string | TaskRef>;
   const asked = params[name] as string | TaskRef;
-  if (await sees(context, viewerId, place, asked)) return endpoint.handle(input, context);
+  const ref = typeof asked === 'string' ? { id: asked, number: null } : asked;
+  if (await isSeen(context, viewerId, place, ref)) return endpoint.handle(input, context);
   const nothing = newId();
   const absent = typeof asked === 'string' ? nothing : { id: nothing, number: null };
   try {
@@ -46,14 +47,16 @@ async function handleWithinSight(
   }
 }
 
-/** Also true for what is not there: the endpoint itself says so. */
-async function sees(
-  { db, tenantId }: Context,
+/**
+ * Whether a person sees the object at a path. Also true for what is not there: the endpoint itself says so.
+ * @param place a path of `sightOf`; at others everything is seen
+ */
+export async function isSeen(
+  { db, tenantId }: Pick<Context, 'db' | 'tenantId'>,
   viewerId: string,
   place: string,
-  asked: string | TaskRef,
+  { id, number }: TaskRef,
 ): Promise<boolean> {
-  const [id, number] = typeof asked === 'string' ? [asked, null] : [asked.id, asked.number];
   if (id === null && number === null) return true;
   const statement =
     id === null

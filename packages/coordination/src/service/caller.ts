@@ -7,6 +7,8 @@ export interface Caller {
   readonly iamPrincipalId: string | null;
   /** What remains of the binding or key after the token's scopes. */
   readonly permissions: ReadonlySet<string>;
+  /** The scopes of the token; absent for an API key. */
+  readonly scopes?: ReadonlySet<string>;
   /** The binding, or the API key where there is no identity actor. Absent for nobody and for what the core does itself. */
   readonly credentialId?: string;
   /** The one approval that a decide-only token is for; absent for every other credential. */

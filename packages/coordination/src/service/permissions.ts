@@ -62,9 +62,39 @@ export const permissionNames = Object.keys(permissions) as Permission[];
 /** Never given to agents and services: a machine neither decides approvals nor administers. */
 export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
 
-/** Whether a permission is held; `admin` covers every other one. */
+/** Whether a permission is held, or granted by whoever judges it. */
 export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
-  return held.has(wanted) || held.has('admin');
+  return held instanceof JudgedPermissions ? held.allows(wanted) : isCovered(held, wanted);
+}
+
+/** Whether the names cover a permission by themselves, whoever judges; `admin` covers every other one. */
+export function isCovered(names: ReadonlySet<string>, wanted: Permission): boolean {
+  return names.has(wanted) || names.has('admin');
+}
+
+/**
+ * Permissions that are judged for each request, and not by their names (organisation, section 21). As a set it has the names
+ * that the credential has here.
+ */
+export abstract class JudgedPermissions extends Set<string> {
+  abstract allows(wanted: Permission): boolean;
+  /** Those of the objects on which the permission is granted. */
+  abstract permitted(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
+}
+
+/** Those of the objects on which a permission that is held may be used: all of them, unless somebody judges each. */
+export function permittedIds(
+  held: ReadonlySet<string>,
+  wanted: Permission,
+  type: string,
+  ids: readonly string[],
+): readonly string[] {
+  return held instanceof JudgedPermissions ? held.permitted(wanted, type, ids) : ids;
+}
+
+/** The permissions among these that are held, for what is done later with the rights of now. */
+export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
+  return held instanceof JudgedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }
 
 /**

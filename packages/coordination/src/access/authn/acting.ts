@@ -1,4 +1,5 @@
 import type { Caller } from '../../service/caller.ts';
+import { namesHeld, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { findLiveCredential } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
@@ -13,9 +14,12 @@ export interface CredentialSnapshot {
   readonly permissions: readonly string[];
 }
 
+/** What the work that follows may ask for. */
+const needed: readonly Permission[] = ['tasks.write'];
+
 export function snapshotOf({ principalId, kind, iamPrincipalId, ...caller }: Caller): CredentialSnapshot {
   const { credentialId = null, permissions } = caller;
-  return { principalId, kind, iamPrincipalId, credentialId, permissions: [...permissions] };
+  return { principalId, kind, iamPrincipalId, credentialId, permissions: namesHeld(permissions, needed) };
 }
 
 /**

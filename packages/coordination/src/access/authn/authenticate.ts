@@ -10,6 +10,7 @@ import type { EntryRow } from '../access-tokens/entry.ts';
 import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
+import { UnjudgedRights } from '../policy/rights.ts';
 import type { Settings } from '../settings.ts';
 import { bearerOf, equalSecrets, mayReadMetrics } from './bearer.ts';
 import { decidesOnly, refuseOutsidePurpose, rightsToDecide } from './decide-only.ts';
@@ -57,7 +58,8 @@ export function createAuthenticator(
   async function find(credential: string): Promise<Caller> {
     // The form alone decides which kind of credential it is.
     if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
-    if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential)) return enterWithToken(tokens, bindings, credential);
+    if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential))
+      return enterWithToken(tokens, bindings, settings, credential);
     return refuse('unknown_form');
   }
 
@@ -109,6 +111,7 @@ function enterWithBootstrapSecret(settings: Settings, credential: string | undef
 async function enterWithToken(
   tokens: Tokens | undefined,
   bindings: Bindings,
+  { CP_AUTHZ_MODE: mode }: Settings,
   token: string,
 ): Promise<Caller> {
   if (tokens === undefined) return refuse('identity_not_configured');
@@ -123,13 +126,16 @@ async function enterWithToken(
   if (entry.binding_status !== 'active') return refuse(`binding_${entry.binding_status}`);
   if (entry.iam_tenant_id !== claims.iamTenantId) return refuse('tenant_mismatch');
   if (entry.principal_status !== 'active') return fail('principal_not_active');
-  return callerOf(entry, claims);
+  return callerOf(entry, claims, mode === 'policy');
 }
 
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
 
-/** Entry and claims come from caches as identical objects, so the caller of a busy token is made once. */
-function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
+/**
+ * Entry and claims come from caches as identical objects, so the caller of a busy token is made once.
+ * @param isJudged whether each of its requests is judged before its permissions mean anything
+ */
+function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Caller {
   const ofEntry = callers.get(entry) ?? new WeakMap<TokenClaims, Caller>();
   callers.set(entry, ofEntry);
   const known = ofEntry.get(claims);
@@ -140,8 +146,10 @@ function callerOf(entry: EntryRow, claims: TokenClaims): Caller {
     principalId: entry.principal_id,
     kind: entry.kind,
     iamPrincipalId: claims.iamPrincipalId,
+    scopes: claims.scopes,
     credentialId: entry.binding_id,
     ...rights,
+    ...(isJudged && { permissions: new UnjudgedRights(rights.permissions) }),
   };
   ofEntry.set(claims, caller);
   return caller;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { endpoint } from '../context.ts';
+import type { Surroundings } from '@baton/kernel/service';
+import { type Context, endpoint } from '../context.ts';
 import { ActionCheck, ActionCheckResult } from './action-check.ts';
 import { checkActions } from './authz.ts';
 
@@ -9,7 +10,8 @@ export const authzApi = [
     method: 'POST',
     path: '/authz:check',
     summary: 'Ask which actions the caller may do.',
-    description: 'About the caller itself; nothing is written. The results are in the order of the checks.',
+    description:
+      'About the caller itself; nothing is written. The results are in the order of the checks. Each says by which permission, who grants it, and what narrows it.',
     // Nothing changes, so there is no answer to keep.
     idempotency: 'ignored',
     transaction: 'none',
@@ -27,6 +29,9 @@ export const authzApi = [
         },
       ],
     },
-    handle: async ({ body }, context) => ({ results: await checkActions(context, body.checks) }),
+    // The decision point is asked, where there is one: nothing of the database is held meanwhile.
+    around: async ({ body }, { context, command }: Surroundings<ActionCheckResult[], Context>) =>
+      command(await checkActions(context, body.checks)),
+    handle: ({ prepared }) => ({ results: prepared }),
   }),
 ];

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import {
+  type Actor,
+  sendRequest,
+  startCoordination,
+  type TestCoordination,
+} from '../../testing/coordination.ts';
 import { actionsOf } from './authz.ts';
 
 let baton: TestCoordination;
@@ -31,7 +36,7 @@ const ask = (actor: Actor, ...checks: Asked[]) => actor.post('/authz:check', { c
 async function reason(actor: Actor, action: string, resourceType: string, resourceId: string) {
   const { status, body } = await ask(actor, { action, resourceType, resourceId });
   assert.equal(status, 200, JSON.stringify(body));
-  const [{ allowed, reason: found, ...asked }] = body.results;
+  const [{ allowed, reason: found, explanation: _, ...asked }] = body.results;
   assert.deepEqual(asked, { action, resourceType, resourceId });
   assert.equal(allowed, found === null);
   return found === null ? null : { code: found.code, details: found.details };
@@ -190,4 +195,77 @@ test('it writes nothing, and anybody may ask about themselves', async () => {
     assert.equal(answer.body.results[0].reason.code, 'permission_denied');
   }
   assert.deepEqual(await count(), before);
+});
+
+/** Why one action is allowed, or isn't. */
+async function explained(actor: Actor, action: string, resourceType: string, resourceId: string) {
+  const { body } = await ask(actor, { action, resourceType, resourceId });
+  return body.results[0].explanation;
+}
+
+test('it explains by which permission, who grants it, and what narrows it', async () => {
+  const usual = { source: 'binding', byAdmin: false, roleId: null, narrowedBy: [], decision: null };
+  const own = await explained(holder, 'cancel', 'run', runId);
+  assert.deepEqual(
+    { ...own, credentialId: null },
+    { ...usual, permission: 'tasks.claim', credentialId: null },
+  );
+  const binding = await baton.pool.row(
+    sql<{ id: string }>`select id from iam_bindings where principal_id = ${holder.principalId}`,
+  );
+  assert.equal(own.credentialId, binding?.id);
+  const manager = await baton.actor({ permissions: ['claims.manage'] });
+  assert.equal((await explained(manager, 'cancel', 'run', runId)).permission, 'claims.manage');
+  const administrator = await baton.actor({ kind: 'human', permissions: ['admin'] });
+  const byAdmin = await explained(administrator, 'disable', 'principal', holder.principalId);
+  assert.deepEqual(
+    [byAdmin.permission, byAdmin.source, byAdmin.byAdmin],
+    ['principals.write', 'binding', true],
+  );
+});
+
+test('it explains a permission that the token leaves out, and one that nobody grants', async () => {
+  const narrowed = await baton.actor({ permissions: ['principals.write'], scopes: ['control-plane:read'] });
+  const { source, narrowedBy, permission } = await explained(
+    narrowed,
+    'disable',
+    'principal',
+    holder.principalId,
+  );
+  assert.deepEqual([permission, source, narrowedBy], ['principals.write', null, ['token_scope']]);
+  const nobody = await baton.actor({ permissions: [] });
+  const wanting = await explained(nobody, 'disable', 'principal', holder.principalId);
+  assert.deepEqual([wanting.source, wanting.narrowedBy], [null, []]);
+  const stranger = await baton.actor({ permissions: ['tasks.claim'] });
+  assert.equal((await explained(stranger, 'cancel', 'run', runId)).permission, 'claims.manage');
+});
+
+test('it names the role that an approval asks for, and a sight of own workspaces only', async () => {
+  const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const role = (await baton.admin.post('/roles', { slug: 'deciders', name: 'Deciders' })).body;
+  await baton.admin.post(`/principals/${person.principalId}/roles`, { roleId: role.id });
+  const { id } = (await baton.admin.post('/approvals', { requiredRoleId: role.id })).body;
+  const explanation = await explained(person, 'approve', 'approval', id);
+  assert.deepEqual([explanation.permission, explanation.roleId], ['approvals.decide', role.id]);
+  await baton.pool.run(
+    sql`update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`,
+  );
+  assert.deepEqual((await explained(person, 'approve', 'approval', id)).narrowedBy, ['visibility']);
+});
+
+test('a key explains itself as a key', async () => {
+  const process = await baton.another({ CP_LEGACY_API_KEYS_ENABLED: 'true' });
+  const agent = await baton.actor({ permissions: [] });
+  const path = `/principals/${agent.principalId}/api-keys`;
+  const key = (await baton.admin.post(path, { permissions: ['claims.manage'] })).body;
+  const checks = [{ action: 'cancel', resourceType: 'run', resourceId: runId }];
+  const { body } = await sendRequest(`${process.url}/api/v1/authz:check`, 'POST', {
+    token: key.key,
+    body: { checks },
+  });
+  const [{ allowed, explanation }] = body.results;
+  assert.deepEqual(
+    [allowed, explanation.source, explanation.credentialId, explanation.permission],
+    [true, 'api_key', key.id, 'claims.manage'],
+  );
 });

@@ -1,4 +1,6 @@
 import { Refusal } from '@baton/kernel/refusal';
+import type { Resource } from '../../access/policy/decision.ts';
+import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getRun } from '../../execution/runs/runs.ts';
@@ -8,6 +10,7 @@ import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
+import { type Basis, explaining, explanationOf } from './explanation.ts';
 
 /** The actions of each type of resource (organisation, section 21.4). */
 export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly ActionCheck['action'][]>> = {
@@ -19,88 +22,130 @@ export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly Ac
   principal: ['enable', 'disable'],
 };
 
-/** The permission for the actions of resources that have no endpoints yet. */
-const permissionOf: Readonly<
-  Record<Exclude<ActionCheck['resourceType'], 'approval' | 'run' | 'principal'>, Permission>
-> = {
-  process_instance: 'processes.operate',
-  rule: 'rules.write',
-  agent: 'agents.manage',
+/** The permissions that allow the actions of a type: any of them, by what the object says. */
+const permissionsOf: Readonly<Record<ActionCheck['resourceType'], readonly [Permission, ...Permission[]]>> = {
+  approval: ['approvals.decide'],
+  process_instance: ['processes.operate'],
+  run: ['tasks.claim', 'claims.manage'],
+  rule: ['rules.write'],
+  agent: ['agents.manage'],
+  principal: ['principals.write'],
 };
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Says for each action whether the caller's rights would let it do that, without doing it. Whether the object's state
- * would is not asked, except for principals.
- * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form
+ * Says for each action whether the caller's rights would let it do that, and why, without doing it. Whether the object's
+ * state would is not asked, except for principals.
+ * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form,
+ * `policy_unavailable` for all of them when one can't be decided
  */
 export async function checkActions(
   context: Context,
   checks: readonly ActionCheck[],
 ): Promise<ActionCheckResult[]> {
   for (const [index, check] of checks.entries()) refuseMalformed(check, index);
+  const contexts = await contextsOf(context, checks);
+  const shared = await explaining(context);
   const results = [];
-  for (const check of checks) {
-    const reason = await reasonAgainst(context, check);
-    results.push({ ...check, allowed: reason === null, reason });
+  for (const [index, check] of checks.entries()) {
+    const asking = contexts[index] as Context;
+    const { reason, basis } = await verdictOn(asking, check);
+    results.push({
+      ...check,
+      allowed: reason === null,
+      reason,
+      explanation: explanationOf(asking, shared, basis),
+    });
   }
   return results;
 }
+
+/** For each check the context in which it is asked: with what a decision point grants on that object, all asked together. */
+async function contextsOf(context: Context, checks: readonly ActionCheck[]): Promise<Context[]> {
+  const { caller } = context;
+  const { permissions } = caller;
+  if (!(permissions instanceof PolicyRights)) return checks.map(() => context);
+  const places = new Map<string, Resource>();
+  for (const type of ['approval', 'run'] as const) {
+    const ids = checks.filter((check) => check.resourceType === type).map(idOf);
+    if (ids.length === 0) continue;
+    for (const resource of await permissions.resourcesOf(type, ids)) places.set(resource.id, resource);
+  }
+  const asked = checks.map((check) => {
+    const place = places.get(idOf(check));
+    const rights = permissions.about(caller, place === undefined ? [] : [place]);
+    return { rights, actions: permissionsOf[check.resourceType] };
+  });
+  await permissions.askAll(asked);
+  return asked.map(({ rights }) => ({ ...context, caller: { ...caller, permissions: rights } }));
+}
+
+const idOf = ({ resourceId }: ActionCheck) => resourceId.toLowerCase();
 
 function refuseMalformed({ action, resourceType, resourceId }: ActionCheck, index: number): void {
   if (!actionsOf[resourceType].includes(action)) fail('unknown_action', { index, action, resourceType });
   if (resourceType !== 'agent' && !uuidForm.test(resourceId)) fail('invalid_check', { index });
 }
 
-async function reasonAgainst(context: Context, check: ActionCheck) {
+async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason: Reason; basis: Basis }> {
   try {
-    await requireMayDo(context, check);
-    return null;
+    return { reason: null, basis: await requireMayDo(context, check) };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return { code: error.code, message: errors[error.code as ErrorCode].when, details: error.details };
+    if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
+    const { code, details } = error;
+    const reason = { code, message: errors[code as ErrorCode].when, details };
+    const [first] = permissionsOf[check.resourceType];
+    const wanting = (details['required'] as readonly Permission[] | undefined)?.at(-1);
+    return { reason, basis: { permission: wanting ?? first } };
   }
 }
 
-/** Refuses as the action itself would. */
+/** Refuses as the action itself would. @returns by what it is allowed */
 async function requireMayDo(
   context: Context,
   { action, resourceType, resourceId }: ActionCheck,
-): Promise<void> {
+): Promise<Basis> {
   if (resourceType === 'approval') return requireMayDecideApproval(context, resourceId.toLowerCase());
   if (resourceType === 'run') return requireMayCancelRun(context, resourceId.toLowerCase());
   if (resourceType === 'principal')
     return requireMayChangePrincipal(context, action, resourceId.toLowerCase());
   // No object of the other types exists yet; a caller without the permission isn't told so.
-  requireAny(context, [permissionOf[resourceType]]);
-  fail('not_found');
+  requireAny(context, permissionsOf[resourceType]);
+  return fail('not_found');
 }
 
-async function requireMayDecideApproval(context: Context, approvalId: string): Promise<void> {
+async function requireMayDecideApproval(context: Context, approvalId: string): Promise<Basis> {
   requirePersonWhoDecides(context.caller);
-  await requireMayDecide(context, await getApprovalRow(context, approvalId));
+  const approval = await getApprovalRow(context, approvalId);
+  await requireMayDecide(context, approval);
+  return { permission: 'approvals.decide', roleId: approval.required_role_id };
 }
 
-async function requireMayCancelRun(context: Context, runId: string): Promise<void> {
-  requireAny(context, ['tasks.claim', 'claims.manage']);
+async function requireMayCancelRun(context: Context, runId: string): Promise<Basis> {
+  requireAny(context, permissionsOf.run);
   const { principalId } = await getRun(context, runId);
   const isOwn =
     principalId === context.caller.principalId && holds(context.caller.permissions, 'tasks.claim');
-  if (!isOwn) requireAny(context, ['claims.manage']);
+  if (isOwn) return { permission: 'tasks.claim' };
+  requireAny(context, ['claims.manage']);
+  return { permission: 'claims.manage' };
 }
 
 async function requireMayChangePrincipal(
   context: Context,
   action: string,
   principalId: string,
-): Promise<void> {
-  requireAny(context, ['principals.write']);
+): Promise<Basis> {
+  const basis = { permission: 'principals.write' } as const;
+  requireAny(context, permissionsOf.principal);
   const principal = await getPrincipalRow(context, principalId);
   const isDone = principal.status === (action === 'disable' ? 'disabled' : 'active');
-  if (isDone) return;
-  await (action === 'disable' ? requireMayDisable : requireMayEnable)(context, principal);
+  if (!isDone) await (action === 'disable' ? requireMayDisable : requireMayEnable)(context, principal);
+  return basis;
 }
+
+type Reason = ActionCheckResult['reason'];
 
 function requireAny({ caller }: Context, required: readonly Permission[]): void {
   if (!required.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });

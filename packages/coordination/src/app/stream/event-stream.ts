@@ -28,6 +28,8 @@ export interface EventStreamOptions {
   readonly log: Logger;
   readonly authenticator: Pick<Authenticator, 'enter'>;
   readonly health: Pick<Health, 'refusedCursor'>;
+  /** The caller with what others grant it of the journal, or of one workspace of it. */
+  readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
   /** How often clients are pinged. */
   readonly pingEveryMs?: number;
 }
@@ -132,7 +134,7 @@ export class EventStream {
     const credential = credentialOf(req);
     const caller = await authenticator.enter(credential, true);
     const { after: given, typePrefixes, workspaceId } = streamRequestOf(req);
-    requireEventsRead(caller);
+    requireEventsRead(await this.#judged(caller, workspaceId));
     const { tenantId } = caller;
     if (workspaceId !== undefined)
       await this.#pageReaders.run(tenantId, () =>
@@ -170,13 +172,25 @@ export class EventStream {
     try {
       const caller = await authenticator.enter(credential);
       requireSamePrincipal(caller, before);
-      requireEventsRead(caller);
+      await this.#requireEventsRead(caller, subscribers);
       const viewerId = await readViewer({ db, tenantId: caller.tenantId, caller });
       for (const subscriber of subscribers) subscriber.see(viewerId);
       if (viewerId !== null) await this.#requireWorkspaces(caller, subscribers);
     } catch (error) {
       for (const subscriber of subscribers) subscriber.end(streamEndOf(error));
     }
+  }
+
+  #judged(caller: Caller, workspaceId: string | undefined): Promise<Caller> {
+    const { judgedReader } = this.#options;
+    return judgedReader === undefined ? Promise.resolve(caller) : judgedReader(caller, workspaceId);
+  }
+
+  /** Once for the whole journal, and once for each workspace that one of the streams is about. */
+  async #requireEventsRead(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
+    if (this.#options.judgedReader === undefined) return requireEventsRead(caller);
+    for (const workspaceId of new Set([...subscribers].map((subscriber) => subscriber.workspaceId)))
+      requireEventsRead(await this.#judged(caller, workspaceId));
   }
 
   /** Ends those streams whose workspace their person sees no more. */

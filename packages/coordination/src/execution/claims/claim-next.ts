@@ -4,6 +4,7 @@ import { Uuid } from '@baton/kernel/wire';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
 import { noteEvent } from '../../ledger/journal/journal.ts';
+import { permittedIds } from '../../service/permissions.ts';
 import { findNextWork, searchOf, type WorkSearch } from '../../work/available/available.ts';
 import { lockNextWork } from '../../work/available/queue-front.ts';
 import { Task, taskOf } from '../../work/tasks/task.ts';
@@ -69,7 +70,8 @@ async function takeNext(
 ): Promise<NextClaimRow[]> {
   const { db, tenantId } = context;
   const taken: NextClaimRow[] = [];
-  const take = async (taskIds: readonly string[]) => {
+  const take = async (found: readonly string[]) => {
+    const taskIds = permitted(context, found);
     const count = request.count - taken.length;
     if (taskIds.length > 0)
       taken.push(...(await db.rows(insertNextClaims(leases(context, request, taskIds, count, ttlSeconds)))));
@@ -86,6 +88,16 @@ async function takeNext(
     rowsMax = Math.min(rowsMax * roundGrowth, roundRowsMax);
   }
   return taken;
+}
+
+/** Those that the caller may claim and see, where each task is judged by itself. */
+function permitted({ caller: { permissions } }: Context, taskIds: readonly string[]): readonly string[] {
+  return permittedIds(
+    permissions,
+    'tasks.read',
+    'task',
+    permittedIds(permissions, 'tasks.claim', 'task', taskIds),
+  );
 }
 
 function leases(

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { consistencyOf } from './catalogue.ts';
+import {
+  type Decision,
+  NoDecision,
+  objectsPerPart,
+  type Question,
+  type Subject,
+  tuplesMax,
+  type Wire,
+} from './decision.ts';
+
+/** The decision point's own wire (organisation, section 21.2). */
+
+const word = z.string().max(200);
+/** Text or a number; anything else is none. */
+const version = z.union([word, z.number()]).nullish().catch(undefined);
+const Answer = z.object({
+  allowed: z.boolean(),
+  reasonCode: word,
+  decisionId: word.nullish(),
+  policyVersion: version,
+  modelVersion: version,
+  action: word,
+  resource: z.object({ type: word, id: word }),
+});
+const Answers = z.object({ items: z.array(Answer).max(100) });
+const Objects = z.object({
+  objects: z.array(z.string().max(200)).max(objectsPerPart),
+  cursor: z.string().max(4000).nullish(),
+});
+
+export const batonWire: Wire = {
+  questionsMax: 100,
+  async check(questions, send) {
+    const [only] = questions;
+    if (questions.length === 1 && only !== undefined)
+      return [decisionOf(only, Answer.safeParse(await send('/api/v1/decisions:check', itemOf(only))).data)];
+    const body = await send('/api/v1/decisions:batch-check', { items: questions.map(itemOf) });
+    const { items } = Answers.safeParse(body).data ?? {};
+    if (items?.length !== questions.length) throw new NoDecision('other answers than questions');
+    return questions.map((question, index) => decisionOf(question, items[index]));
+  },
+  async listObjects({ subject, action, type }, cursor, send) {
+    const body = await send('/api/v1/decisions:list-objects', {
+      principalId: subject.iamPrincipalId,
+      action,
+      resourceType: type,
+      context: contextOf(subject, []),
+      consistency: consistencyOf(action),
+      ...(cursor !== undefined && { cursor }),
+      limit: objectsPerPart,
+    });
+    const { data } = Objects.safeParse(body);
+    if (data === undefined) throw new NoDecision('a list that can not be read');
+    return { ids: data.objects, next: data.cursor ?? undefined };
+  },
+};
+
+function itemOf({ subject, action, resource: { type, id, tuples } }: Question) {
+  return {
+    principalId: subject.iamPrincipalId,
+    action,
+    resource: { type, id },
+    context: contextOf(subject, tuples),
+    consistency: consistencyOf(action),
+  };
+}
+
+function contextOf({ kind }: Subject, tuples: Question['resource']['tuples']) {
+  return { principalType: kind, contextualTuples: tuples.slice(0, tuplesMax) };
+}
+
+/** An answer names what it is about, so that none is taken for another. */
+function decisionOf({ action, resource }: Question, answer: z.infer<typeof Answer> | undefined): Decision {
+  if (answer === undefined) throw new NoDecision('an answer that can not be read');
+  const { resource: about } = answer;
+  if (answer.action !== action || about.type !== resource.type || about.id !== resource.id)
+    throw new NoDecision('an answer to another question');
+  const { allowed, reasonCode, policyVersion = null, modelVersion = null } = answer;
+  // The point itself says that it could not judge.
+  if (reasonCode === 'unavailable') throw new NoDecision('the point itself was unavailable');
+  const isVersioned = policyVersion !== null || modelVersion !== null;
+  return {
+    allowed,
+    reasonCode,
+    decisionId: answer.decisionId ?? null,
+    version: isVersioned ? `${policyVersion}/${modelVersion}` : null,
+  };
+}

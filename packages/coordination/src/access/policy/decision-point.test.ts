@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { readCoordinationSettings } from '../../app/settings.ts';
+import { permissionNames } from '../../service/permissions.ts';
+import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
+import { consistencyOf, isAskedOn, isDecidedHere } from './catalogue.ts';
+import { NoDecision, type Question } from './decision.ts';
+import { openDecisionPoint } from './decision-point.ts';
+
+let policy: TestPolicy;
+before(async () => {
+  policy = await startPolicyService();
+});
+after(() => policy.close());
+beforeEach(() => {
+  policy.behave(undefined);
+  policy.decide(() => true);
+  policy.list(() => []);
+  policy.version = '1';
+  policy.asked.length = 0;
+  policy.requests.length = 0;
+});
+
+const open = (settings: Record<string, string> = {}) =>
+  openDecisionPoint(
+    readCoordinationSettings({
+      ...policy.env,
+      CP_IAM_ISSUER: 'http://identity.test',
+      CP_IAM_JWKS_URL: 'http://identity.test/keys',
+      CP_AUTHZ_MODE: 'policy',
+      CP_POLICY_TIMEOUT_SECONDS: '1',
+      ...settings,
+    }),
+  );
+
+const tenantId = newId();
+const who = newId();
+const subject = { kind: 'agent', iamPrincipalId: who, tenantId } as const;
+const taskId = newId();
+const owner = { object: `task:${taskId}`, relation: 'owner', subject: `principal:${who}` };
+const question = (action = 'tasks.read', id = taskId): Question => ({
+  subject,
+  action,
+  resource: { type: 'task', id, tuples: id === taskId ? [owner] : [] },
+});
+const list = { subject, action: 'tasks.read', type: 'task' } as const;
+const answerWith = (status: number, body: string, headers: Record<string, string> = {}) =>
+  policy.behave((_path, _body, res: ServerResponse) => {
+    res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+    return 'answered';
+  });
+const json = (status: number, body: unknown) => answerWith(status, JSON.stringify(body));
+
+for (const wire of ['baton', 'authzen'] as const)
+  describe(`on the wire ${wire}`, () => {
+    const point = (settings: Record<string, string> = {}) => open({ CP_POLICY_WIRE: wire, ...settings });
+    const paths = {
+      baton: ['/api/v1/decisions:check', '/api/v1/decisions:batch-check', '/api/v1/decisions:list-objects'],
+      authzen: ['/access/v1/evaluation', '/access/v1/evaluations', '/access/v1/search/resource'],
+    }[wire];
+
+    test('one question, and many, are asked with the token of this service, and answered in order', async () => {
+      policy.decide(({ action }) => action === 'tasks.read');
+      const asking = point();
+      const [one] = await asking.decide([question()]);
+      assert.equal(one?.allowed, true);
+      assert.equal(one?.reasonCode, 'allowed');
+      assert.equal(policy.requests[0]?.path, paths[0]);
+      assert.match(policy.requests[0]?.authorization ?? '', /^Bearer policy-access-token/);
+      const { tuples, resource, kind, action } = policy.asked[0] as (typeof policy.asked)[number];
+      assert.deepEqual([kind, action, resource], ['agent', 'tasks.read', `task:${taskId}`]);
+      assert.deepEqual(tuples, [owner]);
+      const ids = Array.from({ length: 250 }, newId);
+      const asked = ids.map((id, n) => question(n % 2 === 0 ? 'tasks.read' : 'tasks.write', id));
+      const answers = await asking.decide(asked);
+      assert.deepEqual(
+        answers.map(({ allowed }) => allowed),
+        ids.map((_, n) => n % 2 === 0),
+      );
+      assert.deepEqual(
+        policy.requests.slice(1).map(({ path }) => path),
+        [paths[1], paths[1], paths[1]],
+        'a hundred in each request',
+      );
+    });
+
+    test('an answer is remembered for the time of the cache, and a denial too', async () => {
+      policy.decide(() => false);
+      const asking = point();
+      for (let time = 0; time < 3; time += 1)
+        assert.equal((await asking.decide([question()]))[0]?.allowed, false);
+      assert.equal(policy.asked.length, 1);
+      asking.forget();
+      await asking.decide([question()]);
+      assert.equal(policy.asked.length, 2);
+      await Promise.all(Array.from({ length: 20 }, () => asking.decide([question('tasks.write')])));
+      assert.equal(policy.asked.length, 3, 'those that ask at the same time share one request');
+      const forgetful = point({ CP_POLICY_CACHE_TTL_SECONDS: '0' });
+      await forgetful.decide([question()]);
+      await forgetful.decide([question()]);
+      assert.equal(policy.asked.length, 5);
+    });
+
+    test('what changes an object, or who decides, is another question', async () => {
+      const asking = point();
+      await asking.decide([question()]);
+      const moved = { ...question().resource, tuples: [{ ...owner, relation: 'assignee' }] };
+      await asking.decide([{ ...question(), resource: moved }]);
+      await asking.decide([{ ...question(), subject: { ...subject, tenantId: newId() } }]);
+      assert.equal(policy.asked.length, 3);
+    });
+
+    test('deciding approvals and changing principals is asked anew each time', async () => {
+      const asking = point();
+      for (const action of ['approvals.decide', 'principals.write'])
+        for (let time = 0; time < 2; time += 1) await asking.decide([question(action)]);
+      assert.equal(policy.asked.length, 4);
+    });
+
+    test('a list of objects is read, and remembered', async () => {
+      const ids = Array.from({ length: 3 }, newId);
+      policy.list((asker, action, type) =>
+        asker === who && `${action} ${type}` === 'tasks.read task' ? ids : [],
+      );
+      const asking = point();
+      assert.deepEqual([...((await asking.objectsOf(list)) ?? [])], ids);
+      assert.deepEqual([...((await asking.objectsOf(list)) ?? [])], ids);
+      assert.equal(policy.requests.length, 1);
+      assert.equal(policy.requests[0]?.path, paths[2]);
+    });
+
+    const hostile: Record<string, () => void> = {
+      'a 500': () => json(500, {}),
+      'a 403': () => json(403, { detail: 'scope_not_allowed' }),
+      'a 404': () => json(404, {}),
+      'a 204': () => answerWith(204, ''),
+      'a redirect': () => answerWith(307, '{}', { location: `${policy.url}/elsewhere` }),
+      'no JSON': () => answerWith(200, '<html>allowed</html>'),
+      'a list where an object belongs': () => json(200, [{ allowed: true, decision: true }]),
+      null: () => json(200, null),
+      'a truth that is a text': () => json(200, { allowed: 'true', decision: 'true' }),
+      'nothing of what was asked': () => json(200, {}),
+      'more than it may hold': () =>
+        json(200, { allowed: true, decision: true, reasonCode: 'allowed', filler: 'x'.repeat(2_000_000) }),
+      'a document nested 200,000 levels deep': () =>
+        answerWith(200, `{"decision":${'['.repeat(200_000)}${']'.repeat(200_000)}}`),
+      'one byte at a time': () =>
+        policy.behave((_path, _body, res) => {
+          res.writeHead(200, { 'content-type': 'application/json' });
+          const drip = setInterval(() => res.write(' '), 50);
+          res.once('close', () => clearInterval(drip));
+          return 'answered';
+        }),
+      nothing: () => policy.behave(() => 'answered'),
+      'a closed connection': () =>
+        policy.behave((_path, _body, res) => {
+          res.destroy();
+          return 'answered';
+        }),
+    };
+    for (const [what, behave] of Object.entries(hostile))
+      test(`${what} is no answer`, async () => {
+        behave();
+        const startedAt = performance.now();
+        const asking = point();
+        await Promise.all([
+          assert.rejects(asking.decide([question()]), NoDecision),
+          assert.rejects(asking.decide([question(), question('tasks.write')]), NoDecision),
+          what === 'a 404' && wire === 'authzen'
+            ? asking.objectsOf(list).then((ids) => assert.equal(ids, undefined))
+            : assert.rejects(asking.objectsOf(list), NoDecision),
+        ]);
+        assert.ok(performance.now() - startedAt < 9000, 'within its time');
+        policy.behave(undefined);
+        assert.equal((await asking.decide([question()]))[0]?.allowed, true, 'and is not remembered');
+        assert.ok(!policy.requests.some(({ path }) => path === '/elsewhere'));
+      });
+
+    test('fewer answers, and more, than questions are none', async () => {
+      const item = (action: string) => ({
+        allowed: true,
+        reasonCode: 'allowed',
+        decision: true,
+        action,
+        resource: { type: 'task', id: taskId },
+      });
+      const two = [question(), question('tasks.write')];
+      for (const items of [
+        [item('tasks.read')],
+        Array(3).fill(item('tasks.read')),
+        Array(5000).fill(item('x')),
+      ]) {
+        json(200, { items, evaluations: items });
+        await assert.rejects(point().decide(two), NoDecision);
+      }
+    });
+  });
+
+test('answers in another order than the questions are none, as far as they say what they are about', async () => {
+  const item = (action: string) => ({
+    allowed: true,
+    reasonCode: 'allowed',
+    action,
+    resource: { type: 'task', id: taskId },
+  });
+  json(200, { items: [item('tasks.write'), item('tasks.read')] });
+  await assert.rejects(open().decide([question(), question('tasks.write')]), NoDecision);
+  json(200, item('tasks.write'));
+  await assert.rejects(open().decide([question()]), NoDecision);
+  json(200, { ...item('tasks.read'), resource: { type: 'task', id: newId() } });
+  await assert.rejects(open().decide([question()]), NoDecision);
+});
+
+test('a point that says it could not judge gave no answer', async () => {
+  const about = { action: 'tasks.read', resource: { type: 'task', id: taskId } };
+  json(200, { allowed: false, reasonCode: 'unavailable', ...about });
+  await assert.rejects(open().decide([question()]), NoDecision);
+  json(200, { decision: false, context: { error: { status: 500, message: 'broken' } } });
+  await assert.rejects(open({ CP_POLICY_WIRE: 'authzen' }).decide([question()]), NoDecision);
+});
+
+test('answers by another policy drop what was remembered by the one before', async () => {
+  const asking = open();
+  await asking.decide([question()]);
+  policy.version = '2';
+  await asking.decide([question('tasks.write')]);
+  policy.decide(() => false);
+  assert.equal((await asking.decide([question()]))[0]?.allowed, false);
+  assert.equal(policy.asked.length, 3);
+});
+
+test('a list is followed to its end', async () => {
+  const ids = Array.from({ length: 2500 }, newId);
+  policy.behave((_path, body: { cursor?: string; limit: number }, res) => {
+    const from = Number(body.cursor ?? 0);
+    assert.equal(body.limit, 1000);
+    const next = from + 1000 < ids.length ? { cursor: String(from + 1000) } : {};
+    res.end(JSON.stringify({ objects: ids.slice(from, from + 1000), ...next }));
+    return 'answered';
+  });
+  assert.equal((await open().objectsOf(list))?.size, 2500);
+  assert.equal(policy.requests.length, 3);
+  policy.behave((_path, body: { page: { token?: string } }, res) => {
+    const from = Number(body.page.token ?? 0);
+    const results = ids.slice(from, from + 1000).map((id) => ({ type: 'task', id }));
+    const next = from + 1000 < ids.length ? String(from + 1000) : '';
+    res.end(JSON.stringify({ results, page: { next_token: next } }));
+    return 'answered';
+  });
+  assert.equal((await open({ CP_POLICY_WIRE: 'authzen' }).objectsOf(list))?.size, 2500);
+});
+
+test('a list without an end, or of more than it may hold, is none', async () => {
+  let pages = 0;
+  const endless: Record<string, () => unknown> = {
+    'the same cursor again': () => ({ objects: [newId()], cursor: 'again' }),
+    'nothing, and a cursor': () => ({ objects: [], cursor: String(pages) }),
+    'ever more': () => ({ objects: Array.from({ length: 1000 }, newId), cursor: String(pages) }),
+    'more than asked for': () => ({ objects: Array.from({ length: 1001 }, newId) }),
+    numbers: () => ({ objects: [1, 2] }),
+  };
+  for (const [what, body] of Object.entries(endless)) {
+    pages = 0;
+    policy.behave((_path, _body, res) => {
+      pages += 1;
+      res.end(JSON.stringify(body()));
+      return 'answered';
+    });
+    await assert.rejects(open().objectsOf(list), NoDecision, what);
+    assert.ok(pages <= 102, `${what}: ${pages} pages`);
+  }
+});
+
+test('a point without a search is not asked for one again in the next minute', async () => {
+  for (const status of [404, 405, 501]) {
+    policy.requests.length = 0;
+    json(status, {});
+    const asking = open({ CP_POLICY_WIRE: 'authzen' });
+    assert.equal(await asking.objectsOf(list), undefined);
+    assert.equal(await asking.objectsOf(list), undefined);
+    assert.equal(policy.requests.length, 1);
+  }
+});
+
+test('the token that the point refuses is not sent again', async () => {
+  const asking = open();
+  json(401, { detail: 'invalid_iam_context' });
+  await assert.rejects(asking.decide([question()]), NoDecision);
+  policy.behave(undefined);
+  await asking.decide([question()]);
+  const [first, second] = policy.requests.map(({ authorization }) => authorization);
+  assert.notEqual(first, second);
+});
+
+test('identity out of reach is no answer, within the time of the point', async () => {
+  const asking = open({ CP_IAM_BASE_URL: 'http://127.0.0.1:9' });
+  await assert.rejects(asking.decide([question()]), NoDecision);
+});
+
+test('a slow point holds up no more than so many of one tenant, and others get their answers', async () => {
+  const other = { ...question(), subject: { ...subject, tenantId: newId() } };
+  policy.behave((_path, body: { principalId: string; action: string }, res) => {
+    if (body.action !== 'tasks.write') return undefined;
+    setTimeout(() => res.destroy(), 700).unref();
+    return 'answered';
+  });
+  const asking = open({ CP_POLICY_CACHE_TTL_SECONDS: '0', CP_POLICY_TIMEOUT_SECONDS: '3' });
+  await asking.decide([other]);
+  const stuck = Array.from({ length: 60 }, () =>
+    assert.rejects(asking.decide([question('tasks.write', newId())]), NoDecision),
+  );
+  const startedAt = performance.now();
+  assert.equal((await asking.decide([other]))[0]?.allowed, true);
+  assert.ok(performance.now() - startedAt < 600, 'not behind the sixty');
+  await Promise.all(stuck);
+});
+
+test('every permission has its place in the catalogue of actions', () => {
+  for (const name of permissionNames) {
+    assert.equal(isAskedOn(name, 'tenant'), true);
+    if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage', 'observations.write'].includes(name));
+  }
+  assert.equal(isAskedOn('tasks.read', 'run'), true);
+  assert.equal(isAskedOn('tasks.write', 'run'), false);
+  assert.equal(isAskedOn('goals.write', 'workspace'), true);
+  assert.equal(isAskedOn('org.manage', 'workspace'), false);
+  assert.deepEqual([consistencyOf('approvals.decide'), consistencyOf('tasks.read')], ['strong', 'default']);
+});

@@ -1,0 +1,224 @@
+import { ConcurrencyLimit, Turns } from '@baton/kernel/concurrency-limit';
+import { RequestFailed, requestJson } from '@baton/kernel/json-request';
+import { Refusal } from '@baton/kernel/refusal';
+import { within } from '@baton/kernel/within';
+import { BoundedCache } from '../../service/bounded-cache.ts';
+import { createServiceTokens } from '../service-tokens/service-tokens.ts';
+import type { Settings } from '../settings.ts';
+import { authzenWire } from './authzen-wire.ts';
+import { batonWire } from './baton-wire.ts';
+import { consistencyOf } from './catalogue.ts';
+import {
+  type Decision,
+  NoDecision,
+  nameOf,
+  type ObjectsQuestion,
+  type Question,
+  type Send,
+  type Subject,
+} from './decision.ts';
+
+/** The outside service that decides who may do what (organisation, section 21). */
+export interface DecisionPoint {
+  /**
+   * Answers in the order of the questions; each is remembered for CP_POLICY_CACHE_TTL_SECONDS.
+   * @throws NoDecision
+   */
+  decide(questions: readonly Question[]): Promise<Decision[]>;
+  /**
+   * The ids of all objects on which the subject may do it, read to the end.
+   * @returns undefined where the decision point can't list them
+   * @throws NoDecision, also when there are too many, or reading them takes too long
+   */
+  objectsOf(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined>;
+  /** Rights may have changed: nothing that was answered before serves any more. */
+  forget(): void;
+}
+
+/** Of 100 answers, or 1,000 ids. */
+const answerBytesMax = 1024 * 1024;
+/** Questions under way, of one tenant and of all: what one tenant waits for, others don't. */
+const underWayMax = { tenant: 24, all: 64 };
+const waitingMax = 1000;
+const decisionsKeptMax = 50_000;
+const idsKeptMax = 500_000;
+const tenantsKeptMax = 10_000;
+/** More objects than these are not read: the list is then refused. */
+const objectsMax = 100_000;
+const listMsMax = 10_000;
+/** That a decision point has no list is believed for so long. */
+const withoutListsMs = 60_000;
+
+interface Kept<Value> {
+  readonly value: Value;
+  readonly untilMs: number;
+}
+
+export function openDecisionPoint(settings: Settings): DecisionPoint {
+  const wire = settings.CP_POLICY_WIRE === 'authzen' ? authzenWire : batonWire;
+  const ttlMs = settings.CP_POLICY_CACHE_TTL_SECONDS * 1000;
+  const send = senderOf(settings);
+  const underWay = new Map<string, Promise<Decision>>();
+  const versions = new BoundedCache<string>(tenantsKeptMax);
+  let decisions = new BoundedCache<Kept<Decision>>(decisionsKeptMax);
+  let lists = new BoundedCache<Kept<ReadonlySet<string>>>(idsKeptMax);
+  let listsAgainAtMs = 0;
+
+  /** Of another policy or model is another question. */
+  function nameOfQuestion({ subject, action, resource }: Question): string {
+    const { tenantId, iamPrincipalId, kind } = subject;
+    const version = versions.get(tenantId) ?? null;
+    return JSON.stringify([
+      tenantId,
+      version,
+      iamPrincipalId,
+      kind,
+      action,
+      nameOf(resource),
+      resource.tuples,
+    ]);
+  }
+
+  async function ask(questions: readonly Question[]): Promise<readonly Decision[]> {
+    const kept = decisions;
+    const answers = await wire.check(questions, send((questions[0] as Question).subject));
+    for (const [index, question] of questions.entries()) {
+      const answer = answers[index] as Decision;
+      const { tenantId } = question.subject;
+      if (answer.version !== null) versions.keep(tenantId, answer.version, 1);
+      if (ttlMs > 0 && isRemembered(question))
+        kept.keep(nameOfQuestion(question), { value: answer, untilMs: performance.now() + ttlMs }, 1);
+    }
+    return answers;
+  }
+
+  function answerOf(question: Question): Promise<Decision> | undefined {
+    if (!isRemembered(question)) return undefined;
+    const name = nameOfQuestion(question);
+    const known = decisions.get(name);
+    if (known !== undefined && performance.now() < known.untilMs) return Promise.resolve(known.value);
+    return underWay.get(name);
+  }
+
+  function askTogether(questions: readonly Question[]): Promise<Decision>[] {
+    const asked = ask(questions);
+    return questions.map((question, index) => {
+      const answer = asked.then((answers) => answers[index] as Decision);
+      if (!isRemembered(question)) return answer;
+      const name = nameOfQuestion(question);
+      underWay.set(name, answer);
+      const isOver = () => void (underWay.get(name) === answer && underWay.delete(name));
+      answer.then(isOver, isOver);
+      return answer;
+    });
+  }
+
+  async function readObjects(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined> {
+    const untilMs = performance.now() + listMsMax;
+    const ids = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const part = await wire.listObjects(question, cursor, send(question.subject));
+      if (part === undefined) {
+        if (cursor !== undefined) throw new NoDecision('the rest of a list is gone');
+        listsAgainAtMs = performance.now() + withoutListsMs;
+        return undefined;
+      }
+      for (const id of part.ids) ids.add(id.toLowerCase());
+      if (part.next !== undefined && (part.next === cursor || part.ids.length === 0))
+        throw new NoDecision('a list without an end');
+      cursor = part.next;
+      if (ids.size > objectsMax || (cursor !== undefined && performance.now() > untilMs))
+        throw new NoDecision('a list that is too long');
+    } while (cursor !== undefined);
+    return ids;
+  }
+
+  return {
+    async decide(questions) {
+      const answers = questions.map(answerOf);
+      const open = questions.filter((_, index) => answers[index] === undefined);
+      const asked: Promise<Decision>[] = [];
+      for (let at = 0; at < open.length; at += wire.questionsMax)
+        asked.push(...askTogether(open.slice(at, at + wire.questionsMax)));
+      return Promise.all(answers.map((answer) => answer ?? (asked.shift() as Promise<Decision>)));
+    },
+    async objectsOf(question) {
+      if (performance.now() < listsAgainAtMs) return undefined;
+      const { subject, action, type } = question;
+      const name = JSON.stringify([subject.tenantId, subject.iamPrincipalId, subject.kind, action, type]);
+      const known = lists.get(name);
+      if (known !== undefined && performance.now() < known.untilMs) return known.value;
+      const kept = lists;
+      const ids = await readObjects(question);
+      if (ids !== undefined && ttlMs > 0)
+        kept.keep(name, { value: ids, untilMs: performance.now() + ttlMs }, ids.size + 1);
+      return ids;
+    },
+    forget() {
+      decisions = new BoundedCache(decisionsKeptMax);
+      lists = new BoundedCache(idsKeptMax);
+      underWay.clear();
+    },
+  };
+}
+
+const isRemembered = ({ action }: Question) => consistencyOf(action) === 'default';
+
+/** Makes what sends a tenant's questions: each within CP_POLICY_TIMEOUT_SECONDS, the wait for its turn and its token included. */
+function senderOf(settings: Settings): (subject: Subject) => Send {
+  const baseUrl = settings.CP_POLICY_BASE_URL.replace(/\/+$/, '');
+  const timeoutMs = settings.CP_POLICY_TIMEOUT_SECONDS * 1000;
+  const tokens = createServiceTokens(settings, {
+    audience: settings.CP_POLICY_AUDIENCE,
+    scopes: settings.CP_POLICY_SCOPES,
+  });
+  const limitOf = (of: keyof typeof underWayMax) =>
+    new ConcurrencyLimit(`questions to the decision point of the ${of}`, {
+      runningMax: underWayMax[of],
+      queuedMax: waitingMax,
+      waitMsMax: timeoutMs,
+    });
+  const [ofTenant, ofAll] = [limitOf('tenant'), limitOf('all')];
+
+  async function post(path: string, body: unknown, untilMs: number, absent: readonly number[]) {
+    const leftMs = () => Math.max(1, Math.floor(untilMs - performance.now()));
+    const token = await within(leftMs(), tokens.get());
+    const { status, json } = await requestJson(`${baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body,
+      timeoutMs: leftMs(),
+      answerBytesMax,
+    });
+    if (status === 401) tokens.forget(token);
+    if (absent.includes(status)) return undefined;
+    if (status !== 200) throw new NoDecision(`the decision point answered ${status}`);
+    if (json === undefined) throw new NoDecision('an answer that is no JSON');
+    return json;
+  }
+
+  return ({ tenantId }) =>
+    async (path, body, absent = []) => {
+      const untilMs = performance.now() + timeoutMs;
+      const turns = new Turns([ofTenant, tenantId], [ofAll, '']);
+      try {
+        await turns.enter();
+      } catch (error) {
+        throw new NoDecision('too many questions wait', { cause: error });
+      }
+      try {
+        return await post(path, body, untilMs, absent);
+      } catch (error) {
+        throw noDecision(error);
+      } finally {
+        turns.leave();
+      }
+    };
+}
+
+function noDecision(error: unknown): NoDecision {
+  if (error instanceof NoDecision) return error;
+  const isOurs = error instanceof RequestFailed || error instanceof Refusal;
+  return new NoDecision(isOurs ? error.message : `no token: ${(error as Error).message}`, { cause: error });
+}

@@ -1,0 +1,305 @@
+import { NeedsAnswer } from '@baton/kernel/command';
+import type { Db } from '@baton/kernel/db';
+import { type Details, Refusal } from '@baton/kernel/refusal';
+import type { Caller } from '../../service/caller.ts';
+import {
+  isCovered,
+  JudgedPermissions,
+  narrowByScopes,
+  type Permission,
+  permissionNames,
+} from '../../service/permissions.ts';
+import { isAskedOn, isDecidedHere, type ResourceType } from './catalogue.ts';
+import { type Decision, NoDecision, nameOf, type Question, type Resource, type Subject } from './decision.ts';
+import type { DecisionPoint } from './decision-point.ts';
+import type { PolicyCounters } from './policy-counters.ts';
+
+/** Thrown where a permission is asked for that was not judged yet: whatever was begun is undone, and done again after it. */
+export class NeedsDecision extends NeedsAnswer {
+  override readonly name = 'NeedsDecision';
+  readonly action: Permission;
+  /** The objects that each need one; absent where it is about the object of the request. */
+  readonly objects: { readonly type: ResourceType; readonly ids: readonly string[] } | undefined;
+
+  constructor(action: Permission, objects?: NeedsDecision['objects']) {
+    super(`${action} was not judged before it was asked for`);
+    this.action = action;
+    this.objects = objects;
+  }
+}
+
+/** The objects that a request is about. */
+export interface Places {
+  /** The one that tells most first, each with its relations as they stand now. */
+  ofRequest(db: Db): Promise<readonly Resource[]>;
+  /** Objects of one type, in any order; one that there is not is left out. */
+  ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
+}
+
+/** What judging one request takes. */
+export interface Judging {
+  readonly point: DecisionPoint;
+  readonly counters: PolicyCounters;
+  readonly places: Places;
+  /** Statements outside of any transaction. */
+  readonly db: Db;
+}
+
+/** What is granted nowhere yet: a token's permissions before its request is judged. Asking for one is a fault of ours. */
+export class UnjudgedRights extends JudgedPermissions {
+  allows(wanted: Permission): boolean {
+    throw new NeedsDecision(wanted);
+  }
+
+  permitted(wanted: Permission): readonly string[] {
+    throw new NeedsDecision(wanted);
+  }
+}
+
+interface Outcome extends Pick<Decision, 'allowed'> {
+  /** What a refusal says of it; absent where nobody was asked. */
+  readonly details?: Details;
+}
+
+/** The longest that one refused write tells its client to wait. */
+const retryAfterSeconds = '1';
+
+/**
+ * What the decision point granted to one request, asked before the transaction and obeyed inside it (organisation, section
+ * 21.1). The token's scopes narrow first; what is decided here alone goes by the names of the set.
+ */
+export class PolicyRights extends JudgedPermissions {
+  readonly #judging: Judging;
+  readonly #subject: Subject;
+  readonly #ceiling: ReadonlySet<string>;
+  /** A Refusal stands for no answer: it is thrown when the permission is asked for, in the order of the checks. */
+  readonly #outcomes = new Map<Permission, Outcome | Refusal>();
+  /** The ids granted for a permission on a type; `each` where the point lists none. */
+  readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
+  readonly #objects = new Map<string, boolean>();
+  #place: readonly Resource[] | undefined;
+
+  constructor(caller: Caller, judging: Judging) {
+    super(caller.permissions);
+    this.#judging = judging;
+    this.#ceiling = ceilingOf(caller);
+    this.#subject = subjectOf(caller);
+  }
+
+  allows(wanted: Permission): boolean {
+    if (!this.#ceiling.has(wanted)) return false;
+    if (isDecidedHere(wanted)) return isCovered(this, wanted);
+    const outcome = this.#outcomes.get(wanted);
+    if (outcome === undefined) throw new NeedsDecision(wanted);
+    if (outcome instanceof Refusal) throw outcome;
+    return outcome.allowed;
+  }
+
+  permitted(wanted: Permission, type: string, ids: readonly string[]): readonly string[] {
+    if (!this.#ceiling.has(wanted)) return [];
+    const list = this.#lists.get(listName(wanted, type));
+    if (list instanceof Set) return ids.filter((id) => list.has(id));
+    const unknown = ids.filter((id) => !this.#objects.has(objectName(wanted, type, id)));
+    if (list === undefined || unknown.length > 0)
+      throw new NeedsDecision(wanted, { type: type as ResourceType, ids: unknown });
+    return ids.filter((id) => this.#objects.get(objectName(wanted, type, id)) === true);
+  }
+
+  /** The same decisions for a caller of other scopes: what a token leaves its person to do later. */
+  with(caller: Caller): PolicyRights {
+    const rights = new PolicyRights(caller, this.#judging);
+    for (const [action, outcome] of this.#outcomes) rights.#outcomes.set(action, outcome);
+    return rights;
+  }
+
+  /** Asks for one permission after the other, until one is granted; no answer ends it. */
+  async askAnyOf(actions: readonly Permission[]): Promise<void> {
+    for (const action of actions) {
+      if (!this.#ceiling.has(action) || isDecidedHere(action)) {
+        if (this.allows(action)) return;
+        continue;
+      }
+      const outcome = await this.#ask(action);
+      if (outcome instanceof Refusal || outcome.allowed) return;
+    }
+  }
+
+  /** Grants a permission for a request that goes by objects, each of which is judged by itself. */
+  async askList(action: Permission, types: readonly ResourceType[]): Promise<void> {
+    if (!this.#ceiling.has(action)) return;
+    this.#outcomes.set(action, { allowed: true });
+    for (const type of types)
+      try {
+        this.#lists.set(listName(action, type), await this.#listOf(action, type));
+      } catch (error) {
+        this.#outcomes.set(action, this.#unavailable(error));
+      }
+  }
+
+  /** The ids granted, where the point lists them and there are not too many. */
+  idsOf(action: Permission, type: ResourceType): ReadonlySet<string> | undefined {
+    const list = this.#lists.get(listName(action, type));
+    return list instanceof Set ? list : undefined;
+  }
+
+  /** Gets what a command stopped for. @throws Refusal `policy_unavailable` */
+  async settle({ action, objects }: NeedsDecision): Promise<void> {
+    if (objects === undefined) {
+      await this.#ask(action);
+      return;
+    }
+    const name = listName(action, objects.type);
+    try {
+      if (!this.#lists.has(name)) this.#lists.set(name, await this.#listOf(action, objects.type));
+      if (this.#lists.get(name) === 'each') await this.#askEach(action, objects);
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  /**
+   * Whether the objects of the request still stand where they stood when they were judged.
+   * @param tx the transaction that goes by the decision
+   * @throws NeedsDecision when they were moved, or given to somebody else, meanwhile
+   */
+  async recheck(tx: Db): Promise<void> {
+    if (this.#place === undefined || this.#place.length === 0) return;
+    const now = await this.#judging.places.ofRequest(tx);
+    if (JSON.stringify(now) === JSON.stringify(this.#place)) return;
+    this.#place = undefined;
+    const [asked] = [...this.#outcomes.keys()];
+    this.#outcomes.clear();
+    throw new NeedsDecision(asked as Permission);
+  }
+
+  /** What the decision point said of a permission; undefined where it was not asked. */
+  decisionOn(action: Permission): Details | undefined {
+    const outcome = this.#outcomes.get(action);
+    return outcome instanceof Refusal ? undefined : outcome?.details;
+  }
+
+  /** What a refusal for want of these says besides: the last denial, and on what. */
+  denialOf(required: readonly string[]): Details | undefined {
+    const denials = required.map((name) => this.#outcomes.get(name as Permission));
+    const last = denials.findLast((denial) => denial !== undefined);
+    return last === undefined || last instanceof Refusal || last.allowed ? undefined : last.details;
+  }
+
+  /**
+   * Asks about many objects in as few requests as there can be.
+   * @param asked the rights on each object, made by `about`
+   * @throws Refusal `policy_unavailable`
+   */
+  async askAll(asked: readonly { rights: PolicyRights; actions: readonly Permission[] }[]): Promise<void> {
+    const open = asked.flatMap(({ rights, actions }) =>
+      actions
+        .filter((action) => rights.#ceiling.has(action) && !isDecidedHere(action))
+        .map((action) => ({ rights, action })),
+    );
+    const questions = open.map(({ rights, action }) => rights.#question(action));
+    const decisions = await this.#judging.point.decide(questions).catch((error: unknown) => {
+      throw this.#unavailable(error);
+    });
+    for (const [index, { rights, action }] of open.entries())
+      rights.#outcomes.set(action, outcomeOf(questions[index] as Question, decisions[index] as Decision));
+  }
+
+  /** The rights of the same caller on other objects, of which nothing was asked yet. */
+  about(caller: Caller, place: readonly Resource[]): PolicyRights {
+    const rights = new PolicyRights(caller, this.#judging);
+    rights.#place = place;
+    return rights;
+  }
+
+  /** Objects as the decision point knows them. */
+  resourcesOf(type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]> {
+    const { places, db } = this.#judging;
+    return places.ofType(db, type, ids);
+  }
+
+  /** Whether the token itself leaves a permission out, whoever grants it. */
+  isBeyondScope(action: Permission): boolean {
+    return !this.#ceiling.has(action);
+  }
+
+  async #listOf(action: Permission, type: ResourceType): Promise<ReadonlySet<string> | 'each'> {
+    const { point } = this.#judging;
+    if (type === 'tenant') return 'each';
+    return (await point.objectsOf({ subject: this.#subject, action, type })) ?? 'each';
+  }
+
+  /** Decisions of permissions on one object each, of which the request as a whole depends. */
+  async #ask(action: Permission): Promise<Outcome | Refusal> {
+    const known = this.#outcomes.get(action);
+    if (known !== undefined) return known;
+    const outcome = await this.#decisionOf(action).catch((error: unknown) => this.#unavailable(error));
+    this.#outcomes.set(action, outcome);
+    return outcome;
+  }
+
+  async #decisionOf(action: Permission): Promise<Outcome> {
+    const { point, places, db } = this.#judging;
+    const mayBeOnObject = resourceTypesAsked.some((type) => isAskedOn(action, type));
+    if (mayBeOnObject) this.#place ??= await places.ofRequest(db);
+    const question = this.#question(action);
+    const [decision] = await point.decide([question]);
+    return outcomeOf(question, decision as Decision);
+  }
+
+  #question(action: Permission): Question {
+    const resource = resourceOf(action, this.#place ?? [], this.#subject.tenantId);
+    return { subject: this.#subject, action, resource };
+  }
+
+  async #askEach(action: Permission, { type, ids }: NonNullable<NeedsDecision['objects']>): Promise<void> {
+    const { point, places, db } = this.#judging;
+    const resources = await places.ofType(db, type, ids);
+    const questions = resources.map((resource) => ({ subject: this.#subject, action, resource }));
+    const decisions = await point.decide(questions);
+    for (const id of ids) this.#objects.set(objectName(action, type, id), false);
+    for (const [index, { id }] of resources.entries())
+      this.#objects.set(objectName(action, type, id), decisions[index]?.allowed === true);
+  }
+
+  #unavailable(error: unknown): Refusal {
+    if (!(error instanceof NoDecision)) throw error;
+    this.#judging.counters.unavailable.inc();
+    return new Refusal(
+      'policy_unavailable',
+      {},
+      { headers: { 'retry-after': retryAfterSeconds }, reason: error.message },
+    );
+  }
+}
+
+const resourceTypesAsked: readonly ResourceType[] = [
+  'task',
+  'run',
+  'approval',
+  'artifact',
+  'workspace',
+  'project_profile',
+];
+
+function outcomeOf({ resource }: Question, { allowed, reasonCode, decisionId }: Decision): Outcome {
+  return { allowed, details: { resource: nameOf(resource), reasonCode, decisionId } };
+}
+
+/** The object on which a permission is asked for: the most telling one that has it, else the tenant. */
+export function resourceOf(action: Permission, place: readonly Resource[], tenantId: string): Resource {
+  const found = place.find(({ type }) => isAskedOn(action, type));
+  return found ?? { type: 'tenant', id: tenantId, tuples: [] };
+}
+
+export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
+  return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
+}
+
+/** What the token lets its bearer ask for at all. A token for decisions leaves one permission, on one approval. */
+function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
+  if (approvalId !== undefined) return new Set(['approvals.decide']);
+  return narrowByScopes(permissionNames, scopes) ?? new Set();
+}
+
+const listName = (action: string, type: string) => `${action} ${type}`;
+const objectName = (action: string, type: string, id: string) => `${action} ${type}:${id}`;

@@ -1,0 +1,135 @@
+import type { Db } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { Caller } from '../../service/caller.ts';
+import { isCovered, JudgedPermissions, type Permission } from '../../service/permissions.ts';
+import { isDecidedHere } from './catalogue.ts';
+import { type Decision, NoDecision, nameOf } from './decision.ts';
+import type { DecisionPoint } from './decision-point.ts';
+import type { Differences } from './differences.ts';
+import type { PolicyCounters } from './policy-counters.ts';
+import { type Places, resourceOf, subjectOf } from './rights.ts';
+
+/** Answers by its names, and remembers what it was asked. */
+export class ObservedRights extends JudgedPermissions {
+  /** What was answered to each permission: at most as many as there are permissions. */
+  readonly answers = new Map<Permission, boolean>();
+
+  allows(wanted: Permission): boolean {
+    const isAllowed = isCovered(this, wanted);
+    if (!isDecidedHere(wanted)) this.answers.set(wanted, isAllowed);
+    return isAllowed;
+  }
+
+  permitted(_wanted: Permission, _type: string, ids: readonly string[]): readonly string[] {
+    return ids;
+  }
+}
+
+/** What one request asked, and on what. */
+export interface Observed {
+  readonly caller: Caller;
+  readonly endpoint: string;
+  readonly answers: ReadonlyMap<Permission, boolean>;
+  readonly places: Places;
+  readonly db: Db;
+}
+
+/** Asks the decision point beside the requests; nobody waits for it (organisation, section 21.1). */
+export interface Shadow {
+  observe(observed: Observed): void;
+  /** Ends when what is being asked has its answer; what waits is dropped. */
+  close(): Promise<void>;
+}
+
+/** Requests whose checks wait; those beyond are counted and left out. */
+const waitingMax = 1000;
+const underWayMax = 8;
+/** Lines about differences in the log; all of them are counted, and the newest listed. */
+const linesPerMinuteMax = 60;
+
+export function openShadow({
+  point,
+  counters,
+  differences,
+  log,
+}: {
+  point: DecisionPoint;
+  counters: PolicyCounters;
+  differences: Differences;
+  log: Logger;
+}): Shadow {
+  const waiting: Observed[] = [];
+  const underWay = new Set<Promise<void>>();
+  const lines = { sinceMs: 0, written: 0 };
+  let isClosed = false;
+
+  async function compare({ caller, endpoint, answers, places, db }: Observed): Promise<void> {
+    const { tenantId, principalId } = caller;
+    const place = await places.ofRequest(db);
+    const subject = subjectOf(caller);
+    const questions = [...answers.keys()].map((action) => ({
+      subject,
+      action,
+      resource: resourceOf(action, place, tenantId),
+    }));
+    const decisions = await point.decide(questions);
+    for (const [index, { action, resource }] of questions.entries()) {
+      const { allowed, reasonCode, decisionId } = decisions[index] as Decision;
+      const local = answers.get(action) === true;
+      if (allowed === local) continue;
+      counters.shadowDivergence.inc();
+      const difference = {
+        at: new Date().toISOString(),
+        endpoint,
+        principalId,
+        action,
+        resource: nameOf(resource),
+        local,
+        point: allowed,
+        reasonCode,
+        decisionId,
+      };
+      differences.add(tenantId, difference);
+      note(tenantId, difference);
+    }
+  }
+
+  function note(tenantId: string, difference: object): void {
+    const nowMs = performance.now();
+    if (lines.sinceMs === 0 || nowMs - lines.sinceMs > 60_000)
+      Object.assign(lines, { sinceMs: nowMs, written: 0 });
+    lines.written += 1;
+    if (lines.written <= linesPerMinuteMax)
+      log.warn({ tenantId, ...difference }, 'the decision point would decide otherwise');
+  }
+
+  function start(observed: Observed): void {
+    const asked = observed.answers.size;
+    counters.shadowChecks.inc(asked);
+    const comparison = compare(observed)
+      .catch((error: unknown) => {
+        counters.shadowUnavailable.inc(asked);
+        if (!(error instanceof NoDecision)) log.warn({ err: error }, 'a check could not be compared');
+      })
+      .finally(() => {
+        underWay.delete(comparison);
+        const next = isClosed ? undefined : waiting.shift();
+        if (next !== undefined) start(next);
+      });
+    underWay.add(comparison);
+  }
+
+  return {
+    observe(observed) {
+      if (observed.answers.size === 0 || isClosed) return;
+      if (underWay.size < underWayMax) start(observed);
+      else if (waiting.length < waitingMax) waiting.push(observed);
+      else counters.shadowSkipped.inc(observed.answers.size);
+    },
+    async close() {
+      isClosed = true;
+      waiting.length = 0;
+      await Promise.all(underWay);
+    },
+  };
+}

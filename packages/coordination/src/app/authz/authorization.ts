@@ -1,0 +1,54 @@
+import type { Registry } from 'prom-client';
+import type { Pool } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import { openDecisionPoint } from '../../access/policy/decision-point.ts';
+import { Differences } from '../../access/policy/differences.ts';
+import { policyCounters } from '../../access/policy/policy-counters.ts';
+import { openShadow } from '../../access/policy/shadow.ts';
+import type { Caller } from '../../service/caller.ts';
+import type { Settings } from '../settings.ts';
+import { type Judged, judgedByPolicy, judgedReaderBy, observedBy } from './judging.ts';
+
+/** The mode of authorization of one process (organisation, section 21.1). */
+export interface Authorization {
+  /** What is added to the way of a request: nothing in mode `local`. */
+  readonly judging: Partial<Judged>;
+  /** Judges who reads the journal over a stream; absent where the permissions held here decide. */
+  readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
+  readonly differences: Differences;
+  /** Rights may have changed: nothing that was answered before serves any more. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export function openAuthorization({
+  settings,
+  log,
+  registry,
+  pool,
+}: {
+  settings: Settings;
+  log: Logger;
+  registry: Registry;
+  pool: Pool;
+}): Authorization {
+  const differences = new Differences();
+  const { CP_AUTHZ_MODE: mode } = settings;
+  if (mode === 'local')
+    return { judging: {}, differences, forget: () => undefined, close: () => Promise.resolve() };
+  const point = openDecisionPoint(settings);
+  const counters = policyCounters(registry);
+  const forget = () => point.forget();
+  if (mode === 'shadow') {
+    const shadow = openShadow({ point, counters, differences, log });
+    return { judging: observedBy(shadow), differences, forget, close: () => shadow.close() };
+  }
+  const parts = { point, counters, db: pool };
+  return {
+    judging: judgedByPolicy(parts),
+    judgedReader: judgedReaderBy(parts),
+    differences,
+    forget,
+    close: () => Promise.resolve(),
+  };
+}

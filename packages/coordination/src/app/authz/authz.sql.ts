@@ -1,0 +1,9 @@
+import { sql } from '@baton/kernel/sql';
+
+/** What a binding or a key has before anything narrows it. */
+export function findCredentialPermissions(tenantId: string, credentialId: string) {
+  return sql<{ permissions: string[] }>`
+    select permissions from iam_bindings where id = ${credentialId} and tenant_id = ${tenantId}
+    union all
+    select permissions from api_keys where id = ${credentialId} and tenant_id = ${tenantId}`;
+}

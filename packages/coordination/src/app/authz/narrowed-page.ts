@@ -1,0 +1,93 @@
+import type { ParsedInput } from '@baton/kernel/input';
+import { pageLimitDefault, pageLimitMax } from '@baton/kernel/paging';
+import type { Answer } from '@baton/kernel/service';
+import type { PolicyRights } from '../../access/policy/rights.ts';
+import type { Listed, ListedObject } from './listed.ts';
+import { settled } from './settling.ts';
+
+/** Up to so many ids, a list is narrowed by them where it is read; more leave out little. */
+const idsMax = 5000;
+/** How much of a list one request reads to fill its page; then the page is short, and its cursor leads on. */
+const readsMax = 20;
+const readMsMax = 5000;
+/** Rows of one read, where most of them may be left out. */
+const readRows = 100;
+
+interface PageBody {
+  readonly items: readonly never[];
+  readonly nextCursor: string | null;
+}
+
+/**
+ * A page of those items of a list that the decision point grants: the list and its list of objects intersect (organisation,
+ * section 21.3). It may be short, or empty, and lead on.
+ * @param read runs the list
+ */
+export async function narrowedPage(
+  rights: PolicyRights,
+  listed: Listed,
+  tenantId: string,
+  input: ParsedInput,
+  read: (input: ParsedInput) => Promise<Answer>,
+): Promise<Answer> {
+  const only = narrowingOf(rights, listed);
+  const untilMs = performance.now() + readMsMax;
+  const { limit = pageLimitDefault } = input;
+  const items: never[] = [];
+  let { cursor } = input;
+  for (let round = 1; ; round += 1) {
+    const left = limit - items.length;
+    // The first read has the limit that was sent, so that the list itself refuses a wrong one.
+    const rows = round === 1 ? input.limit : Math.min(Math.max(left, readRows), pageLimitMax);
+    const part = { ...input, limit: rows, cursor, ...(only && { only }) };
+    let answer = await read(part);
+    let { items: found, nextCursor } = answer.body as PageBody;
+    let seen = await granted(rights, listed, tenantId, found);
+    if (seen.length > left) {
+      // Only the list makes cursors: it is read again up to the last row of the page.
+      const last = found.indexOf(seen[left - 1] as never);
+      answer = await read({ ...part, limit: last + 1 });
+      ({ items: found, nextCursor } = answer.body as PageBody);
+      seen = (await granted(rights, listed, tenantId, found)).slice(0, left);
+    }
+    items.push(...seen);
+    const isDone = items.length >= limit || nextCursor === null;
+    if (isDone || round === readsMax || performance.now() > untilMs)
+      return { ...answer, body: { ...(answer.body as object), items, nextCursor } };
+    cursor = nextCursor as string;
+  }
+}
+
+function narrowingOf(rights: PolicyRights, { action, type, column }: Listed) {
+  const ids = rights.idsOf(action, type);
+  if (column === undefined || ids === undefined || ids.size > idsMax) return undefined;
+  return { column, ids: [...ids].filter((id) => uuidForm.test(id)) };
+}
+
+/** What a decision point calls otherwise is no object of ours. */
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+async function granted(
+  rights: PolicyRights,
+  listed: Listed,
+  tenantId: string,
+  items: readonly never[],
+): Promise<readonly never[]> {
+  const objects = items.map((item) => listed.objectOf(item, tenantId));
+  const groups = new Map<string, ListedObject[]>();
+  for (const object of objects) {
+    const name = `${object.action} ${object.type}`;
+    groups.set(name, [...(groups.get(name) ?? []), object]);
+  }
+  const seen = new Set<string>();
+  for (const [name, group] of groups) {
+    const { action, type } = group[0] as ListedObject;
+    const ids = group.map((object) => object.id);
+    const permitted = await settled(rights, async () => rights.permitted(action, type, ids));
+    for (const id of permitted) seen.add(`${name} ${id}`);
+  }
+  return items.filter((_, index) => {
+    const { action, type, id } = objects[index] as ListedObject;
+    return seen.has(`${action} ${type} ${id}`);
+  });
+}

@@ -1,0 +1,72 @@
+import { type Statement, sql } from '@baton/kernel/sql';
+
+/** What an object hangs on: a task or a workspace, and the person that it belongs to. */
+export interface AnchorRow {
+  readonly id: string;
+  readonly task_id: string | null;
+  readonly workspace_id: string | null;
+  readonly person_id: string | null;
+}
+
+type FindAnchors = (tenantId: string, ids: readonly string[]) => Statement<AnchorRow>;
+
+/** Where the objects of each kind hang; those of other tenants are none. */
+export const anchorsOf = {
+  claim: (tenantId, ids) => sql<AnchorRow>`
+    select id, task_id, null::uuid as workspace_id, null::uuid as person_id
+    from claims where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  run: (tenantId, ids) => sql<AnchorRow>`
+    select id, task_id, null::uuid as workspace_id, principal_id as person_id
+    from runs where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  approval: (tenantId, ids) => sql<AnchorRow>`
+    select id, task_id, workspace_id, requested_by_principal_id as person_id
+    from approvals where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  artifact: (tenantId, ids) => sql<AnchorRow>`
+    select id, task_id, workspace_id, null::uuid as person_id
+    from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  goal: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, workspace_id, null::uuid as person_id
+    from goals where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  workspace: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, id as workspace_id, null::uuid as person_id
+    from workspaces where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  child_handle: (tenantId, ids) => sql<AnchorRow>`
+    select id, parent_task_id as task_id, null::uuid as workspace_id, null::uuid as person_id
+    from child_handles where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  external_reference: (tenantId, ids) => sql<AnchorRow>`
+    select id, entity_id as task_id, null::uuid as workspace_id, null::uuid as person_id
+    from external_references where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+} as const satisfies Record<string, FindAnchors>;
+
+export interface PlacedTaskRow {
+  readonly id: string;
+  readonly workspace_id: string | null;
+  readonly owner_id: string | null;
+  readonly assignee_id: string | null;
+  readonly created_by: string;
+}
+
+export function findPlacedTasks(tenantId: string, ids: readonly string[]) {
+  return sql<PlacedTaskRow>`
+    select id, workspace_id, owner_id, assignee_id, created_by
+    from tasks where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
+}
+
+export function findTaskOfNumber(tenantId: string, number: number) {
+  return sql<{ id: string }>`
+    select id from tasks where public_number = ${number}::bigint and tenant_id = ${tenantId}`;
+}
+
+/** Workspaces with all that lie above them, the root first and itself last. */
+export function findPaths(tenantId: string, ids: readonly string[]) {
+  return sql<{ id: string; path: string[] }>`
+    select id, path from workspaces where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
+}
+
+/** The identities by which principals enter; of several live ones the first. */
+export function findIdentities(tenantId: string, principalIds: readonly string[]) {
+  return sql<{ principal_id: string; iam_principal_id: string }>`
+    select distinct on (principal_id) principal_id, iam_principal_id from iam_bindings
+    where principal_id = any (${principalIds}::uuid[]) and tenant_id = ${tenantId} and status = 'active'
+    order by principal_id, created_at, id`;
+}

@@ -1,0 +1,261 @@
+import type { Db } from '@baton/kernel/db';
+import type { Operation } from '@baton/kernel/service';
+import type { ResourceType } from '../../access/policy/catalogue.ts';
+import { nameOf, type Resource, type Tuple, tuplesMax } from '../../access/policy/decision.ts';
+import type { Places } from '../../access/policy/rights.ts';
+import type { Caller } from '../../service/caller.ts';
+import { readViewer } from '../../service/sight/sight.ts';
+import { parseTaskRef, type TaskRef } from '../../work/tasks/task-ref.ts';
+import { isSeen, standsAt } from '../within-sight.ts';
+import {
+  type AnchorRow,
+  anchorsOf,
+  findIdentities,
+  findPaths,
+  findPlacedTasks,
+  findTaskOfNumber,
+  type PlacedTaskRow,
+} from './places.sql.ts';
+
+/** Which objects a request is about, and how they hang together (organisation, section 21.3). */
+
+type AnchorKind = keyof typeof anchorsOf;
+type Kind = AnchorKind | 'task';
+
+/** An object as a request names it. */
+interface Named {
+  readonly kind: Kind;
+  readonly id: string | null;
+  /** The number of a task that is named by it. */
+  readonly number: number | null;
+}
+
+/** The paths below which a request is about one object. */
+const kindAt: Readonly<Record<string, Kind>> = {
+  '/tasks/{ref}': 'task',
+  '/claims/{id}': 'claim',
+  '/runs/{id}': 'run',
+  '/approvals/{id}': 'approval',
+  '/artifacts/{id}': 'artifact',
+  '/goals/{id}': 'goal',
+  '/workspaces/{id}': 'workspace',
+  '/child-handles/{id}': 'child_handle',
+  '/external-references/{id}': 'external_reference',
+};
+
+/** What a body or a query names where the path names nothing, the most telling first. */
+const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
+  ['runId', 'run'],
+  ['taskId', 'task'],
+  ['task', 'task'],
+  ['workspaceId', 'workspace'],
+  ['parentId', 'workspace'],
+  ['rootId', 'workspace'],
+];
+
+/** Which relation its person has to an object. */
+const relationOf: Partial<Record<Kind, string>> = { run: 'holder', approval: 'requested_by' };
+/** Kinds that a decision point knows by themselves; the others stand for what they hang on. */
+const typeOf: Partial<Record<Kind, ResourceType>> = {
+  run: 'run',
+  approval: 'approval',
+  artifact: 'artifact',
+};
+
+/** The objects of one request. */
+export function placesOf(
+  caller: Caller,
+  endpoint: Pick<Operation, 'path'>,
+  input: { readonly params: object; readonly query: object; readonly body: unknown },
+): Places {
+  const path = Object.keys(kindAt).find((known) => standsAt(endpoint.path, known));
+  return {
+    async ofRequest(db) {
+      const named = path === undefined ? namedInFields(input) : namedInPath(path, input.params);
+      if (named === undefined || !(await isInSight(db, caller, path, named))) return [];
+      const { kind, number } = named;
+      const id = named.id ?? (number === null ? null : await idOfNumber(db, caller.tenantId, number));
+      return id === null ? [] : ((await resourcesOf(db, caller, kind, [id])).get(id) ?? []);
+    },
+    async ofType(db, type, ids) {
+      if (type === 'tenant') return ids.map((id) => ({ type, id, tuples: [] }));
+      const kind = type as Kind;
+      if (!(kind === 'task' || kind in anchorsOf)) return [];
+      const found = await resourcesOf(db, caller, kind, ids);
+      return ids.flatMap((id) => found.get(id)?.slice(0, 1) ?? []);
+    },
+  };
+}
+
+function namedInPath(path: string, params: object): Named {
+  const name = path.slice(path.indexOf('{') + 1, -1);
+  const asked = (params as Record<string, string | TaskRef>)[name] as string | TaskRef;
+  const ref = typeof asked === 'string' ? { id: asked, number: null } : asked;
+  return { kind: kindAt[path] as Kind, ...ref };
+}
+
+function namedInFields({
+  query,
+  body,
+}: {
+  readonly query: object;
+  readonly body: unknown;
+}): Named | undefined {
+  const fields = { ...query, ...(typeof body === 'object' ? body : {}) } as Record<string, unknown>;
+  const { entityType, entityId } = fields;
+  if (entityType === 'task' && typeof entityId === 'string')
+    return { kind: 'task', ...parseTaskRef(entityId) };
+  for (const [field, kind] of kindOfField) {
+    const value = fields[field];
+    if (typeof value === 'string') return { kind, ...parseTaskRef(value) };
+    if (isTaskRef(value)) return { kind, ...value };
+  }
+  return undefined;
+}
+
+function isTaskRef(value: unknown): value is TaskRef {
+  return typeof value === 'object' && value !== null && 'number' in value && 'id' in value;
+}
+
+/** What its person doesn't see is asked about like what is not there. */
+async function isInSight(
+  db: Db,
+  caller: Caller,
+  path: string | undefined,
+  { id, number }: Named,
+): Promise<boolean> {
+  const { tenantId } = caller;
+  const viewerId = await readViewer({ db, tenantId, caller });
+  if (viewerId === null || path === undefined) return true;
+  return isSeen({ db, tenantId }, viewerId, path, { id, number });
+}
+
+async function idOfNumber(db: Db, tenantId: string, number: number): Promise<string | null> {
+  return (await db.row(findTaskOfNumber(tenantId, number)))?.id ?? null;
+}
+
+/** By the id of each object: itself, where a decision point knows its kind, then its task, then its workspace. */
+async function resourcesOf(
+  db: Db,
+  caller: Caller,
+  kind: Kind,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly Resource[]>> {
+  const anchors = await anchorRows(db, caller.tenantId, kind, ids);
+  const taskIds = present(anchors.map(({ task_id }) => task_id));
+  const tasks = taskIds.length === 0 ? [] : await db.rows(findPlacedTasks(caller.tenantId, taskIds));
+  const workspaceIds = present([...anchors, ...tasks].map(({ workspace_id }) => workspace_id));
+  const paths = workspaceIds.length === 0 ? [] : await db.rows(findPaths(caller.tenantId, workspaceIds));
+  const relations: Relations = {
+    tenantId: caller.tenantId,
+    tasks: new Map(tasks.map((task) => [task.id, task])),
+    paths: new Map(paths.map(({ id, path }) => [id, path])),
+    identities: await identitiesOf(db, caller, [
+      ...anchors.map(({ person_id }) => person_id),
+      ...tasks.flatMap(({ owner_id, assignee_id, created_by }) => [owner_id, assignee_id, created_by]),
+    ]),
+  };
+  return new Map(anchors.map((anchor) => [anchor.id, chainOf(kind, anchor, relations)]));
+}
+
+async function anchorRows(
+  db: Db,
+  tenantId: string,
+  kind: Kind,
+  ids: readonly string[],
+): Promise<AnchorRow[]> {
+  if (kind !== 'task') return db.rows(anchorsOf[kind](tenantId, ids));
+  return ids.map((id) => ({ id, task_id: id, workspace_id: null, person_id: null }));
+}
+
+/** The caller's own identity is the one of its token; others are looked up. */
+async function identitiesOf(
+  db: Db,
+  { tenantId, principalId, iamPrincipalId }: Caller,
+  people: readonly (string | null)[],
+): Promise<Map<string, string>> {
+  const others = present(people).filter((id) => id !== principalId);
+  const found = others.length === 0 ? [] : await db.rows(findIdentities(tenantId, others));
+  const identities = new Map(found.map((row) => [row.principal_id, row.iam_principal_id]));
+  if (iamPrincipalId !== null) identities.set(principalId, iamPrincipalId);
+  return identities;
+}
+
+interface Relations {
+  readonly tenantId: string;
+  readonly tasks: ReadonlyMap<string, PlacedTaskRow>;
+  readonly paths: ReadonlyMap<string, readonly string[]>;
+  readonly identities: ReadonlyMap<string, string>;
+}
+
+function chainOf(kind: Kind, anchor: AnchorRow, relations: Relations): Resource[] {
+  const task = anchor.task_id === null ? undefined : relations.tasks.get(anchor.task_id);
+  if (kind === 'task' && task === undefined) return [];
+  const workspaceId = task === undefined ? anchor.workspace_id : task.workspace_id;
+  const above = workspaceTuples(workspaceId, relations);
+  const chain: Resource[] = [];
+  const type = typeOf[kind];
+  const ofTask = task === undefined ? [] : taskTuples(task, relations);
+  if (type !== undefined) {
+    const object = nameOf({ type, id: anchor.id });
+    const own = [
+      filedIn(object, type, anchor, relations),
+      ...personTuple(object, relationOf[kind] ?? '', anchor.person_id, relations),
+    ];
+    chain.push({ type, id: anchor.id, tuples: bounded([...own, ...ofTask, ...above]) });
+  }
+  if (task !== undefined) chain.push({ type: 'task', id: task.id, tuples: bounded([...ofTask, ...above]) });
+  if (workspaceId !== null) chain.push({ type: 'workspace', id: workspaceId, tuples: bounded(above) });
+  return chain;
+}
+
+/** What hangs on a task belongs to it; the rest is filed in a workspace, or in the tenant itself. */
+function filedIn(
+  object: string,
+  type: ResourceType,
+  { task_id: taskId, workspace_id: workspaceId }: AnchorRow,
+  { tenantId, tasks }: Relations,
+): Tuple {
+  if (taskId !== null && type !== 'approval') return { object, relation: 'task', subject: `task:${taskId}` };
+  const ofTask = taskId === null ? null : (tasks.get(taskId)?.workspace_id ?? null);
+  return { object, relation: 'workspace', subject: placeName(ofTask ?? workspaceId, tenantId) };
+}
+
+function taskTuples(task: PlacedTaskRow, relations: Relations): Tuple[] {
+  const object = `task:${task.id}`;
+  return [
+    { object, relation: 'workspace', subject: placeName(task.workspace_id, relations.tenantId) },
+    ...personTuple(object, 'owner', task.owner_id, relations),
+    ...personTuple(object, 'requested_by', task.created_by, relations),
+    ...personTuple(object, 'assignee', task.assignee_id, relations),
+  ];
+}
+
+/** Each workspace with the one above it, the nearest first. */
+function workspaceTuples(workspaceId: string | null, { paths, tenantId }: Relations): Tuple[] {
+  const path = workspaceId === null ? [] : (paths.get(workspaceId) ?? []);
+  return path
+    .map((id, depth) => ({
+      object: `workspace:${id}`,
+      relation: 'parent',
+      subject: placeName(path[depth - 1] ?? null, tenantId),
+    }))
+    .reverse();
+}
+
+function personTuple(
+  object: string,
+  relation: string,
+  principalId: string | null,
+  { identities }: Relations,
+): Tuple[] {
+  const identity = principalId === null ? undefined : identities.get(principalId);
+  return identity === undefined ? [] : [{ object, relation, subject: `principal:${identity}` }];
+}
+
+const placeName = (workspaceId: string | null, tenantId: string) =>
+  workspaceId === null ? `tenant:${tenantId}` : `workspace:${workspaceId}`;
+
+const bounded = (tuples: readonly Tuple[]) => tuples.slice(0, tuplesMax);
+
+const present = (ids: readonly (string | null)[]) => [...new Set(ids.filter((id) => id !== null))];

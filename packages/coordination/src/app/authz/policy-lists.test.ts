@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
+import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
+import type { TestPolicy } from '../../testing/policy-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+
+/** CP_AUTHZ_MODE policy: lists intersect with what a decision point lists. */
+
+let mode: PolicyMode;
+let baton: TestCoordination;
+let policy: TestPolicy;
+let admin: Actor;
+before(async () => {
+  mode = await startPolicyMode();
+  ({ baton, policy } = mode);
+  admin = baton.admin;
+});
+after(() => mode.close());
+beforeEach(() => mode.reset());
+
+const grant: PolicyMode['grant'] = (rule) => mode.grant(rule);
+const grantActions = (...actions: string[]) => grant(({ action }) => actions.includes(action));
+const askedOf = (actor: Actor) => policy.asked.filter(({ who }) => who === actor.iamPrincipalId);
+
+test('lists have what the point lists, and no more; nothing listed is an empty page', async () => {
+  const tasks = [];
+  for (let n = 0; n < 7; n += 1) tasks.push(await makeTask(baton, { title: `listed ${n}` }));
+  const reader = await baton.actor({ permissions: [] });
+  const ids = tasks.map(({ id }) => id);
+  const mine = [ids[1], ids[3], ids[4]];
+  assert.deepEqual(await done(reader.get('/tasks')), { items: [], nextCursor: null });
+  policy.list((who, action, type) =>
+    who === reader.iamPrincipalId && `${action} ${type}` === 'tasks.read task' ? mine : [],
+  );
+  assert.deepEqual(await walk(reader, '/tasks', 50), [...mine].reverse());
+  assert.deepEqual(await walk(reader, '/tasks', 2), [...mine].reverse());
+  assert.deepEqual(await walk(reader, '/tasks?q=listed', 1), [...mine].reverse());
+  assert.deepEqual((await walk(reader, '/work/available', 1)).sort(), [...mine].sort());
+  assert.deepEqual(askedOf(reader), [], 'list-objects only');
+  await refused(reader.get('/tasks?limit=0'), 422, 'invalid_limit');
+  await refused(reader.get('/tasks?cursor=none'), 422, 'invalid_cursor');
+  const elsewhere = await makeTask(baton);
+  policy.list(() => [elsewhere.id, newId(), 'no uuid', '*', ids[0]?.toUpperCase() as string]);
+  assert.deepEqual(await walk(reader, '/tasks', 50), [elsewhere.id, ids[0]]);
+});
+
+test('each list goes by its own kind of objects', async () => {
+  grant(() => true);
+  const actor = await baton.actor();
+  const worker = { actor, sessionId: await openSession(actor) };
+  const [one, two] = [await makeRun(baton, worker), await makeRun(baton, worker)];
+  const approve = (taskId: string) =>
+    done(admin.post('/approvals', { task: taskId, assignedPrincipalId: admin.principalId }), 201);
+  const [approval] = [await approve(one.task.id), await approve(two.task.id)];
+  const write = (taskId: string) =>
+    done(actor.post('/artifacts', { task: taskId, type: 'note', name: 'n' }), 201);
+  const [artifact] = [await write(one.task.id), await write(two.task.id)];
+  const [workspace, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+  const aim = (workspaceId?: string) =>
+    done(admin.post('/goals', { title: 'g', ...(workspaceId && { workspaceId }) }), 201);
+  const [goal, , free] = [await aim(workspace.id), await aim(other.id), await aim()];
+  const granted: Record<string, string> = {
+    'tasks.read task': one.task.id,
+    'tasks.read run': one.run.id,
+    'approvals.read approval': approval.id,
+    'artifacts.read artifact': artifact.id,
+    'workspaces.read workspace': workspace.id,
+    'goals.read workspace': workspace.id,
+  };
+  policy.list((_who, action, type) => [granted[`${action} ${type}`] ?? newId()]);
+  grant(() => false);
+  const reader = await baton.actor();
+  assert.deepEqual(await walk(reader, '/claims', 1), [one.claim.id]);
+  assert.deepEqual(await walk(reader, '/runs', 1), [one.run.id]);
+  assert.deepEqual(await walk(reader, '/approvals', 1), [approval.id]);
+  assert.deepEqual(await walk(reader, '/artifacts', 1), [artifact.id]);
+  assert.deepEqual(await walk(reader, '/workspaces', 1), [workspace.id]);
+  assert.deepEqual(await walk(reader, '/goals', 1), [goal.id]);
+  grant(({ resource }) => resource === `tenant:${baton.tenantId}`);
+  assert.deepEqual(await walk(reader, '/goals', 1), [free.id, goal.id], 'filed in the tenant itself');
+});
+
+test('what a person sees of the tree narrows lists too', async () => {
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const [seen, unseen] = [
+    await makeTask(baton, { workspaceId: mine.id }),
+    await makeTask(baton, { workspaceId: other.id }),
+  ];
+  const denied = await makeTask(baton, { workspaceId: mine.id });
+  policy.list(() => [seen.id, unseen.id]);
+  assert.deepEqual(await walk(person, '/tasks', 1), [seen.id]);
+  grant(({ resource }) => resource !== `task:${denied.id}`);
+  await done(person.get(`/tasks/${seen.id}`));
+  await refused(person.get(`/tasks/${unseen.id}`), 404, 'not_found');
+  await refused(person.get(`/tasks/${denied.id}`), 403, 'permission_denied');
+});
+
+test('work is taken from what the point lists only', async () => {
+  const actor = await baton.actor();
+  grantActions('sessions.open');
+  const sessionId = await openSession(actor);
+  const workspace = await makeWorkspace(baton);
+  const place = { workspaceId: workspace.id };
+  const tasks = [];
+  for (let n = 0; n < 6; n += 1) tasks.push(await makeTask(baton, place));
+  const mine = [tasks[2]?.id, tasks[5]?.id];
+  policy.list((who) => (who === actor.iamPrincipalId ? mine : []));
+  const take = (count: number) => actor.post('/work:claim-next', { sessionId, count, ...place });
+  const taken = async (count: number) =>
+    (await done(take(count))).items.map(({ task }: { task: { id: string } }) => task.id);
+  assert.deepEqual(await taken(1), [mine[0]]);
+  assert.deepEqual(await taken(5), [mine[1]]);
+  assert.deepEqual(await taken(5), []);
+});
+
+async function walk(actor: Actor, path: string, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const separator = path.includes('?') ? '&' : '?';
+    const from: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const page = await done(actor.get(`${path}${separator}limit=${limit}${from}`));
+    assert.ok(page.items.length <= limit);
+    ids.push(...page.items.map((item: { id: string }) => item.id));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return ids;
+}

@@ -1,0 +1,44 @@
+import { startCoordination, type TestCoordination } from './coordination.ts';
+import { type AskedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
+
+/** The service in CP_AUTHZ_MODE policy, and the decision point that it asks. */
+export interface PolicyMode {
+  readonly baton: TestCoordination;
+  readonly policy: TestPolicy;
+  /** The administrator may do everything, others what the rule says. */
+  grant(rule: (question: AskedQuestion) => boolean): void;
+  /** Grants nothing to others, and forgets what was asked. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export async function startPolicyMode(settings: Record<string, string> = {}): Promise<PolicyMode> {
+  const policy = await startPolicyService();
+  const baton = await startCoordination({
+    ...policy.env,
+    CP_AUTHZ_MODE: 'policy',
+    CP_POLICY_CACHE_TTL_SECONDS: '0',
+    CP_POLICY_TIMEOUT_SECONDS: '2',
+    CP_LEGACY_API_KEYS_ENABLED: 'true',
+    CP_WS_POLL_INTERVAL_SECONDS: '1',
+    ...settings,
+  });
+  const grant: PolicyMode['grant'] = (rule) =>
+    policy.decide((question) => question.who === baton.admin.iamPrincipalId || rule(question));
+  return {
+    baton,
+    policy,
+    grant,
+    reset() {
+      policy.behave(undefined);
+      policy.list(() => []);
+      grant(() => false);
+      policy.asked.length = 0;
+      policy.requests.length = 0;
+    },
+    async close() {
+      await baton.close();
+      await policy.close();
+    },
+  };
+}
