@@ -542,12 +542,12 @@ create table external_references (
   updated_at timestamp(3) with time zone default now() not null,
   constraint external_references_pkey PRIMARY KEY (id),
   constraint external_references_tenant_id_reference_key_key UNIQUE (tenant_id, reference_key),
-  constraint external_references_entity_type_check CHECK ((entity_type = 'task'::text)),
+  constraint external_references_entity_type_check CHECK ((entity_type = ANY (ARRAY['project'::text, 'task'::text]))),
   constraint external_references_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
-  constraint external_references_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES tasks(id),
   constraint external_references_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX external_references_of_entity ON public.external_references USING btree (tenant_id, entity_id, created_at DESC, id DESC);
+CREATE INDEX external_references_of_projects ON public.external_references USING btree (tenant_id, md5(((external_system || '/'::text) || external_id))) WHERE (entity_type = 'project'::text);
 
 create table goals (
   id uuid not null,
@@ -773,6 +773,95 @@ CREATE INDEX principals_of_kind ON public.principals USING btree (tenant_id, kin
 CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER principals_note_stopped AFTER UPDATE OF status ON public.principals FOR EACH ROW WHEN (((new.status <> 'active'::text) AND (old.status = 'active'::text))) EXECUTE FUNCTION note_principal_stopped();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
+
+create table project_config_revisions (
+  id uuid not null,
+  tenant_id uuid not null,
+  project_id uuid not null,
+  revision integer not null,
+  config jsonb not null,
+  validation jsonb not null,
+  comment text default ''::text not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  activated_at timestamp(3) with time zone,
+  constraint project_config_revisions_pkey PRIMARY KEY (id),
+  constraint project_config_revisions_project_id_revision_key UNIQUE (project_id, revision),
+  constraint project_config_revisions_revision_check CHECK ((revision > 0)),
+  constraint project_config_revisions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint project_config_revisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint project_config_revisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX project_config_revisions_newest ON public.project_config_revisions USING btree (project_id, created_at DESC, id DESC);
+CREATE TRIGGER project_config_revisions_immutable BEFORE UPDATE ON public.project_config_revisions FOR EACH ROW WHEN ((((((((((old.id IS DISTINCT FROM new.id) OR (old.tenant_id IS DISTINCT FROM new.tenant_id)) OR (old.project_id IS DISTINCT FROM new.project_id)) OR (old.revision IS DISTINCT FROM new.revision)) OR (old.config IS DISTINCT FROM new.config)) OR (old.validation IS DISTINCT FROM new.validation)) OR (old.comment IS DISTINCT FROM new.comment)) OR (old.created_by IS DISTINCT FROM new.created_by)) OR (old.created_at IS DISTINCT FROM new.created_at))) EXECUTE FUNCTION refuse_revision_change();
+CREATE TRIGGER project_config_revisions_kept BEFORE DELETE ON public.project_config_revisions FOR EACH ROW EXECUTE FUNCTION refuse_revision_change();
+
+create table project_templates (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  display_name text not null,
+  description text default ''::text not null,
+  field_schema jsonb not null,
+  lifecycle_schema jsonb not null,
+  default_config jsonb not null,
+  default_views jsonb not null,
+  governance_schema jsonb not null,
+  memory_defaults jsonb not null,
+  status text default 'active'::text not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint project_templates_pkey PRIMARY KEY (id),
+  constraint project_templates_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint project_templates_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text]))),
+  constraint project_templates_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint project_templates_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX project_templates_newest ON public.project_templates USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX project_templates_of_key ON public.project_templates USING btree (tenant_id, key, created_at DESC, id DESC);
+CREATE INDEX project_templates_of_status ON public.project_templates USING btree (tenant_id, status, created_at DESC, id DESC);
+
+create table projects (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid not null,
+  template_id uuid not null,
+  template_key text not null,
+  template_version integer not null,
+  status_key text not null,
+  system_status_category text not null,
+  owner_principal_id uuid,
+  start_date timestamp(3) with time zone,
+  target_date timestamp(3) with time zone,
+  custom_fields jsonb not null,
+  settings jsonb not null,
+  active_config_revision_id uuid,
+  active_config_revision integer,
+  status text default 'active'::text not null,
+  version integer default 1 not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  archived_at timestamp(3) with time zone,
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_workspace_id_key UNIQUE (workspace_id),
+  constraint projects_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
+  constraint projects_system_status_category_check CHECK ((system_status_category = ANY (ARRAY['planned'::text, 'active'::text, 'paused'::text, 'terminal_success'::text, 'terminal_cancelled'::text]))),
+  constraint projects_active_config_revision_id_fkey FOREIGN KEY (active_config_revision_id) REFERENCES project_config_revisions(id),
+  constraint projects_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint projects_owner_principal_id_fkey FOREIGN KEY (owner_principal_id) REFERENCES principals(id),
+  constraint projects_template_id_fkey FOREIGN KEY (template_id) REFERENCES project_templates(id),
+  constraint projects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX projects_newest ON public.projects USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX projects_of_category ON public.projects USING btree (tenant_id, system_status_category, created_at DESC, id DESC);
+CREATE INDEX projects_of_place ON public.projects USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
+CREATE INDEX projects_of_status ON public.projects USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX projects_of_status_key ON public.projects USING btree (tenant_id, status_key, created_at DESC, id DESC);
+CREATE INDEX projects_of_template ON public.projects USING btree (tenant_id, template_key, created_at DESC, id DESC);
 
 create table queued_requirements (
   tenant_id uuid not null,
@@ -1347,6 +1436,15 @@ CREATE INDEX verifications_of_invocation ON public.verifications USING btree (sk
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
 
+create table work_offers (
+  id bigint generated always as identity not null,
+  tenant_id uuid not null,
+  workspace_id uuid not null,
+  after_created_at timestamp(3) with time zone,
+  after_id uuid,
+  constraint work_offers_pkey PRIMARY KEY (id)
+);
+
 create table work_queue (
   task_id uuid not null,
   tenant_id uuid not null,
@@ -1415,10 +1513,12 @@ create table workspaces (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  project_id uuid,
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_check CHECK ((((cardinality(path) >= 1) AND (cardinality(path) <= 64)) AND (path[cardinality(path)] = id))),
   constraint workspaces_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
   constraint workspaces_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES workspaces(id),
+  constraint workspaces_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint workspaces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint workspaces_type_id_fkey FOREIGN KEY (type_id) REFERENCES workspace_types(id)
 );
@@ -1435,6 +1535,33 @@ CREATE OR REPLACE FUNCTION public.add_cost(costs jsonb, currency text, amount bi
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE WHEN ((currency IS NULL) OR (amount IS NULL)) THEN costs ELSE (costs || jsonb_build_object(currency, LEAST((COALESCE(((costs ->> currency))::numeric, (0)::numeric) + (amount)::numeric), ('9007199254740991'::bigint)::numeric))) END;
+
+CREATE OR REPLACE FUNCTION public.change_offers(tenant uuid, root uuid, project uuid, is_offered boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  tasks_max constant integer := 1000;
+  ids uuid[];
+begin
+  insert into work_offers (tenant_id, workspace_id)
+  select tenant, id from workspaces
+  where tenant_id = tenant and path @> array[root] and project_id is not distinct from project;
+  if is_offered then
+    ids := array(
+      select t.id from workspaces w cross join lateral (
+        select id from tasks where coalesce(workspace_id, tenant_id) = w.id order by created_at desc, id desc limit tasks_max) t
+      where w.tenant_id = tenant and w.path @> array[root] and w.project_id is not distinct from project
+      limit tasks_max);
+  else
+    ids := array(
+      select q.task_id from workspaces w cross join lateral (
+        select task_id from work_queue where coalesce(workspace_id, tenant_id) = w.id limit tasks_max) q
+      where w.tenant_id = tenant and w.path @> array[root] and w.project_id is not distinct from project
+      limit tasks_max);
+  end if;
+  perform offer_tasks(tenant, ids, is_offered, false);
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.child_status(expires_at timestamp with time zone, revoked_at timestamp with time zone, task_category text, run_status text)
  RETURNS text
@@ -2174,6 +2301,57 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.offer_lock(project uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select hashtextextended('project/' || project, 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.offer_tasks(tenant uuid, ids uuid[], is_offered boolean, waits boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  locked uuid[];
+  sets uuid[];
+begin
+  if waits then
+    perform from tasks where id = any (ids) order by id for no key update;
+  end if;
+  select array_agg(id), array_agg(distinct requirement_set_id) filter (where requirement_set_id is not null)
+  into locked, sets
+  from (select id, requirement_set_id from tasks where id = any (ids) order by id for no key update skip locked) t;
+  if is_offered then
+    insert into work_queue (task_id, tenant_id, set_id, workspace_id, assignee_id, priority, created_at, turn_at)
+    select id, tenant_id, coalesce(requirement_set_id, '00000000-0000-0000-0000-000000000000'), workspace_id, assignee_id,
+      priority, created_at, turn_at
+    from tasks
+    where id = any (locked) and category not in ('terminal_success', 'terminal_cancelled') and open_prerequisites = 0
+      and pending_gates = 0 and open_verification_id is null and not lacks_input and active_claim_id is null
+    on conflict (task_id) do nothing;
+    perform note_queued_set(id) from unnest(sets) as needed (id)
+    where exists (select from work_queue q where q.tenant_id = tenant and q.set_id = needed.id);
+  else
+    delete from work_queue where task_id = any (locked);
+    perform note_left_set(tenant, id) from unnest(sets) as needed (id);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.offers_work(workspace uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  project uuid;
+begin
+  select project_id into project from workspaces where id = workspace;
+  if project is null then return true; end if;
+  perform pg_advisory_xact_lock_shared(offer_lock(project));
+  return not exists (select from projects where id = project and status = 'archived');
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.oldest_undelivered(tenant uuid, OUT event_position bigint, OUT event_sequence bigint)
  RETURNS SETOF record
  LANGUAGE sql
@@ -2225,7 +2403,8 @@ declare
   is_queued boolean;
 begin
   if new.category in ('terminal_success', 'terminal_cancelled') or new.open_prerequisites > 0 or new.pending_gates > 0
-    or new.open_verification_id is not null or new.lacks_input then
+    or new.open_verification_id is not null or new.lacks_input
+    or (new.active_claim_id is null and new.workspace_id is not null and not offers_work(new.workspace_id)) then
     delete from work_queue where task_id = new.id;
     is_queued := false;
   elsif new.active_claim_id is null then
@@ -2284,6 +2463,14 @@ CREATE OR REPLACE FUNCTION public.refuse_removal()
 AS $function$
 begin
   raise exception '% of % refused: other rows name them', tg_op, tg_table_name using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_revision_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a configuration revision is immutable: % refused', tg_op using errcode = 'restrict_violation';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_unarchived_deletion()
@@ -2361,6 +2548,33 @@ AS $function$
 begin
   update tasks t set lacks_input = not t.lacks_input
   where t.id = any (locked) and t.lacks_input <> (missing_inputs(t.id) <> '[]');
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.settle_offers(tasks_max integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  place work_offers;
+  ids uuid[];
+  last record;
+begin
+  select * into place from work_offers order by id limit 1 for update skip locked;
+  if not found then return 0; end if;
+  ids := array(
+    select id from tasks
+    where coalesce(workspace_id, tenant_id) = place.workspace_id
+      and (created_at, id) < (coalesce(place.after_created_at, 'infinity'),
+        coalesce(place.after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    order by created_at desc, id desc limit tasks_max);
+  perform offer_tasks(place.tenant_id, ids, offers_work(place.workspace_id), true);
+  if cardinality(ids) < tasks_max then
+    delete from work_offers where id = place.id;
+  else
+    select created_at, id into last from tasks where id = ids[tasks_max];
+    update work_offers set after_created_at = last.created_at, after_id = last.id where id = place.id;
+  end if;
+  return greatest(cardinality(ids), 1);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.settle_prerequisite()

@@ -26,6 +26,9 @@ import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
 import { calendarsApi } from '../organisation/calendars/calendars.api.ts';
 import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
 import { membersApi } from '../organisation/members/members.api.ts';
+import { projectTemplatesApi } from '../organisation/project-templates/project-templates.api.ts';
+import { configRevisionsApi } from '../organisation/projects/config-revisions.api.ts';
+import { projectsApi } from '../organisation/projects/projects.api.ts';
 import { rolesApi } from '../organisation/roles/roles.api.ts';
 import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
@@ -117,7 +120,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'External references',
-    about: 'What tasks are called in other systems.',
+    about: 'What tasks and projects are called in other systems.',
     endpoints: externalReferencesApi,
   },
   {
@@ -134,6 +137,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Calendars',
     about: 'On which days and at what hours people work, and what follows for a deadline.',
     endpoints: calendarsApi,
+  },
+  {
+    tag: 'Projects',
+    about:
+      'What work is for: templates, projects and their states, and the configuration that holds for them.',
+    endpoints: [...projectsApi, ...configRevisionsApi, ...projectTemplatesApi],
   },
   {
     tag: 'Comments',

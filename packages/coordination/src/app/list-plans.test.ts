@@ -14,6 +14,8 @@ import { endpoints } from './endpoints.ts';
 const rows = 20_000;
 /** A page holds 50 rows; twenty times as many may be read for it. */
 const rowsReadMax = 1000;
+/** Each task's project is looked up besides, and each of 51 workspaces is counted first. */
+const rowsOfPlacesMax = 1250;
 
 let baton: TestCoordination;
 before(async () => {
@@ -45,6 +47,7 @@ async function fill({ pool, tenantId, admin: { principalId } }: TestCoordination
     from generate_series(1, ${rows}::integer) n`);
   await pool.transaction((tx) => fillExecution(tx, tenantId, principalId));
   await fillWorkspaces(pool, tenantId);
+  await fillProjects(pool, tenantId, principalId);
   await pool.run(sql`analyze`);
 }
 
@@ -90,6 +93,25 @@ async function fillWorkspaces(db: Db, tenantId: string): Promise<void> {
     await db.run(sql`
       update tasks set workspace_id = ${id} where id = (select id from tasks where workspace_id is null and tenant_id = ${tenantId} limit 1)`);
 }
+/** A project in each of the 20,000, and none below them; 20,000 versions of a template. */
+async function fillProjects(db: Db, tenantId: string, principalId: string): Promise<void> {
+  const [template] = await db.rows<{ id: string }>(sql`
+    insert into project_templates (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, default_config,
+      default_views, governance_schema, memory_defaults, created_by)
+    select gen_random_uuid(), ${tenantId}, 'launch', n, 'x', '{}', '{}', '{}', '[]', '{}', '{}', ${principalId}
+    from generate_series(1, ${rows}::integer) n
+    returning id`);
+  await db.run(sql`
+    with made as (
+      insert into projects (id, tenant_id, workspace_id, template_id, template_key, template_version, status_key,
+        system_status_category, custom_fields, settings, created_by)
+      select gen_random_uuid(), tenant_id, id, ${template?.id}, 'launch', 1, 'planned', 'planned', '{}', '{}', ${principalId}
+      from workspaces where cardinality(path) = 2
+      returning id, workspace_id
+    )
+    update workspaces w set project_id = made.id from made where made.workspace_id = w.path[2]`);
+}
+
 /** A workspace among 20,000. */
 const subtree = newId();
 
@@ -123,6 +145,12 @@ const samples: Record<string, string | boolean> = {
   'listWorkspaces status': 'archived',
   'listWorkspaces rootsOnly': true,
   'listWorkspaceTypes status': 'archived',
+  'listProjectTemplates key': 'absent',
+  'listProjectTemplates status': 'deprecated',
+  'listProjects status': 'archived',
+  'listProjects statusKey': 'absent',
+  'listProjects systemStatusCategory': 'paused',
+  'listProjects templateKey': 'absent',
 };
 /** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
 const inert = new Set([
@@ -131,6 +159,9 @@ const inert = new Set([
   'projectId',
   'includeSubprojects',
   'goalId',
+  'externalSystem',
+  'externalType',
+  'externalId',
   'limit',
   'cursor',
 ]);
@@ -171,8 +202,30 @@ describe('the tasks of one workspace among 20,000, and of those below it, are re
     for (const includeDescendants of [true, false])
       test(`${id} includeDescendants=${includeDescendants}`, async () => {
         const list = endpoints.find((endpoint) => endpoint.id === id) as Endpoint<Context>;
-        assert.ok((await rowsReadBy(list, { workspaceId: subtree, includeDescendants })) <= rowsReadMax);
+        assert.ok((await rowsReadBy(list, { workspaceId: subtree, includeDescendants })) <= rowsOfPlacesMax);
       });
+});
+
+describe('the tasks of one project among 20,000 are read without the others', () => {
+  for (const id of ['listTasks', 'listAvailableWork'])
+    for (const includeSubprojects of [true, false])
+      test(`${id} includeSubprojects=${includeSubprojects}`, async () => {
+        const list = endpoints.find((endpoint) => endpoint.id === id) as Endpoint<Context>;
+        const [project] = await baton.pool.rows<{ id: string }>(
+          sql`select id from projects where workspace_id = ${subtree}`,
+        );
+        assert.ok(
+          (await rowsReadBy(list, { projectId: project?.id, includeSubprojects })) <= rowsOfPlacesMax,
+        );
+      });
+});
+
+test('the effective configuration of one project among 20,000 is read without the others, by one statement', async () => {
+  const [project] = await baton.pool.rows<{ id: string }>(
+    sql`select id from projects where workspace_id = ${subtree}`,
+  );
+  const read = endpoints.find(({ id }) => id === 'getEffectiveConfig') as Endpoint<Context>;
+  assert.ok((await rowsReadBy(read, {}, undefined, { id: project?.id })) <= 20);
 });
 
 test('a status that few types have is found among 20,000 tasks of its category by fewer than 1,000 rows', async () => {
@@ -226,6 +279,7 @@ async function rowsReadBy(
   endpoint: Endpoint<Context>,
   query: Record<string, unknown>,
   counts: (node: PlanNode) => boolean = () => true,
+  params: Record<string, unknown> = {},
 ): Promise<number> {
   const counted = explaining(baton.pool, counts);
   const { tenantId, admin } = baton;
@@ -239,7 +293,7 @@ async function rowsReadBy(
     counted.db,
     false,
   );
-  const input = { params: {}, query, body: undefined, ifMatch: 0, page: { limit: 50, cursor: undefined } };
+  const input = { params, query, body: undefined, ifMatch: 0, page: { limit: 50, cursor: undefined } };
   await endpoint.handle(input as unknown as Input<never, never, never>, context);
   return counted.rowsRead();
 }

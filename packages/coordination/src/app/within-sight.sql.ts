@@ -29,9 +29,13 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
   '/roles/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from roles where id = ${id} and tenant_id = ${tenantId}`,
   '/external-references/{id}': (tenantId, viewerId, id) => sql`
-    select sees_task(${viewerId}, entity_id) as sees from external_references where id = ${id} and tenant_id = ${tenantId}`,
+    select case when entity_type = 'task' then sees_task(${viewerId}, entity_id)
+      else sees_workspace(${viewerId}, (select workspace_id from projects where id = entity_id)) end as sees
+    from external_references where id = ${id} and tenant_id = ${tenantId}`,
   '/goals/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from goals where id = ${id} and tenant_id = ${tenantId}`,
+  '/projects/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from projects where id = ${id} and tenant_id = ${tenantId}`,
   '/workspaces/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, id) as sees from workspaces where id = ${id} and tenant_id = ${tenantId}`,
 };

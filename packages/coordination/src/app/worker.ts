@@ -20,6 +20,7 @@ import { withdrawCalls } from '../results/invocations/withdrawing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
+import { offerWorkAnew } from '../work/available/offers.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';
 import { openHealthPort } from './health/health-port.ts';
@@ -39,6 +40,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   noteStalledRuns,
   tidyWorkQueue,
   forgetUnusedSets,
+  offerWorkAnew,
   continueCascades,
   judgeDueAttempts,
   returnLapsedCalls,

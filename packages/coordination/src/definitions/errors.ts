@@ -14,7 +14,6 @@ export const errors = {
   unknown_acceptance_check: invalid('Evidence names a check that the task does not have.'),
   invalid_origin: invalid('The origin is malformed.'),
   invalid_task_execution: invalid('What executes the tasks of the type is malformed, or can not be called.'),
-  invalid_lifecycle_schema: invalid('The lifecycle has a defect; the path says where.'),
   invalid_context_schema: invalid('The declared context is malformed.'),
   invalid_artifact_schema: invalid('The declared inputs or outputs are malformed.'),
   unknown_artifact_type: invalid('An input or output is of a type that nobody has registered.'),

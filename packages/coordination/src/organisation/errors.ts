@@ -30,6 +30,28 @@ export const errors = {
   unsupported_skill_condition: invalid(
     'Conditions before or after a call are not judged; the lists must be empty.',
   ),
+  invalid_lifecycle_schema: invalid('The lifecycle has a defect; the path says where.'),
+  status_not_in_lifecycle: invalid("The status is not one of the type's or the template's lifecycle."),
+  invalid_transition: invalid('The lifecycle declares no such move.'),
+  invalid_status_category: invalid('The status category is unknown.'),
+  invalid_external_lookup: invalid('The lookup names neither an object nor an external name, or both.'),
+  workspace_has_active_project: invalid('The project of the workspace is active.'),
+  invalid_template: invalid('The template has views in another form, or more than 50.'),
+  invalid_template_reference: invalid('The template is named by neither id nor key, or by both.'),
+  template_deprecated: invalid('The version of the template is deprecated.'),
+  invalid_project_request: invalid(
+    'The workspace is named by neither id nor slug, or by both; or a field contradicts another.',
+  ),
+  project_exists: conflict('The workspace has a project.'),
+  project_archived: invalid('The project, or the one above it, is archived.'),
+  unknown_config_section: invalid('A configuration has no such section.'),
+  invalid_config: invalid('A section of the configuration is malformed; the path says which.'),
+  governance_not_in_settings: invalid('Governance is a section of its own, and no setting.'),
+  instructions_too_large: invalid('The instructions of agents are longer than 16 KiB.'),
+  unknown_governance_field: invalid('Governance has no such field.'),
+  invalid_governance: invalid('A field of the governance has no value that it can have.'),
+  governance_weakened: invalid('A project allows no more than the projects above it.'),
+  setting_locked: invalid('A project above has locked the setting.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

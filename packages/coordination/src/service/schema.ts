@@ -39,6 +39,9 @@ export interface Tables {
   outbox_deliveries: OutboxDeliveriesTable;
   outbox_sinks: OutboxSinksTable;
   principals: PrincipalsTable;
+  project_config_revisions: ProjectConfigRevisionsTable;
+  project_templates: ProjectTemplatesTable;
+  projects: ProjectsTable;
   queued_requirements: QueuedRequirementsTable;
   requirement_items: RequirementItemsTable;
   requirement_sets: RequirementSetsTable;
@@ -60,6 +63,7 @@ export interface Tables {
   tasks: TasksTable;
   tenants: TenantsTable;
   verifications: VerificationsTable;
+  work_offers: WorkOffersTable;
   work_queue: WorkQueueTable;
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
@@ -404,7 +408,7 @@ interface EventsTable {
 interface ExternalReferencesTable {
   id: string;
   tenant_id: string;
-  entity_type: string;
+  entity_type: 'project' | 'task';
   entity_id: string;
   external_system: string;
   external_type: string;
@@ -572,6 +576,62 @@ interface PrincipalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+}
+
+interface ProjectConfigRevisionsTable {
+  id: string;
+  tenant_id: string;
+  project_id: string;
+  revision: number;
+  config: unknown;
+  validation: unknown;
+  comment: Generated<string>;
+  created_by: string;
+  created_at: Generated<string>;
+  activated_at: string | null;
+}
+
+interface ProjectTemplatesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  display_name: string;
+  description: Generated<string>;
+  field_schema: unknown;
+  lifecycle_schema: unknown;
+  default_config: unknown;
+  default_views: unknown;
+  governance_schema: unknown;
+  memory_defaults: unknown;
+  status: Generated<'active' | 'deprecated'>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface ProjectsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string;
+  template_id: string;
+  template_key: string;
+  template_version: number;
+  status_key: string;
+  system_status_category: 'planned' | 'active' | 'paused' | 'terminal_success' | 'terminal_cancelled';
+  owner_principal_id: string | null;
+  start_date: string | null;
+  target_date: string | null;
+  custom_fields: unknown;
+  settings: unknown;
+  active_config_revision_id: string | null;
+  active_config_revision: number | null;
+  status: Generated<'active' | 'archived'>;
+  version: Generated<number>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  archived_at: string | null;
 }
 
 interface QueuedRequirementsTable {
@@ -942,6 +1002,14 @@ interface VerificationsTable {
   finished_at: string | null;
 }
 
+interface WorkOffersTable {
+  id: GeneratedAlways<number>;
+  tenant_id: string;
+  workspace_id: string;
+  after_created_at: string | null;
+  after_id: string | null;
+}
+
 interface WorkQueueTable {
   task_id: string;
   tenant_id: string;
@@ -991,4 +1059,5 @@ interface WorkspacesTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  project_id: string | null;
 }

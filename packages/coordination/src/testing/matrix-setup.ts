@@ -76,7 +76,9 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   parentId: workspace,
   parentTask: task,
   principalId: principal,
-  projectId: unbuilt,
+  ownerPrincipalId: principal,
+  parentWorkspaceId: workspace,
+  projectId: { object: '/projects/{id}' },
   requiredRoleId: {
     object: '/roles/{id}',
     fields: (id) => ({ requiredRoleId: id, assignedPrincipalId: null }),
@@ -93,6 +95,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   taskId: task,
   // Chosen by the caller of the very first call.
   tenantId: { object: null },
+  templateId: { object: '/project-templates/{id}' },
   toTask: task,
   'createTask.typeId': { object: '/task-types/{id}' },
   typeId: { object: '/workspace-types/{id}' },

@@ -129,9 +129,16 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
+/** A number where the form takes no identifier. */
+function sampleOf(form: Operation['params'][string]): string {
+  return form.safeParse(sampleUuid).success || !form.safeParse('1').success ? sampleUuid : '1';
+}
+
 /** A request whose form is right and whose objects need not exist: for what is refused before they are looked for. */
 export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): SampleRequest {
-  const params = Object.fromEntries(Object.keys(endpoint.params).map((name) => [name, sampleUuid]));
+  const params = Object.fromEntries(
+    Object.entries(endpoint.params).map(([name, form]) => [name, sampleOf(form)]),
+  );
   if (endpoint.body !== undefined && endpoint.example === undefined)
     throw new Error(
       `${endpointName(endpoint)} needs an example of its body: the matrix and the docs send it.`,

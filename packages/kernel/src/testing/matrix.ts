@@ -133,10 +133,15 @@ export async function makeSampleRequest<Tenant extends object>(
   return { ...request, headers: { ...key, ...ifMatch, ...request.headers } };
 }
 
-/** The ETag of the object that the endpoint changes, as the operation answers it that reads the object. */
+/**
+ * The ETag of the object that the endpoint changes, as the operation answers it that reads the object: the one that the path
+ * names last, or the one to which that belongs.
+ */
 async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: SampleRequest) {
   const path = endpoint.path.replace(/:[\w-]+$/, '');
-  const reader = matrix.adapter.endpoints.find((other) => other.method === 'GET' && other.path === path);
+  const readerOf = (place: string) =>
+    matrix.adapter.endpoints.find((other) => other.method === 'GET' && other.path === place);
+  const reader = readerOf(path) ?? readerOf(path.replace(/\/[^/]+\/\{\w+\}$/, ''));
   assert.ok(
     reader !== undefined,
     `${endpointName(endpoint)} wants If-Match, and nothing answers GET ${path}`,

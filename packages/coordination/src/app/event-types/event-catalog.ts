@@ -21,6 +21,8 @@ import * as assignments from '../../organisation/assignments/assignments.events.
 import * as calendars from '../../organisation/calendars/calendars.events.ts';
 import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
 import * as members from '../../organisation/members/members.events.ts';
+import * as projectTemplates from '../../organisation/project-templates/project-templates.events.ts';
+import * as projects from '../../organisation/projects/projects.events.ts';
 import * as roles from '../../organisation/roles/roles.events.ts';
 import * as skills from '../../organisation/skills/skills.events.ts';
 import * as workspaceTypes from '../../organisation/workspace-types/workspace-types.events.ts';
@@ -68,6 +70,8 @@ const declarations: readonly object[] = [
   calendars,
   capabilities,
   members,
+  projectTemplates,
+  projects,
   roles,
   skills,
   workspaceTypes,

@@ -2,10 +2,10 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { lockVersions } from '../version-lock.ts';
 import {
   type ArtifactType,
   type ArtifactTypeRef,

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import {
+  statusesMax,
+  statusKeyCharactersMax,
+  statusNameCharactersMax,
+} from '../../organisation/status-graph.ts';
 
 export const statusCategories = [
   'backlog',
@@ -22,9 +27,6 @@ export const Lifecycle = z.strictObject({
 });
 export type Lifecycle = z.infer<typeof Lifecycle>;
 
-export const statusesMax = 100;
-export const statusKeyCharactersMax = 64;
-export const statusNameCharactersMax = 200;
 const StatusKey = z.string().min(1).max(statusKeyCharactersMax);
 
 /** A lifecycle as it is sent; `parseLifecycle` says what is wrong with one. */
@@ -50,12 +52,4 @@ export const LifecycleInput = z.strictObject({
 });
 export type LifecycleStatus = Lifecycle['statuses'][number];
 
-/** The status of that key, or undefined. */
-export function findStatus({ statuses }: Lifecycle, key: string): LifecycleStatus | undefined {
-  return statuses.find((status) => status.key === key);
-}
-
-/** The keys of the statuses that a task may move to from `status`, in the declared order. */
-export function movesFrom({ transitions }: Lifecycle, status: string): readonly string[] {
-  return transitions.find(({ from }) => from === status)?.to.filter((to) => to !== status) ?? [];
-}
+export { findStatus, movesFrom } from '../../organisation/status-graph.ts';

@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import { eventText, refuseSecretText } from '../../service/documents.ts';
 import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { parseAcceptance, requireSubjectsOfChecks } from '../acceptance/acceptance.ts';
@@ -12,7 +13,6 @@ import type { Context } from '../context.ts';
 import { parseApprovalSchema } from '../declared-actions/approval-schema.ts';
 import { parseCompletionSchema } from '../declared-actions/completion-schema.ts';
 import { fail } from '../errors.ts';
-import { lockVersions } from '../version-lock.ts';
 import { claimMovesOf, parseLifecycle } from './lifecycle-grammar.ts';
 import { systemLifecycle, systemTypeKey } from './system-type.ts';
 import {

@@ -122,7 +122,8 @@ export function deleteHeldFromQueue(tenantId: string, taskIds: readonly string[]
 
 export function findTasksById(tenantId: string, taskIds: readonly string[]) {
   return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     -- As a subquery: the plan for an array at hand depends on its length, so PostgreSQL would make it anew for each call.
     from unnest((select ${taskIds}::uuid[])) as given (id)
     cross join lateral (select * from tasks where id = given.id offset 0) t join task_types tt on tt.id = t.type_id

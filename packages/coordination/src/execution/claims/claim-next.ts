@@ -142,6 +142,7 @@ function withoutNulls(request: ClaimNextRequest) {
     workspaceId: request.workspaceId ?? undefined,
     includeDescendants: request.includeDescendants ?? undefined,
     projectId: request.projectId ?? undefined,
+    includeSubprojects: request.includeSubprojects ?? undefined,
     assigneeId: request.assigneeId ?? undefined,
     assignedToMe: request.assignedToMe ?? undefined,
   };

@@ -30,7 +30,8 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
       where r.id = ${runId} and r.tenant_id = ${tenantId} and (select count(live_until) from entered) >= 0
       for no key update of t
     )
-    select locked.*, tt.key as type_key, tt.version as type_version
+    select locked.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = locked.workspace_id) as project_id
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 

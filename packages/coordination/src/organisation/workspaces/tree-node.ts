@@ -3,6 +3,18 @@ import { Uuid } from '@baton/kernel/wire';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 import type { WorkspaceRow } from './workspace.ts';
 
+/** The project of a workspace itself. */
+const TreeProject = z
+  .strictObject({
+    id: Uuid,
+    statusKey: z.string(),
+    systemStatusCategory: z.string(),
+    status: z.enum(archivableStatuses),
+    templateKey: z.string(),
+    templateVersion: z.int(),
+  })
+  .meta({ id: 'WorkspaceTreeProject' });
+
 /** A workspace with those below it (organisation, section 3.2). */
 export const WorkspaceTreeNode = z
   .strictObject({
@@ -15,7 +27,7 @@ export const WorkspaceTreeNode = z
     version: z.int().positive(),
     typeId: Uuid,
     typeKey: z.string(),
-    project: z.null().optional(),
+    project: TreeProject.nullable().optional(),
     get children() {
       return z.array(WorkspaceTreeNode);
     },
@@ -36,4 +48,9 @@ export type WorkspaceTree = z.infer<typeof WorkspaceTree>;
 export type TreeRow = Pick<
   WorkspaceRow,
   'id' | 'parent_id' | 'slug' | 'name' | 'status' | 'version' | 'type_id'
-> & { type_key: string; depth: number; root_number: number };
+> & {
+  type_key: string;
+  depth: number;
+  root_number: number;
+  project: z.infer<typeof TreeProject> | null;
+};

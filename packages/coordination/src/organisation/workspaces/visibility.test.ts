@@ -34,6 +34,7 @@ interface Filed {
   handleId: string;
   goalId: string;
   referenceId: string;
+  projectId: string;
   roleId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
@@ -86,6 +87,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
   const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
   return {
     referenceId: reference.id,
+    projectId: await projectIn(workspaceId ?? mine.id),
     goalId: (await done(baton.admin.post('/goals', { title: 'g', workspaceId }), 201)).id,
     handleId: launched.childHandle.id,
     roleId: role.id,
@@ -97,6 +99,12 @@ async function file(workspaceId: string | null): Promise<Filed> {
     invocationId: (await done(invoke(baton.admin, await makeCallable(baton.admin), { taskId }), 201)).id,
     workspaceId: workspaceId ?? mine.id,
   };
+}
+
+async function projectIn(workspaceId: string): Promise<string> {
+  const key = `t${newId()}`;
+  const template = await done(baton.admin.post('/project-templates', { key, displayName: 'T' }), 201);
+  return (await done(baton.admin.post('/projects', { workspaceId, templateId: template.id }), 201)).id;
 }
 
 const idsOf = async (actor: Actor, path: string): Promise<string[]> =>
@@ -117,6 +125,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/roles/{id}': ({ roleId }) => roleId,
     '/goals/{id}': ({ goalId }) => goalId,
     '/external-references/{id}': ({ referenceId }) => referenceId,
+    '/projects/{id}': ({ projectId }) => projectId,
     '/workspaces/{id}': ({ workspaceId }) => workspaceId,
   };
   const id = newId();
@@ -131,6 +140,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     handleId: id,
     goalId: id,
     referenceId: id,
+    projectId: id,
     roleId: id,
   };
   const faceOf = (text: string) =>
@@ -146,6 +156,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/task-types/',
       '/artifact-types/',
       '/workspace-types/',
+      '/project-templates/',
       '/capabilities/',
       '/skills/',
       '/operations/',
@@ -244,6 +255,7 @@ describe('lists leave out what is hidden', () => {
     ['/artifacts', 'artifactId'],
     ['/roles', 'roleId'],
     ['/goals', 'goalId'],
+    ['/projects', 'projectId'],
   ] as const)
     test(`GET ${path}`, async () => {
       const ids = await idsOf(member, path);
@@ -370,9 +382,11 @@ describe('of the tree a member sees own workspaces and those below', () => {
     await refused(member.post(`/workspaces/${other.id}/members`, { principalId }), 404, 'not_found');
     const changed = await done(member.patch(`/workspaces/${mine.id}`, { name: 'Ours' }, headers));
     assert.deepEqual([changed.name, changed.parentId], ['Ours', null]);
+    await done(member.post(`/projects/${seen.projectId}:archive`));
     const archived = await done(member.post(`/workspaces/${below.id}:archive`));
     assert.equal(archived.status, 'archived');
     await done(member.post(`/workspaces/${below.id}:restore`));
+    await done(member.post(`/projects/${seen.projectId}:restore`));
   });
 
   test('a root that a member makes is answered, and out of sight from then on', async () => {

@@ -3,6 +3,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
+import { parseCustomFields } from '../custom-fields.ts';
 import { fail } from '../errors.ts';
 import { lockWorkspaceTree } from '../tree-lock.ts';
 import { allowsChild, type WorkspaceTypeRow } from '../workspace-types/workspace-type.ts';
@@ -11,6 +12,7 @@ import type { WorkspaceChange, WorkspaceDetail, WorkspaceRow } from './workspace
 import { workspaceArchived, workspaceRestored, workspaceUpdated } from './workspaces.events.ts';
 import {
   findActiveChildTypes,
+  findActiveProject,
   findTaskTypeKeys,
   updateWorkspaceStatus,
   updateWorkspaceValues,
@@ -19,7 +21,6 @@ import {
 import {
   getAnyWorkspaceRow,
   getWorkspaceRow,
-  parseCustomFields,
   refuseForeignChild,
   refuseTakenSlug,
   requireAllowedChild,
@@ -88,7 +89,7 @@ async function customFieldsAfter(
   const isTyped = type !== undefined && type.id !== before.type_id;
   if (customFields === undefined && !isTyped) return before.custom_fields;
   const judge = type ?? (await getWorkspaceTypeRow(context, before.type_id));
-  return parseCustomFields(customFields ?? before.custom_fields, judge);
+  return parseCustomFields(customFields ?? before.custom_fields, judge.field_schema);
 }
 
 /** @throws Refusal `unknown_task_type` */
@@ -112,8 +113,8 @@ function differences(before: WorkspaceRow, after: WorkspaceValues): Record<strin
 }
 
 /**
- * Archives a workspace without active ones below it; repeated, it changes nothing. Its tasks stay.
- * @throws Refusal `not_found`, `workspace_has_active_children`
+ * Archives a workspace without active ones below it, and without an active project; repeated, it changes nothing. Its tasks stay.
+ * @throws Refusal `not_found`, `workspace_has_active_children`, `workspace_has_active_project`
  */
 export async function archiveWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   await lockWorkspaceTree(context);
@@ -122,6 +123,8 @@ export async function archiveWorkspace(context: Context, id: string): Promise<Wo
   const below = await context.db.rows(findActiveChildTypes(context.tenantId, id));
   const activeChildren = below.reduce((sum, { children }) => sum + children, 0);
   if (activeChildren > 0) fail('workspace_has_active_children', { workspaceId: id, activeChildren });
+  const project = await context.db.row(findActiveProject(context.tenantId, id));
+  if (project !== undefined) fail('workspace_has_active_project', { projectId: project.id });
   return moveTo(context, id, 'archived');
 }
 

@@ -3,12 +3,14 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { requireMovable } from '../projects/config/layers.ts';
 import { lockWorkspaceTree } from '../tree-lock.ts';
 import { getWorkspaceTypeRow } from '../workspace-types/workspace-types.ts';
 import type { MoveViolations, WorkspaceDetail, WorkspaceRow } from './workspace.ts';
 import { workspaceMoved } from './workspaces.events.ts';
-import { findLevelsBelow, updateParent } from './workspaces.sql.ts';
+import { changeOffersBelow, findArchivedProjects, findLevelsBelow, updateParent } from './workspaces.sql.ts';
 import {
+  getAnyWorkspaceRow,
   getWorkspaceRow,
   refuseTakenSlug,
   requireAllowedChild,
@@ -25,7 +27,7 @@ export interface MoveRequest {
 /**
  * Moves a workspace with all that stands below it (organisation, section 3.2); to where it stands, it changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, `workspace_cycle`, `workspace_archived`, `workspace_too_deep`,
- * `workspace_slug_conflict`, `child_type_not_allowed`
+ * `workspace_slug_conflict`, `child_type_not_allowed`, `governance_weakened`, `setting_locked`
  */
 export async function moveWorkspace(
   context: Context,
@@ -37,10 +39,33 @@ export async function moveWorkspace(
   for (const rule of rules) await rule();
   const from = workspace.parent_id;
   const to = request.newParentId;
-  const place = { parentId: to, pathAbove: parent?.path ?? [], depth: workspace.path.length - 1 };
+  const projects = { from: await projectAbove(context, workspace), to: parent?.project_id ?? null };
+  const pathAbove = parent?.path ?? [];
+  const place = { parentId: to, pathAbove, depth: workspace.path.length - 1, projects };
   await context.db.run(updateParent(context.tenantId, id, place));
+  await offerAnew(context, id, projects);
   emit(context, workspaceMoved, { entityId: id, workspaceId: id }, { fromParentId: from, toParentId: to });
   return showWorkspace(context, id);
+}
+
+/** The project to which what stands above a workspace belongs. */
+async function projectAbove(context: Context, { parent_id: parentId }: WorkspaceRow): Promise<string | null> {
+  return parentId === null ? null : (await getAnyWorkspaceRow(context, parentId)).project_id;
+}
+
+/** What has no project of its own is offered where it stands now, unless the project there is archived. */
+async function offerAnew(
+  { db, tenantId }: Context,
+  workspaceId: string,
+  { from, to }: { from: string | null; to: string | null },
+): Promise<void> {
+  const ids = [from, to].filter((id) => id !== null);
+  if (from === to || ids.length === 0) return;
+  const archived = new Set((await db.rows(findArchivedProjects(tenantId, ids))).map(({ id }) => id));
+  const isArchived = (id: string | null) => id !== null && archived.has(id);
+  if (isArchived(from) === isArchived(to)) return;
+  const change = { projectId: to, isOffered: !isArchived(to) };
+  await db.run(changeOffersBelow(tenantId, workspaceId, change));
 }
 
 /** Every reason that would refuse the move now; writes nothing. @throws Refusal `not_found`, `version_conflict` */
@@ -76,6 +101,8 @@ async function plan(context: Context, id: string, { newParentId, ifMatch }: Move
     () => refuseTakenSlug(context, newParentId, workspace.slug),
     async () =>
       parent && requireAllowedChild(context, parent, await getWorkspaceTypeRow(context, workspace.type_id)),
+    () => requireMovable(context, id, newParentId, 'governance'),
+    () => requireMovable(context, id, newParentId, 'settings'),
   ];
   return { workspace, parent, rules };
 }

@@ -51,6 +51,9 @@ export function findTree(tenantId: string, query: TreeQuery) {
       ) below
       where above.depth < ${query.depthMax} and above.root_number <= ${query.rootsMax}
     )
-    select tree.*, (select key from workspace_types t where t.id = tree.type_id) as type_key
+    select tree.*, (select key from workspace_types t where t.id = tree.type_id) as type_key, (
+        select jsonb_build_object('id', p.id, 'statusKey', p.status_key, 'systemStatusCategory', p.system_status_category,
+          'status', p.status, 'templateKey', p.template_key, 'templateVersion', p.template_version)
+        from projects p where p.workspace_id = tree.id) as project
     from tree limit ${query.nodesMax + 2}`;
 }

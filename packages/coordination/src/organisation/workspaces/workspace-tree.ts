@@ -69,8 +69,7 @@ function nested(rows: readonly TreeRow[], withProjects: boolean): WorkspaceTreeN
       version: row.version,
       typeId: row.type_id,
       typeKey: row.type_key,
-      // No workspace has a project until projects can be made.
-      ...(withProjects && { project: null }),
+      ...(withProjects && { project: row.project }),
       children: [],
     };
     nodes.set(node.id, node);

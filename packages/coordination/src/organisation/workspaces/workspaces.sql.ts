@@ -39,6 +39,8 @@ export interface NewWorkspace {
   tenantId: string;
   parentId: string | null;
   path: readonly string[];
+  /** That of the workspace above. */
+  projectId: string | null;
   typeId: string;
   slug: string;
   name: string;
@@ -48,9 +50,10 @@ export interface NewWorkspace {
 
 export function insertWorkspace(workspace: NewWorkspace) {
   return sql<WorkspaceRow>`
-    insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name, description, custom_fields)
+    insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name, description, custom_fields, project_id)
     values (${workspace.id}, ${workspace.tenantId}, ${workspace.parentId}, ${workspace.path}, ${workspace.typeId},
-      ${workspace.slug}, ${workspace.name}, ${workspace.description}, ${JSON.stringify(workspace.customFields)})
+      ${workspace.slug}, ${workspace.name}, ${workspace.description}, ${JSON.stringify(workspace.customFields)},
+      ${workspace.projectId})
     returning *`;
 }
 
@@ -91,6 +94,27 @@ export function findActiveChildTypes(tenantId: string, id: string) {
     group by t.key order by t.key`;
 }
 
+/** The project of a workspace itself, where it is active. */
+export function findActiveProject(tenantId: string, workspaceId: string) {
+  return sql<{ id: string }>`
+    select id from projects where workspace_id = ${workspaceId} and tenant_id = ${tenantId} and status = 'active'`;
+}
+
+/** Those of the projects that are archived. */
+export function findArchivedProjects(tenantId: string, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and status = 'archived'`;
+}
+
+/** The work below a workspace that belongs to this project is offered from now on, or isn't any more. */
+export function changeOffersBelow(
+  tenantId: string,
+  workspaceId: string,
+  { projectId, isOffered }: { projectId: string | null; isOffered: boolean },
+) {
+  return sql`select change_offers(${tenantId}, ${workspaceId}, ${projectId}, ${isOffered})`;
+}
+
 /** How many levels stand below a workspace; 0 for a leaf. */
 export function findLevelsBelow(tenantId: string, id: string, depth: number) {
   return sql<{ levels: number }>`
@@ -98,19 +122,28 @@ export function findLevelsBelow(tenantId: string, id: string, depth: number) {
     where tenant_id = ${tenantId} and path @> array[${id}::uuid]`;
 }
 
-/**
- * Puts a workspace below another, or among the roots, with all that stands below it.
- * @param pathAbove the path of the new parent; empty for a root
- * @param depth how many others stood above it
- */
+export interface NewPlace {
+  /** null for a root. */
+  readonly parentId: string | null;
+  /** The path of the new parent; empty for a root. */
+  readonly pathAbove: readonly string[];
+  /** How many others stood above it. */
+  readonly depth: number;
+  /** The projects to which what stands above belonged before, and belongs now. */
+  readonly projects: { readonly from: string | null; readonly to: string | null };
+}
+
+/** Puts a workspace below another, or among the roots, with all that stands below it. */
 export function updateParent(
   tenantId: string,
   id: string,
-  { parentId, pathAbove, depth }: { parentId: string | null; pathAbove: readonly string[]; depth: number },
+  { parentId, pathAbove, depth, projects }: NewPlace,
 ) {
   return sql`
     update workspaces
     set path = ${pathAbove}::uuid[] || path[${depth}::integer + 1:],
+      project_id = case when project_id is not distinct from ${projects.from}::uuid then ${projects.to}::uuid
+        else project_id end,
       parent_id = case when id = ${id} then ${parentId}::uuid else parent_id end,
       version = version + case when id = ${id} then 1 else 0 end,
       updated_at = case when id = ${id} then now() else updated_at end

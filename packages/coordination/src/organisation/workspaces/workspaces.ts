@@ -1,13 +1,12 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
-import { prepareSchema } from '../../service/json-schema/schema.ts';
+import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { isInSight, requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
+import { parseCustomFields } from '../custom-fields.ts';
 import { fail } from '../errors.ts';
 import { holdWorkspaceTree, lockWorkspaceTree } from '../tree-lock.ts';
 import { allowsChild, type WorkspaceTypeRow } from '../workspace-types/workspace-type.ts';
@@ -93,9 +92,10 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
   const type = await resolveWorkspaceType(context, request);
   if (type.status === 'archived') fail('workspace_type_archived', { workspaceTypeId: type.id });
   if (parent !== undefined) await requireAllowedChild(context, parent, type);
-  const customFields = parseCustomFields(request.customFields, type);
+  const customFields = parseCustomFields(request.customFields, type.field_schema);
   const id = newId();
-  const place = { id, tenantId, parentId: parent?.id ?? null, path: [...pathAbove, id] };
+  const projectId = parent?.project_id ?? null;
+  const place = { id, tenantId, parentId: parent?.id ?? null, path: [...pathAbove, id], projectId };
   await db.run(insertWorkspace({ ...place, typeId: type.id, slug, name, description, customFields }));
   emit(
     context,
@@ -149,20 +149,6 @@ export function refuseForeignChild(
     childTypeKey: childType.key,
     allowedChildTypes: parentType.allowed_child_types,
   });
-}
-
-/**
- * Custom fields, in the order of the contract: their shape, the schema of the type, then keys that are named like secrets.
- * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
- * `secret_material_rejected`
- */
-export function parseCustomFields(customFields: unknown, type: WorkspaceTypeRow): JsonObject {
-  const field = 'customFields';
-  checkDocument(customFields, { field });
-  const errors = prepareSchema(type.field_schema).faultsOf(customFields);
-  if (errors.length > 0) fail('custom_fields_invalid', { errors });
-  refuseSecretKeys(customFields, field);
-  return customFields;
 }
 
 /** A page of workspaces; `parentId` wins over `rootsOnly`. @throws Refusal `invalid_status`, `invalid_cursor` */

@@ -14,7 +14,7 @@ export const neverTold: readonly string[] = ['customFields', 'config'];
 
 /**
  * The whitelist, version 5. Types that are not here are not sent. Comments of people stay out too: the observation is the
- * one event that exists to carry free text (organisation, section 17). Projects and their templates come with their events.
+ * one event that exists to carry free text (organisation, section 17).
  */
 export const whitelist: Readonly<Record<string, ToldEvent>> = {
   'tenant.bootstrapped': { content: 'The tenant {slug} was founded.', fields: ['slug'] },
@@ -119,6 +119,30 @@ export const whitelist: Readonly<Record<string, ToldEvent>> = {
   'workspace.archived': { content: 'The workspace {slug} was archived.', fields: ['slug'] },
   'workspace.member_added': { content: 'A member joined the workspace.', fields: ['principalId'] },
   'workspace.member_removed': { content: 'A member left the workspace.', fields: ['principalId'] },
+  'project.created': {
+    content: 'The project was made from {templateKey} with status {statusKey}.',
+    fields: [
+      'workspaceId',
+      'parentProjectId',
+      'templateKey',
+      'templateVersion',
+      'statusKey',
+      'systemStatusCategory',
+    ],
+  },
+  'project.status_changed': {
+    content: 'The project went from {fromStatusKey} to {statusKey}.',
+    fields: ['fromStatusKey', 'fromSystemStatusCategory', 'statusKey', 'systemStatusCategory', 'version'],
+  },
+  'project.archived': { content: 'The project was archived.', fields: ['workspaceId', 'version'] },
+  'project.config_revision_activated': {
+    content: 'Configuration {revision} of the project counts from now on.',
+    fields: ['revision', 'revisionId', 'version'],
+  },
+  'project_template.created': {
+    content: 'Version {version} of the project template {key} was made: {displayName}',
+    fields: ['key', 'version', 'displayName', 'initialStatus'],
+  },
   'role.created': {
     content: 'The role {name} ({slug}) was made.',
     fields: ['slug', 'name', 'workspaceId'],

@@ -44,7 +44,8 @@ export function lockDueOutcome(tenantId: string, approvalId: string) {
 /** Locks tasks, in the order of their ids; those that another transaction has locked are left out. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     from tasks t join task_types tt on tt.id = t.type_id
     where t.id = any (${taskIds}::uuid[]) and t.tenant_id = ${tenantId}
     order by t.id

@@ -70,7 +70,8 @@ export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: numbe
 /** Locks the task of an attempt; no row while another transaction has it locked: the attempt stays due. */
 export function lockFreeTaskOfAttempt(tenantId: string, attemptId: string) {
   return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     from tasks t join task_types tt on tt.id = t.type_id
     where t.id = (select task_id from verifications where id = ${attemptId} and tenant_id = ${tenantId})
       and t.tenant_id = ${tenantId}
@@ -145,7 +146,8 @@ export function updateTaskToUnverified(tenantId: string, taskId: string, status:
     set status = ${status}, category = ${category}, version = t.version + 1, updated_at = now()
     from task_types tt
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
-    returning t.*, tt.key as type_key, tt.version as type_version`;
+    returning t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
 /** The oldest pending gate of a task; with an approver or a role, the one that asks them. */

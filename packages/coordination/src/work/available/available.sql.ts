@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import { prepared, type Statement, sql } from '@baton/kernel/sql';
 import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
+import type { WorkspaceScope } from '../tasks/task-fields.ts';
 
 const mostUrgentFirst: ListOrder<TaskRow> = {
   cursor: 'work',
@@ -22,7 +23,7 @@ export interface WorkSearch {
   /** Set where the caller sees only a part of the tree of workspaces. */
   readonly viewerId: string | null;
   readonly assigneeId: string | undefined;
-  readonly workspace: { readonly id: string; readonly includeDescendants: boolean } | undefined;
+  readonly workspace: WorkspaceScope | undefined;
 }
 
 /** Whether the search is for a part of the tenant's work, apart from what the caller may claim. */
@@ -47,10 +48,12 @@ export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
   const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
       select s.status <> 'active' or s.expires_at <= now()
       from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))`;
-  const found = candidates(search, { order: 'created_at', start, judged: free, rowsMax: page.limit + 1 });
+  const judged = fragment`${free} and ${isOffered}`;
+  const found = candidates(search, { order: 'created_at', start, judged, rowsMax: page.limit + 1 });
   const statement = compiled<TaskRow>(fragment`
     ${found}
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     from found f cross join lateral (select * from tasks where id = f.task_id offset 0) t
     join task_types tt on tt.id = t.type_id
     order by f.priority, f.at, f.task_id`);
@@ -161,8 +164,7 @@ function placesOf(search: WorkSearch, slice: Slice): Fragment {
   if (workspace !== undefined)
     return fragment`(
       select sets.id as set_id, w.id as place_id from sets, workspaces w
-      where w.tenant_id = ${tenantId} and w.path @> array[${workspace.id}::uuid]
-        and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
+      where ${isWithin(tenantId, workspace)})`;
   const places =
     viewerId === null
       ? fragment`select id as set_id from sets`
@@ -203,20 +205,30 @@ function deadPart(search: WorkSearch, slice: Slice): Fragment {
     workspace === undefined
       ? fragment`true`
       : fragment`t.workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${workspace.id}::uuid]
-            and (${workspace.includeDescendants} or w.id = ${workspace.id}))`;
+          select w.id from workspaces w where ${isWithin(tenantId, workspace)})`;
   return fragment`
     select t.id as task_id, t.priority::smallint as priority, ${at} as at
     from (select distinct id from tasks_of_dead_claims(${tenantId}) as d (id)) d
     cross join lateral (select * from tasks where id = d.id offset 0) t
     where t.category not in ('terminal_success', 'terminal_cancelled') and t.open_prerequisites = 0
-      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${place} and ${assignedTo(search, 't.assignee_id')}
+      and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${isOffered} and ${place} and ${assignedTo(search, 't.assignee_id')}
       and not exists (select from work_queue q where q.task_id = t.id)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
       and ${slice.judged} and ${mayBeTaken(search)}
     order by t.priority, ${at}, t.id
     limit ${atMost(slice.rowsMax)}`;
 }
+
+/** Whether the workspace `w` is one of the scope. */
+function isWithin(tenantId: string, { within, itself, projectId }: WorkspaceScope): Fragment {
+  return fragment`w.tenant_id = ${tenantId} and w.path @> ${within}::uuid[]
+    and (${itself}::uuid is null or w.id = ${itself}::uuid)
+    and (${projectId}::uuid is null or w.project_id = ${projectId}::uuid)`;
+}
+
+/** Not of an archived project. The queue has no such row, but for some while a worker takes them out. */
+const isOffered = fragment`(t.workspace_id is null or not exists (
+  select from workspaces w join projects p on p.id = w.project_id where w.id = t.workspace_id and p.status = 'archived'))`;
 
 /** A limit as a subquery: with the number at hand PostgreSQL plans each call anew, which takes longer than the search. */
 function atMost(rowsMax: number): Fragment {

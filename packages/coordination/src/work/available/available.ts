@@ -3,16 +3,12 @@ import type { Page } from '@baton/kernel/paging';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
+import { type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
 import { findNextTasks, findWork, type NextTaskRow, type WorkSearch } from './available.sql.ts';
 
 export type { WorkSearch };
 
-export interface WorkQuery {
-  workspaceId?: string | undefined;
-  includeDescendants?: boolean | undefined;
-  projectId?: string | undefined;
-  includeSubprojects?: boolean | undefined;
+export interface WorkQuery extends ScopeQuery {
   assigneeId?: string | undefined;
   assignedToMe?: boolean | undefined;
 }
@@ -34,7 +30,6 @@ export async function listAvailableWork(
 export async function searchOf(context: Context, query: WorkQuery): Promise<WorkSearch> {
   const { tenantId, caller } = context;
   const workspace = await workspaceScopeOf(context, query);
-  requireNoProject(query.projectId);
   return {
     tenantId,
     principalId: caller.principalId,

@@ -12,7 +12,8 @@ export function updateTaskToCompleted(tenantId: string, taskId: string, status: 
     set status = ${status}, category = ${category}, version = t.version + 1, updated_at = now(), completed_at = now()
     from task_types tt
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
-    returning t.*, tt.key as type_key, tt.version as type_version`;
+    returning t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
 /** The task's next version, with the attempt that was opened. */
@@ -21,5 +22,6 @@ export function updateTaskToVerified(tenantId: string, taskId: string) {
     update tasks t set version = t.version + 1, updated_at = now()
     from task_types tt
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
-    returning t.*, tt.key as type_key, tt.version as type_version`;
+    returning t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }

@@ -23,7 +23,8 @@ export function findEnsuredWork(tenantId: string, key: string) {
 /** The task that another one was spawned by, the first that it was related to. */
 export function findSpawner(tenantId: string, taskId: string) {
   return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     from task_relations r join tasks t on t.id = r.to_task_id join task_types tt on tt.id = t.type_id
     where r.tenant_id = ${tenantId} and r.from_task_id = ${taskId} and r.type = 'spawned_by'
     order by r.created_at, r.id limit 1`;

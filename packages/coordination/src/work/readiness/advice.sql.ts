@@ -9,6 +9,10 @@ export interface AdviceRow {
   claimed_since: string | null;
   /** The unmet prerequisites: how they are related, and what holds them back themselves. */
   blockers: { taskId: string; relationId: string; codes: string[]; holderId: string | null }[];
+  /** The project whose archive keeps the task from being offered. */
+  archived_project_id: string | null;
+  archived_project_place: string | null;
+  archived_since: string | null;
   /** False when no active principal fulfils the requirements; null when that would take too long to tell. */
   is_for_anybody: boolean | null;
 }
@@ -44,6 +48,11 @@ export function findAdvice(tenantId: string, taskId: string, callerId: string, b
             case when b.is_claimed then 'task_already_claimed' end], null)) order by b.public_number)
         from blockers b), '[]') as blockers,
       case when t.requirement_set_id is not null then is_fulfilled_by_anybody(t.tenant_id, t.requirement_set_id) end
-        as is_for_anybody
-    from tasks t where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
+        as is_for_anybody,
+      archived.id as archived_project_id, archived.workspace_id as archived_project_place,
+      archived.archived_at as archived_since
+    from tasks t
+    left join workspaces w on w.id = t.workspace_id
+    left join projects archived on archived.id = w.project_id and archived.status = 'archived'
+    where t.id = ${taskId} and t.tenant_id = ${tenantId}`;
 }

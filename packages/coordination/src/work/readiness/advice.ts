@@ -29,6 +29,23 @@ export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource)
   };
 }
 
+/**
+ * The project of the task is archived, so that nobody is offered the task. It explains, and decides nothing.
+ * @param isSeen whether the caller sees the project
+ */
+export function projectArchived({ caller, advice }: AdviceSource, isSeen: boolean): ClaimReason[] {
+  const { archived_project_id: projectId, archived_since: since } = advice;
+  if (projectId === null) return [];
+  if (!isSeen) return [{ code: 'project_archived', since, remedies: [] }];
+  const restore = remedyFor(caller)(
+    'restore_project',
+    'POST',
+    `/projects/${projectId}:restore`,
+    'projects.manage',
+  );
+  return [{ code: 'project_archived', projectId, since, remedies: [restore] }];
+}
+
 /** An obstacle of everybody: no active principal fulfils the requirements. It explains, and decides nothing. */
 export function nobodyEligible(source: AdviceSource): ClaimReason[] {
   if (source.advice.is_for_anybody !== false) return [];

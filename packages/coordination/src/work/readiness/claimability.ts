@@ -1,13 +1,13 @@
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { tasksInSight } from '../../service/sight/sight.ts';
+import { isInSight, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/requirements.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { findAdvice } from './advice.sql.ts';
-import { adviceItemsMax, adviseOn, nobodyEligible } from './advice.ts';
+import { adviceItemsMax, adviseOn, nobodyEligible, projectArchived } from './advice.ts';
 import type { ClaimObstacle } from './claim-obstacle.ts';
 import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
 import type { TaskClaimability } from './task-readiness.ts';
@@ -103,11 +103,12 @@ export async function getTaskClaimability(context: Context, ref: TaskRef): Promi
   const advice = { ...found, blockers: found.blockers.filter((blocker) => seen.has(blocker.taskId)) };
   const source = { taskId, caller, waysBack: await waysBack(context, row), advice };
   const reasons = obstacles.map((obstacle) => adviseOn(obstacle, source));
+  const isProjectSeen = await isInSight(context, found.archived_project_place);
   return {
     taskId,
     publicId,
     claimable: obstacles.length === 0,
-    reasons: [...reasons, ...nobodyEligible(source)],
+    reasons: [...reasons, ...projectArchived(source, isProjectSeen), ...nobodyEligible(source)],
   };
 }
 

@@ -16,9 +16,10 @@ import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import type { TaskTypeRow } from '../../definitions/task-types/task-type.ts';
 import { placesSeenBy, type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
+import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import { patternsOf } from './task-search.sql.ts';
 
-type Columns = Omit<TaskRow, 'type_key' | 'type_version'>;
+type Columns = Omit<TaskRow, 'type_key' | 'type_version' | 'project_id'>;
 type TypeColumns = Pick<TaskTypeRow, 'id' | 'key' | 'version'>;
 type Joined = { t: Columns; tt: TypeColumns };
 const build = queryBuilder<{ tasks: Columns; task_types: TypeColumns }>();
@@ -45,12 +46,6 @@ export interface TaskFilter {
   terms?: readonly string[] | undefined;
   workspace?: WorkspaceScope | undefined;
   goal?: GoalScope | undefined;
-}
-
-/** A workspace, or it with all that stand below it. */
-export interface WorkspaceScope {
-  readonly id: string;
-  readonly includeDescendants: boolean;
 }
 
 const table = 't';
@@ -155,10 +150,11 @@ function among(query: ReturnType<typeof filtered>, tenantId: string, { workspace
   return narrowed;
 }
 
-function workspacesOf(tenantId: string, { id, includeDescendants }: WorkspaceScope) {
+function workspacesOf(tenantId: string, { within, itself, projectId }: WorkspaceScope) {
   return fragment`
     select id from workspaces
-    where tenant_id = ${tenantId} and path @> array[${id}::uuid] and (${includeDescendants} or id = ${id})`;
+    where tenant_id = ${tenantId} and path @> ${within}::uuid[] and (${itself}::uuid is null or id = ${itself}::uuid)
+      and (${projectId}::uuid is null or project_id = ${projectId}::uuid)`;
 }
 
 function goalsOf(tenantId: string, { id, includeSubgoals }: GoalScope) {
@@ -172,7 +168,10 @@ function filtered(filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
     .selectFrom(source === undefined ? 'tasks as t' : (source.as('t') as unknown as 'tasks as t'))
     .innerJoin('task_types as tt', 'tt.id', 't.type_id')
     .selectAll('t')
-    .select(['tt.key as type_key', 'tt.version as type_version']);
+    .select(['tt.key as type_key', 'tt.version as type_version'])
+    .select(
+      fragment<string | null>`(select project_id from workspaces where id = t.workspace_id)`.as('project_id'),
+    );
   let query = matching(all, {
     't.status': filter.status,
     't.priority': filter.priority,

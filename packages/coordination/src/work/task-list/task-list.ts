@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { getGoalRow } from '../goals/goals.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
-import { priorityIndex, requireNoProject, workspaceScopeOf } from '../tasks/task-fields.ts';
+import { priorityIndex, type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
 import {
   findPlacesOfStatus,
   findTypeIds,
@@ -16,6 +16,7 @@ import {
   type TaskOrder,
 } from './task-list.sql.ts';
 import { searchTasks } from './task-search.ts';
+import { rowsWithin } from './tasks-within.ts';
 
 const statusLengthMax = 64;
 const searchLengthMax = 200;
@@ -24,16 +25,13 @@ const searchTermsMax = 10;
 const typesListedMax = 50;
 
 /** The query of `GET /tasks`. */
-export interface TaskQuery {
+export interface TaskQuery extends ScopeQuery {
   status?: string | undefined;
   systemStatusCategory?: string | undefined;
   typeKey?: string | undefined;
   priority?: string | undefined;
   ownerId?: string | undefined;
   assigneeId?: string | undefined;
-  workspaceId?: string | undefined;
-  includeDescendants?: boolean | undefined;
-  projectId?: string | undefined;
   goalId?: string | undefined;
   startFrom?: string | undefined;
   startTo?: string | undefined;
@@ -55,7 +53,6 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const order = orderOf(query.sort);
   const viewerId = await viewerOf(context);
   const workspace = await workspaceScopeOf(context, query);
-  requireNoProject(query.projectId);
   const goal = query.goalId === undefined ? undefined : await goalScopeOf(context, query.goalId, false);
   const { startFrom, startTo, dueFrom, dueTo } = query;
   const dates = { startFrom, startTo, dueFrom, dueTo };
@@ -83,6 +80,15 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
     return { items: [], nextCursor: null };
   // What is below a workspace that the caller sees is in sight too.
   const viewer = workspace === undefined ? viewerId : null;
+  if (terms.length === 0 && workspace !== undefined && workspace.itself === null && goal === undefined) {
+    const everywhere = listOfTasks(
+      context.tenantId,
+      { ...filter, workspace: undefined } as TaskFilter,
+      order,
+    );
+    const found = await rowsWithin(context, { scope: workspace, everywhere, inPlaces: list }, page);
+    return itemsOf(found, list.all(page), taskOf);
+  }
   if (terms.length === 0) return listSeen(context.db, viewer, list, page, taskOf);
   const rowsWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
     seenRows(context.db, viewer, listWith(text), page);

@@ -1,5 +1,6 @@
 import { findStatus, type LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
+import { getProjectRow } from '../../organisation/projects/projects.ts';
 import { enterWorkspace, getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -68,20 +69,38 @@ export async function requireWorkspace(
   if (allowed !== null && !allowed.includes(typeKey)) fail('task_type_not_allowed', { workspaceId, typeKey });
 }
 
+/** The workspaces that a list is narrowed to. */
+export interface WorkspaceScope {
+  /** Each of them is the workspace itself or stands above it. */
+  readonly within: readonly string[];
+  /** Only this one; null: those below, too. */
+  readonly itself: string | null;
+  /** Only those that belong to this project; null: those of projects below, too. */
+  readonly projectId: string | null;
+}
+
+export interface ScopeQuery {
+  readonly workspaceId?: string | undefined;
+  readonly includeDescendants?: boolean | undefined;
+  readonly projectId?: string | undefined;
+  readonly includeSubprojects?: boolean | undefined;
+}
+
 /**
- * The workspaces that a list is narrowed to; undefined where it names none. Archived ones are read, too.
+ * The workspaces that a query is narrowed to, by a workspace, a project or both; undefined where it names none. Archived
+ * ones are read, too.
  * @throws Refusal `not_found`
  */
 export async function workspaceScopeOf(
   context: Context,
-  query: { workspaceId?: string | undefined; includeDescendants?: boolean | undefined },
-): Promise<{ id: string; includeDescendants: boolean } | undefined> {
-  if (query.workspaceId === undefined) return undefined;
-  const { id } = await getWorkspaceRow(context, query.workspaceId);
-  return { id, includeDescendants: query.includeDescendants === true };
-}
-
-/** Projects come with their registry; until then none exists. @throws Refusal `not_found` */
-export function requireNoProject(projectId: string | null | undefined): void {
-  if (projectId != null) fail('not_found', { projectId });
+  { workspaceId, includeDescendants, projectId, includeSubprojects }: ScopeQuery,
+): Promise<WorkspaceScope | undefined> {
+  if (workspaceId !== undefined) await getWorkspaceRow(context, workspaceId);
+  const project = projectId === undefined ? undefined : await getProjectRow(context, projectId);
+  if (workspaceId === undefined && project === undefined) return undefined;
+  return {
+    within: [workspaceId, project?.workspace_id].filter((id) => id !== undefined),
+    itself: workspaceId === undefined || includeDescendants === true ? null : workspaceId,
+    projectId: project === undefined || includeSubprojects === true ? null : project.id,
+  };
 }

@@ -128,7 +128,7 @@ export const TaskChange = z
   .meta({ id: 'TaskChange' });
 export type TaskChange = z.output<typeof TaskChange>;
 
-/** A row of `tasks` with the key and version of its type. */
+/** A row of `tasks` with the key and version of its type, and the project that its workspace belongs to. */
 export type TaskRow = RowOf<
   Tables['tasks'],
   {
@@ -138,11 +138,9 @@ export type TaskRow = RowOf<
     evidence: Evidence[];
     verification: TaskVerificationSummary | null;
   }
-> & { type_key: string; type_version: number };
+> & { type_key: string; type_version: number; project_id: string | null };
 
 export const taskOf = wireMapper<TaskRow>()(Task, {
-  // Derived from the workspace tree, which no task can be in yet.
-  projectId: () => null,
   systemStatusCategory: ({ category }) => category,
   priority: ({ priority }) => priorities[priority] as Priority,
   acceptanceChecks: ({ acceptance: checks }) => checks.length,

@@ -5,7 +5,8 @@ import type { TaskRef } from './task-ref.ts';
 
 export function findTask(tenantId: string, ref: TaskRef) {
   return sql<TaskRow>`
-    select t.*, tt.key as type_key, tt.version as type_version
+    select t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id
     from tasks t join task_types tt on tt.id = t.type_id
     where t.id = coalesce(${ref.id}::uuid, (select id from tasks where tenant_id = ${tenantId} and public_number = ${ref.number}::bigint))
       and t.tenant_id = ${tenantId}`;
@@ -28,7 +29,8 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
       for no key update of t
     )
     -- Its type is looked up after the wait for the lock, in which the task may have got another version of it.
-    select locked.*, tt.key as type_key, tt.version as type_version
+    select locked.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = locked.workspace_id) as project_id
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
@@ -83,7 +85,8 @@ export function insertTask(task: NewTaskValues) {
       select ${task.relationId}, ${task.tenantId}, made.id, ${task.parentTaskId}::uuid, 'parent', ${task.createdBy}
       from made where ${task.parentTaskId}::uuid is not null
     )
-    select made.*, tt.key as type_key, tt.version as type_version
+    select made.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = made.workspace_id) as project_id
     from made join task_types tt on tt.id = made.type_id`;
 }
 
@@ -122,7 +125,8 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
       completed_at = ${values.completed_at}, version = t.version + 1, updated_at = now()
     from task_types tt
     where t.id = ${taskId} and t.tenant_id = ${tenantId} and tt.id = t.type_id
-    returning t.*, tt.key as type_key, tt.version as type_version`;
+    returning t.*, tt.key as type_key, tt.version as type_version,
+      (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
 /** Lets one command at a time count the relations of each of these tasks, until its commit; locked in the order given. */

@@ -11,7 +11,7 @@ import {
 import { documentBytesMax } from '../../../service/documents.ts';
 import type { Tables } from '../../../service/schema.ts';
 
-/** What can have a name in another system. No project exists until projects can be made. */
+/** What can have a name in another system. */
 export const entityTypes = ['project', 'task'] as const;
 export const externalTextCharactersMax = 512;
 
@@ -51,6 +51,14 @@ export const ExternalReferenceRequest = z
   })
   .meta({ id: 'ExternalReferenceRequest' });
 export type ExternalReferenceRequest = z.output<typeof ExternalReferenceRequest>;
+
+/** The same for the project of a path. */
+export const ProjectReferenceRequest = ExternalReferenceRequest.omit({
+  entityType: true,
+  entityId: true,
+}).meta({
+  id: 'ProjectReferenceRequest',
+});
 
 /** The name in the other system: unique in a tenant. */
 export type ExternalName = Pick<ExternalReference, 'externalSystem' | 'externalType' | 'externalId'>;

@@ -2,11 +2,19 @@ import { reply } from '@baton/kernel/service';
 import { QueryWord } from '@baton/kernel/wire';
 import { idParams } from '../../../organisation/keys.ts';
 import { endpoint } from '../../context.ts';
-import { ExternalReference, ExternalReferencePage, ExternalReferenceRequest } from './external-reference.ts';
+import {
+  ExternalReference,
+  ExternalReferencePage,
+  ExternalReferenceRequest,
+  ProjectReferenceRequest,
+} from './external-reference.ts';
 import {
   externalReferenceAdded,
   externalReferenceRemoved,
   externalReferenceUpdated,
+  projectReferenceAdded,
+  projectReferenceRemoved,
+  projectReferenceUpdated,
 } from './external-references.events.ts';
 import {
   deleteExternalReference,
@@ -19,9 +27,9 @@ export const externalReferencesApi = [
     id: 'putExternalReference',
     method: 'POST',
     path: '/external-references',
-    summary: 'Give a task a name of another system.',
+    summary: 'Give a task or a project a name of another system.',
     description:
-      'The same name again replaces the metadata: 201 when it is new, else 200. A task needs tasks.write.',
+      'The same name again replaces the metadata: 201 when it is new, else 200. A task needs tasks.write, a project projects.manage.',
     permission: ['tasks.write', 'projects.manage'],
     body: ExternalReferenceRequest,
     returns: { 200: ExternalReference, 201: ExternalReference },
@@ -36,7 +44,7 @@ export const externalReferencesApi = [
       'secret_material_rejected',
       'external_reference_conflict',
     ],
-    emits: [externalReferenceAdded, externalReferenceUpdated],
+    emits: [externalReferenceAdded, externalReferenceUpdated, projectReferenceAdded, projectReferenceUpdated],
     example: {
       entityType: 'task',
       entityId: 'TASK-000042',
@@ -83,7 +91,47 @@ export const externalReferencesApi = [
     params: idParams,
     returns: { 204: null },
     errors: ['not_found'],
-    emits: [externalReferenceRemoved],
+    emits: [externalReferenceRemoved, projectReferenceRemoved],
     handle: ({ params }, context) => deleteExternalReference(context, params.id),
+  }),
+  endpoint({
+    id: 'putProjectReference',
+    method: 'POST',
+    path: '/projects/{id}/external-references',
+    summary: 'Give a project a name of another system.',
+    description: 'The same name again replaces the metadata: 201 when it is new, else 200.',
+    permission: 'projects.manage',
+    params: idParams,
+    body: ProjectReferenceRequest,
+    returns: { 200: ExternalReference, 201: ExternalReference },
+    errors: [
+      'not_found',
+      'invalid_external_reference',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+      'external_reference_conflict',
+    ],
+    emits: [projectReferenceAdded, projectReferenceUpdated],
+    example: { externalSystem: 'jira', externalType: 'project', externalId: 'LAUNCH' },
+    async handle({ params, body }, context) {
+      const named = { ...body, entityType: 'project', entityId: params.id };
+      const { reference, isNew } = await putExternalReference(context, named);
+      return reply(isNew ? 201 : 200, reference);
+    },
+  }),
+  endpoint({
+    id: 'listProjectReferences',
+    method: 'GET',
+    path: '/projects/{id}/external-references',
+    summary: 'List the external names of a project.',
+    permission: 'projects.read',
+    params: idParams,
+    paging: true,
+    returns: { 200: ExternalReferencePage },
+    errors: ['not_found', 'invalid_cursor'],
+    handle: ({ params, page }, context) =>
+      listExternalReferences(context, { entityType: 'project', entityId: params.id }, page),
   }),
 ];

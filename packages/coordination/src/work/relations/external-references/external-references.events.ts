@@ -11,3 +11,14 @@ const reference = z.strictObject({
 export const externalReferenceAdded = defineEvent('task.external_reference_added', 'task', reference);
 export const externalReferenceUpdated = defineEvent('task.external_reference_updated', 'task', reference);
 export const externalReferenceRemoved = defineEvent('task.external_reference_removed', 'task', reference);
+export const projectReferenceAdded = defineEvent('project.external_reference_added', 'project', reference);
+export const projectReferenceUpdated = defineEvent(
+  'project.external_reference_updated',
+  'project',
+  reference,
+);
+export const projectReferenceRemoved = defineEvent(
+  'project.external_reference_removed',
+  'project',
+  reference,
+);

@@ -8,6 +8,7 @@ import type { ExternalName, ExternalReferenceRow } from './external-reference.ts
 export interface NewReference extends ExternalName {
   id: string;
   tenantId: string;
+  entityType: ExternalReferenceRow['entity_type'];
   entityId: string;
   referenceKey: string;
   metadata: JsonObject;
@@ -19,7 +20,7 @@ export function insertReference(reference: NewReference) {
   return sql<ExternalReferenceRow>`
     insert into external_references (id, tenant_id, entity_type, entity_id, external_system, external_type, external_id,
       reference_key, metadata, created_by)
-    values (${reference.id}, ${reference.tenantId}, 'task', ${reference.entityId}, ${reference.externalSystem},
+    values (${reference.id}, ${reference.tenantId}, ${reference.entityType}, ${reference.entityId}, ${reference.externalSystem},
       ${reference.externalType}, ${reference.externalId}, ${reference.referenceKey}, ${JSON.stringify(reference.metadata)},
       ${reference.createdBy})
     on conflict (tenant_id, reference_key) do nothing
@@ -61,6 +62,17 @@ const newestFirst: ListOrder<ExternalReferenceRow> = {
   columns: { created_at: 'timestamp', id: 'uuid' },
   direction: 'desc',
 };
+
+/** Whether the viewer sees an object that has a name. */
+export function seesEntity(
+  viewerId: string,
+  entityType: ExternalReferenceRow['entity_type'],
+  entityId: string,
+) {
+  return sql<{ sees: boolean }>`
+    select case when ${entityType} = 'task' then sees_task(${viewerId}, ${entityId})
+      else sees_workspace(${viewerId}, (select workspace_id from projects where id = ${entityId})) end as sees`;
+}
 
 export function findReferencesOf(tenantId: string, entityId: string, page: Page) {
   const query = build

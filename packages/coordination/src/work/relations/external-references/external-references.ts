@@ -3,15 +3,14 @@ import { canonicalJson } from '@baton/kernel/idempotency';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import type { EventDeclaration } from '@baton/kernel/service';
 import { emit } from '../../../ledger/journal/journal.ts';
+import { getProjectRow } from '../../../organisation/projects/projects.ts';
 import { checkDocument, eventText, refuseSecretKeys } from '../../../service/documents.ts';
 import { holds, type Permission } from '../../../service/permissions.ts';
-import { isTaskInSight } from '../../../service/sight/sight.ts';
+import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import type { Task } from '../../tasks/task.ts';
-import { parseTaskRef } from '../../tasks/task-ref.ts';
+import { parseTaskRef, type TaskRef } from '../../tasks/task-ref.ts';
 import { getTask } from '../../tasks/tasks.ts';
 import {
   type ExternalName,
@@ -26,6 +25,9 @@ import {
   externalReferenceAdded,
   externalReferenceRemoved,
   externalReferenceUpdated,
+  projectReferenceAdded,
+  projectReferenceRemoved,
+  projectReferenceUpdated,
 } from './external-references.events.ts';
 import {
   deleteReference,
@@ -34,10 +36,31 @@ import {
   findReferencesOf,
   insertReference,
   lockReferenceByName,
+  seesEntity,
   updateReferenceMetadata,
 } from './external-references.sql.ts';
 
 type EntityType = (typeof entityTypes)[number];
+
+/** An object that has names in other systems. */
+interface Entity {
+  readonly type: EntityType;
+  readonly id: string;
+  readonly workspaceId: string | null;
+}
+
+const eventsOf = {
+  project: {
+    added: projectReferenceAdded,
+    updated: projectReferenceUpdated,
+    removed: projectReferenceRemoved,
+  },
+  task: {
+    added: externalReferenceAdded,
+    updated: externalReferenceUpdated,
+    removed: externalReferenceRemoved,
+  },
+} as const;
 
 const writePermission: Readonly<Record<EntityType, Permission>> = {
   project: 'projects.manage',
@@ -56,7 +79,7 @@ function parseEntityType(text: string): EntityType {
 }
 
 /**
- * Gives a task a name of another system; given again, its metadata are replaced, and equal ones change nothing.
+ * Gives a task or a project a name of another system; given again, its metadata are replaced, and equal ones change nothing.
  * @throws Refusal `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`, `not_found`,
  * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`,
  * `external_reference_conflict`
@@ -66,51 +89,70 @@ export async function putExternalReference(
   request: ExternalReferenceRequest,
 ): Promise<{ reference: ExternalReference; isNew: boolean }> {
   const { externalSystem, externalType, externalId, metadata } = request;
-  const task = await entityOf(context, request, writePermission);
+  const entity = await entityOf(context, request, writePermission);
   const name = { externalSystem, externalType, externalId };
   requireName(name);
   checkDocument(metadata, { field: 'metadata' });
   refuseSecretKeys(metadata, 'metadata');
   const { db, tenantId, caller } = context;
   const referenceKey = keyOf(name);
-  const values = { ...name, id: newId(), tenantId, entityId: task.id, referenceKey, metadata };
+  const named = { entityType: entity.type, entityId: entity.id };
+  const values = { ...name, ...named, id: newId(), tenantId, referenceKey, metadata };
   const made = await db.row(insertReference({ ...values, createdBy: caller.principalId }));
   if (made !== undefined) {
-    emitOn(context, externalReferenceAdded, task, made);
+    emitOn(context, 'added', entity, made);
     return { reference: externalReferenceOf(made), isNew: true };
   }
   const known = await db.row(lockReferenceByName(tenantId, referenceKey));
   // Removed between the two statements: then it is given after that.
   if (known === undefined) return putExternalReference(context, request);
-  if (known.entity_id !== task.id) return refuseTaken(context, known);
+  if (known.entity_id !== entity.id) return refuseTaken(context, known);
   if (canonicalJson(known.metadata) === canonicalJson(metadata))
     return { reference: externalReferenceOf(known), isNew: false };
   const row = await db.row(updateReferenceMetadata(tenantId, known.id, metadata));
   if (row === undefined) throw new Error('a locked external reference is gone');
-  emitOn(context, externalReferenceUpdated, task, row);
+  emitOn(context, 'updated', entity, row);
   return { reference: externalReferenceOf(row), isNew: false };
 }
 
 /** Names the holder where the caller sees it. */
 async function refuseTaken(context: Context, known: ExternalReferenceRow): Promise<never> {
   const { entity_type: entityType, entity_id: entityId } = known;
-  const isSeen = await isTaskInSight(context, entityId);
+  const isSeen = await isEntitySeen(context, known);
   fail('external_reference_conflict', isSeen ? { entityType, entityId } : {});
 }
 
-/** The object that is named. No project exists yet. */
+async function isEntitySeen(
+  context: Context,
+  { entity_type: entityType, entity_id: entityId }: ExternalReferenceRow,
+): Promise<boolean> {
+  const viewerId = await viewerOf(context);
+  return (
+    viewerId === null || (await context.db.row(seesEntity(viewerId, entityType, entityId)))?.sees === true
+  );
+}
+
+/** The object that is named. */
 async function entityOf(
   context: Context,
   { entityType: text, entityId }: { entityType: string; entityId: string },
   permissions: Readonly<Record<EntityType, Permission>>,
-): Promise<Task> {
+): Promise<Entity> {
   const entityType = parseEntityType(text);
   requirePermission(context, permissions[entityType]);
   const ref = parseTaskRef(entityId);
   const isNamed = ref.id !== null || (entityType === 'task' && ref.number !== null);
   if (!isNamed) fail('invalid_entity_reference', { entityType });
-  if (entityType === 'project') fail('not_found', { projectId: ref.id });
-  return getTask(context, ref);
+  return findEntity(context, entityType, ref);
+}
+
+async function findEntity(context: Context, type: EntityType, ref: TaskRef): Promise<Entity> {
+  if (type === 'project') {
+    const project = await getProjectRow(context, ref.id as string);
+    return { type, id: project.id, workspaceId: project.workspace_id };
+  }
+  const { id, workspaceId } = await getTask(context, ref);
+  return { type, id, workspaceId };
 }
 
 function requirePermission({ caller }: Context, name: Permission): void {
@@ -152,8 +194,8 @@ export async function listExternalReferences(
   const isAbsent = (parts: (string | undefined)[]) => parts.every((part) => part === undefined);
   if (isGiven(byEntity) && isAbsent(byName)) {
     const named = { entityType: entityType as string, entityId: entityId as string };
-    const task = await entityOf(context, named, readPermission);
-    return listPage(db, findReferencesOf(tenantId, task.id, page), externalReferenceOf);
+    const entity = await entityOf(context, named, readPermission);
+    return listPage(db, findReferencesOf(tenantId, entity.id, page), externalReferenceOf);
   }
   if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
   // Made before: a cursor of another list is refused, though a name has one page only.
@@ -162,7 +204,7 @@ export async function listExternalReferences(
   const isReadable =
     row !== undefined &&
     holds(context.caller.permissions, readPermission[row.entity_type]) &&
-    (await isTaskInSight(context, row.entity_id));
+    (await isEntitySeen(context, row));
   return { items: isReadable ? [externalReferenceOf(row)] : [], nextCursor: null };
 }
 
@@ -171,21 +213,21 @@ export async function deleteExternalReference(context: Context, id: string): Pro
   const { db, tenantId } = context;
   const known = (await db.row(findReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
   requirePermission(context, writePermission[known.entity_type]);
-  const task = await getTask(context, { id: known.entity_id, number: null });
+  const entity = await findEntity(context, known.entity_type, { id: known.entity_id, number: null });
   const row = (await db.row(deleteReference(tenantId, id))) ?? fail('not_found', { externalReferenceId: id });
-  emitOn(context, externalReferenceRemoved, task, row);
+  emitOn(context, 'removed', entity, row);
 }
 
 function emitOn(
   context: Context,
-  event: EventDeclaration<typeof externalReferenceAdded.payload>,
-  task: Task,
+  what: keyof (typeof eventsOf)['task'],
+  { type, id, workspaceId }: Entity,
   row: ExternalReferenceRow,
 ): void {
   emit(
     context,
-    event,
-    { entityId: task.id, workspaceId: task.workspaceId },
+    eventsOf[type][what],
+    { entityId: id, workspaceId },
     {
       externalReferenceId: row.id,
       externalSystem: eventText(row.external_system),

@@ -1,0 +1,19 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import { checkDocument, refuseSecretKeys } from '../service/documents.ts';
+import { prepareSchema } from '../service/json-schema/schema.ts';
+import { fail } from './errors.ts';
+
+/**
+ * Custom fields, in the order of the contract: their shape, the schema of the type, then keys that are named like secrets.
+ * @param schema as it was stored
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
+ * `secret_material_rejected`
+ */
+export function parseCustomFields(customFields: unknown, schema: JsonObject): JsonObject {
+  const field = 'customFields';
+  checkDocument(customFields, { field });
+  const errors = prepareSchema(schema).faultsOf(customFields);
+  if (errors.length > 0) fail('custom_fields_invalid', { errors });
+  refuseSecretKeys(customFields, field);
+  return customFields;
+}

@@ -1,0 +1,11 @@
+import { newId } from '@baton/kernel/ids';
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+export const projectTemplate = defineObject({
+  path: '/project-templates/{id}',
+  make: ({ actor }) =>
+    done(actor.post('/project-templates', { key: `t${newId()}`, displayName: 'Launch' }), 201),
+});
+
+export default defineFixtures({ objects: [projectTemplate] });

@@ -1,0 +1,162 @@
+import { newId } from '@baton/kernel/ids';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import { emit } from '../../ledger/journal/journal.ts';
+import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
+import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type ConfigDocument, parseConfig, viewsMax } from '../projects/config/config-document.ts';
+import { type Governance, parseGovernance } from '../projects/config/governance.ts';
+import { findStatus } from '../status-graph.ts';
+import { lockVersions } from '../version-lock.ts';
+import { defaultLifecycle, type ProjectCategory, parseProjectLifecycle } from './project-lifecycle.ts';
+import {
+  type NewProjectTemplate,
+  type ProjectTemplate,
+  type ProjectTemplateRow,
+  projectTemplateOf,
+  type TemplateNames,
+  templateStatuses,
+} from './project-template.ts';
+import { projectTemplateCreated, projectTemplateDeprecated } from './project-templates.events.ts';
+import {
+  findTemplate,
+  findTemplates,
+  holdTemplate,
+  insertTemplate,
+  updateTemplateToDeprecated,
+} from './project-templates.sql.ts';
+
+/**
+ * Makes the next version of a template; versions never change (organisation, section 4). What is checked stands in the
+ * contract's order.
+ */
+export async function createProjectTemplate(
+  context: Context,
+  request: NewProjectTemplate,
+): Promise<ProjectTemplate> {
+  const { db, tenantId, caller } = context;
+  const { key, displayName, description, fieldSchema, lifecycleSchema } = request;
+  checkStoredSchema(fieldSchema, { field: 'fieldSchema' });
+  const lifecycle = lifecycleSchema == null ? defaultLifecycle : parseProjectLifecycle(lifecycleSchema);
+  const config = parseConfig(request.defaultConfig, 'defaultConfig');
+  const defaultViews = parseViews(request.defaultViews);
+  const governanceSchema = parseDefaults(request.governanceSchema);
+  const memoryDefaults = parseMemory(request.memoryDefaults);
+  const defaultConfig = completed(config, governanceSchema);
+  await lockVersions(context, 'project_templates', key);
+  const ids = { id: newId(), tenantId, createdBy: caller.principalId };
+  const documents = { fieldSchema, lifecycle, defaultConfig, defaultViews, governanceSchema, memoryDefaults };
+  const row = (await db.row(
+    insertTemplate({ ...ids, ...documents, key, displayName, description }),
+  )) as ProjectTemplateRow;
+  const { initialStatus } = lifecycle;
+  emit(
+    context,
+    projectTemplateCreated,
+    { entityId: row.id },
+    { key, version: row.version, displayName: eventText(displayName), initialStatus },
+  );
+  return projectTemplateOf(row);
+}
+
+function parseViews(views: readonly unknown[]): Json[] {
+  const field = 'defaultViews';
+  if (views.length > viewsMax) fail('invalid_template', { field, maxItems: viewsMax });
+  const wrapped: unknown = { [field]: views };
+  checkDocument(wrapped, { field });
+  refuseSecretKeys(wrapped, field);
+  return views as Json[];
+}
+
+function parseDefaults(sent: unknown): Governance {
+  checkDocument(sent, { field: 'governanceSchema' });
+  return parseGovernance(sent, '/governanceSchema');
+}
+
+function parseMemory(sent: unknown): JsonObject {
+  checkDocument(sent, { field: 'memoryDefaults' });
+  refuseSecretKeys(sent, 'memoryDefaults');
+  return sent;
+}
+
+/** Every section but the views, which count only where they are named; governance that is named wins over the other. */
+function completed(
+  config: ConfigDocument,
+  governanceSchema: Governance,
+): Required<Omit<ConfigDocument, 'views'>> {
+  return {
+    ...config,
+    settings: config.settings ?? {},
+    governance: { ...governanceSchema, ...config.governance },
+    memory: config.memory ?? {},
+    inheritance: { inheritableSettings: ['*'], lockedSettings: [], ...config.inheritance },
+  };
+}
+
+/** A page of templates, all versions. @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function listProjectTemplates(
+  { db, tenantId }: Context,
+  { key, status }: { key?: string | undefined; status?: string | undefined },
+  page: Page,
+): Promise<ItemPage<ProjectTemplate>> {
+  if (status !== undefined && !templateStatuses.some((known) => known === status))
+    fail('invalid_status', { allowed: templateStatuses });
+  return listPage(db, findTemplates(tenantId, { key, status }, page), projectTemplateOf);
+}
+
+/** @throws Refusal `not_found` */
+export async function getProjectTemplate(context: Context, id: string): Promise<ProjectTemplate> {
+  return projectTemplateOf(await getTemplateRow(context, id));
+}
+
+/** @throws Refusal `not_found` */
+export async function getTemplateRow({ db, tenantId }: Context, id: string): Promise<ProjectTemplateRow> {
+  return (await db.row(findTemplate(tenantId, id))) ?? fail('not_found', { projectTemplateId: id });
+}
+
+/** Deprecates a version: no project is made with it any more. Repeated, it changes nothing. @throws Refusal `not_found` */
+export async function deprecateProjectTemplate(context: Context, id: string): Promise<ProjectTemplate> {
+  const row = await context.db.row(updateTemplateToDeprecated(context.tenantId, id));
+  if (row === undefined) return getProjectTemplate(context, id);
+  const { key, version } = row;
+  emit(context, projectTemplateDeprecated, { entityId: id }, { key, version });
+  return projectTemplateOf(row);
+}
+
+/**
+ * The version that a project names.
+ * @param current the template that the project has: it may be named again though it is deprecated
+ * @throws Refusal `invalid_template_reference`, `not_found`, `template_deprecated`
+ */
+export async function resolveTemplate(
+  { db, tenantId }: Context,
+  { templateId, templateKey, templateVersion }: TemplateNames,
+  current?: string,
+): Promise<ProjectTemplateRow> {
+  const [id, key, version] = [templateId ?? null, templateKey ?? null, templateVersion ?? null];
+  const isOne = (id === null) !== (key === null) && !(id !== null && version !== null);
+  if (!isOne)
+    return fail('invalid_template_reference', { fields: ['templateId', 'templateKey', 'templateVersion'] });
+  const row = await db.row(holdTemplate(tenantId, { id, key, version }));
+  if (row === undefined)
+    return fail(
+      'not_found',
+      id === null ? { templateKey: key, templateVersion: version } : { projectTemplateId: id },
+    );
+  if (row.status === 'deprecated' && row.id !== current)
+    fail('template_deprecated', { templateKey: row.key, templateVersion: row.version });
+  return row;
+}
+
+/** The category that a status has in a template. @throws Refusal `status_not_in_lifecycle` */
+export function categoryOf(
+  { lifecycle_schema: lifecycle }: ProjectTemplateRow,
+  statusKey: string,
+): ProjectCategory {
+  const known = lifecycle.statuses.map(({ key }) => key);
+  const status = findStatus(lifecycle, statusKey);
+  return (status ?? fail('status_not_in_lifecycle', { field: 'statusKey', statusKey, known })).category;
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import type { ConfigDocument } from './config/config-document.ts';
+import { commentCharactersMax } from './project.ts';
+
+/** A numbered configuration of a project, which never changes (organisation, section 5.2). */
+export const ConfigRevision = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    projectId: Uuid,
+    revision: z.int().positive(),
+    config: FreeObject,
+    validation: z
+      .strictObject({
+        templateId: Uuid,
+        templateKey: z.string(),
+        templateVersion: z.int(),
+        checkedAt: Timestamp,
+        governanceCeiling: FreeObject,
+      })
+      .meta({ description: 'What it was checked against when it was made.' }),
+    comment: z.string(),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    activatedAt: Timestamp.nullable().meta({ description: 'When it was last activated.' }),
+  })
+  .meta({ id: 'ConfigRevision' });
+export type ConfigRevision = z.infer<typeof ConfigRevision>;
+
+export const ConfigRevisionRequest = z
+  .strictObject({
+    config: z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({}),
+    comment: z.string().max(commentCharactersMax).default(''),
+  })
+  .meta({ id: 'ConfigRevisionRequest' });
+export type ConfigRevisionRequest = z.output<typeof ConfigRevisionRequest>;
+
+export type ConfigRevisionRow = RowOf<
+  Tables['project_config_revisions'],
+  { config: ConfigDocument & JsonObject; validation: ConfigRevision['validation'] }
+>;
+
+export const configRevisionOf = wireMapper<ConfigRevisionRow>()(ConfigRevision, {});

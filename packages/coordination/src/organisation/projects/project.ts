@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, InstantInput, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import { DisplayName, Slug, TypeKey } from '../keys.ts';
+import {
+  type ProjectCategory,
+  projectCategories,
+  StatusKey,
+} from '../project-templates/project-lifecycle.ts';
+import { TemplateReference } from '../project-templates/project-template.ts';
+import { archivableStatuses } from '../workspace-types/workspace-type.ts';
+
+export const commentCharactersMax = 1000;
+
+/** What the work of a workspace is for: its state, its people, its configuration (organisation, section 5.1). */
+export const Project = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    workspaceId: Uuid,
+    templateId: Uuid,
+    templateKey: z.string(),
+    templateVersion: z.int(),
+    statusKey: z.string(),
+    systemStatusCategory: z.enum(projectCategories),
+    ownerPrincipalId: Uuid.nullable(),
+    startDate: Timestamp.nullable(),
+    targetDate: Timestamp.nullable(),
+    customFields: FreeObject,
+    settings: FreeObject,
+    activeConfigRevisionId: Uuid.nullable(),
+    activeConfigRevision: z.int().nullable(),
+    parentProjectId: Uuid.nullable().meta({
+      description: 'The project of the nearest workspace above that has one, where the caller sees it.',
+    }),
+    status: z.enum(archivableStatuses),
+    version: z.int().positive(),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    archivedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'Project' });
+export type Project = z.infer<typeof Project>;
+
+/** Of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
+
+export const ProjectRequest = z
+  .strictObject({
+    workspaceId: Uuid.nullish(),
+    workspaceSlug: Slug.nullish().meta({ description: 'Makes the workspace, too.' }),
+    workspaceName: DisplayName.nullish(),
+    parentWorkspaceId: Uuid.nullish(),
+    workspaceTypeKey: TypeKey.nullish(),
+    ...TemplateReference,
+    statusKey: StatusKey.nullish(),
+    ownerPrincipalId: Uuid.nullish(),
+    startDate: InstantInput.nullish(),
+    targetDate: InstantInput.nullish(),
+    customFields: document.default({}),
+    settings: document.default({}),
+  })
+  .meta({ id: 'ProjectRequest' });
+export type ProjectRequest = z.output<typeof ProjectRequest>;
+
+export const ProjectChange = z
+  .strictObject({
+    ownerPrincipalId: Uuid.nullish(),
+    clearOwner: z.boolean().nullish(),
+    startDate: InstantInput.nullish(),
+    targetDate: InstantInput.nullish(),
+    customFields: document.optional(),
+    settings: document.optional(),
+    ...TemplateReference,
+  })
+  .meta({ id: 'ProjectChange' });
+export type ProjectChange = z.output<typeof ProjectChange>;
+
+export const ProjectTransition = z
+  .strictObject({ statusKey: StatusKey, comment: z.string().max(commentCharactersMax).default('') })
+  .meta({ id: 'ProjectTransition' });
+export type ProjectTransition = z.output<typeof ProjectTransition>;
+
+export type ProjectRow = RowOf<
+  Tables['projects'],
+  { custom_fields: JsonObject; settings: JsonObject; system_status_category: ProjectCategory }
+>;
+/** With the project above it, where the caller sees that. */
+export type PlacedProjectRow = ProjectRow & { parent_project_id: string | null };
+
+export const projectOf = wireMapper<PlacedProjectRow>()(Project, {});
