@@ -942,6 +942,109 @@ CREATE INDEX roles_of_place ON public.roles USING btree (COALESCE(workspace_id, 
 CREATE INDEX roles_of_workspace ON public.roles USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 CREATE UNIQUE INDEX roles_slug ON public.roles USING btree (tenant_id, workspace_id, slug) NULLS NOT DISTINCT;
 
+create table rule_evaluations (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  rule_id uuid not null,
+  rule_version integer not null,
+  trigger_ref text not null,
+  trigger_event_id uuid,
+  status text not null,
+  result jsonb default '{}'::jsonb not null,
+  evidence jsonb default '[]'::jsonb not null,
+  skill_invocation_id uuid,
+  created_task_ids uuid[] default '{}'::uuid[] not null,
+  error jsonb,
+  pending jsonb,
+  chain_depth integer default 0 not null,
+  failures integer default 0 not null,
+  next_check_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint rule_evaluations_pkey PRIMARY KEY (id),
+  constraint rule_evaluations_rule_id_trigger_ref_key UNIQUE (rule_id, trigger_ref),
+  constraint rule_evaluations_check CHECK (((status = 'waiting'::text) >= (next_check_at IS NOT NULL))),
+  constraint rule_evaluations_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'matched'::text, 'not_matched'::text, 'failed'::text, 'skipped'::text]))),
+  constraint rule_evaluations_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id),
+  constraint rule_evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint rule_evaluations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX rule_evaluations_due ON public.rule_evaluations USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX rule_evaluations_newest ON public.rule_evaluations USING btree (rule_id, created_at DESC, id DESC);
+CREATE INDEX rule_evaluations_of_status ON public.rule_evaluations USING btree (rule_id, status, created_at DESC, id DESC);
+CREATE INDEX rule_evaluations_waiting ON public.rule_evaluations USING btree (rule_id) WHERE (next_check_at IS NOT NULL);
+
+create table rule_touched_tasks (
+  task_id uuid not null,
+  tenant_id uuid not null,
+  chain_depth integer not null,
+  touched_at timestamp(3) with time zone default now() not null,
+  constraint rule_touched_tasks_pkey PRIMARY KEY (task_id),
+  constraint rule_touched_tasks_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint rule_touched_tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table rule_versions (
+  rule_id uuid not null,
+  version integer not null,
+  tenant_id uuid not null,
+  record jsonb not null,
+  constraint rule_versions_pkey PRIMARY KEY (rule_id, version),
+  constraint rule_versions_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id),
+  constraint rule_versions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table rule_work (
+  tenant_id uuid not null,
+  dedup_key text not null,
+  task_id uuid,
+  rule_id uuid,
+  rule_version integer,
+  constraint rule_work_pkey PRIMARY KEY (tenant_id, dedup_key),
+  constraint rule_work_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id),
+  constraint rule_work_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint rule_work_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table rules (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  goal_id uuid,
+  key text not null,
+  description text default ''::text not null,
+  version integer default 1 not null,
+  status text not null,
+  trigger jsonb not null,
+  trigger_kind text generated always as ((trigger ->> 'kind'::text)) stored not null,
+  trigger_type text generated always as ((trigger ->> 'type'::text)) stored not null,
+  condition jsonb default 'true'::jsonb not null,
+  interpretation jsonb,
+  action jsonb not null,
+  authority jsonb,
+  authority_principal_id uuid,
+  enabled_at timestamp(3) with time zone,
+  enabled_position bigint,
+  next_run_at timestamp(3) with time zone,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint rules_pkey PRIMARY KEY (id),
+  constraint rules_check CHECK (((status = 'enabled'::text) <= ((authority IS NOT NULL) AND (enabled_at IS NOT NULL) AND (enabled_position IS NOT NULL)))),
+  constraint rules_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'archived'::text]))),
+  constraint rules_authority_principal_id_fkey FOREIGN KEY (authority_principal_id) REFERENCES principals(id),
+  constraint rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint rules_goal_id_fkey FOREIGN KEY (goal_id) REFERENCES goals(id),
+  constraint rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint rules_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX rules_due ON public.rules USING btree (next_run_at, id) WHERE (next_run_at IS NOT NULL);
+CREATE INDEX rules_enabled ON public.rules USING btree (tenant_id, trigger_kind, trigger_type, id) WHERE (status = 'enabled'::text);
+CREATE INDEX rules_newest ON public.rules USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX rules_of_place ON public.rules USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
+CREATE UNIQUE INDEX rules_one_of_key ON public.rules USING btree (tenant_id, key) WHERE (status <> 'archived'::text);
+
 create table run_actions (
   id uuid not null,
   tenant_id uuid not null,

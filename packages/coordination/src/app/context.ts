@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { Call } from '@baton/kernel/runtime';
 import { endpointsOf } from '@baton/kernel/service';
-import type { Context as LowerContext } from '../results/context.ts';
+import type { Context as LowerContext } from '../automation/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Caller } from '../service/caller.ts';
 import type { Permission } from '../service/permissions.ts';
@@ -36,7 +36,7 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
     tenantId: origin.caller.tenantId,
     endpoint: origin.endpoint,
     requestId: origin.requestId,
-    correlationId: origin.correlationId,
+    correlationId: isReserved(origin.correlationId) ? origin.requestId : origin.correlationId,
     traceRunId: origin.traceRunId,
     idempotencyKey: keyIn(origin.headers?.['idempotency-key']),
     ifNoneMatch: origin.headers?.['if-none-match'],
@@ -45,6 +45,11 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
     wroteEvents: false,
     afterCommit: [],
   };
+}
+
+/** Only work rules themselves say so: what carries it causes no rule. */
+function isReserved(correlationId: string): boolean {
+  return correlationId.startsWith('work-rule:');
 }
 
 function keyIn(header: string | string[] | undefined): string | null {

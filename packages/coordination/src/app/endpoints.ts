@@ -5,6 +5,8 @@ import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
+import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
+import { rulesApi } from '../automation/rules/rules.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
 import { executorsApi } from '../definitions/executors/executors.api.ts';
 import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
@@ -127,6 +129,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Goals',
     about: 'What should be so, by what one sees that it is, and the work towards it.',
     endpoints: [...goalsApi, ...goalWorkApi],
+  },
+  {
+    tag: 'Work rules',
+    about: 'What work follows from what happened, in whose name, and what came of it.',
+    endpoints: [...rulesApi, ...evaluationsApi],
   },
   {
     tag: 'Workspaces',

@@ -2,10 +2,10 @@ import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { checkEntitlementSettings } from '../access/entitlement/licence-service.ts';
 import { checkPolicySettings } from '../access/policy/policy-settings.ts';
+import { settings as lowerSettings } from '../automation/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
 import { checkMemorySettings } from '../results/memory/memory.ts';
-import { settings as lowerSettings } from '../results/settings.ts';
 
 const seconds = 'seconds';
 

@@ -36,6 +36,10 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select sees_workspace(${viewerId}, workspace_id) as sees from goals where id = ${id} and tenant_id = ${tenantId}`,
   '/projects/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from projects where id = ${id} and tenant_id = ${tenantId}`,
+  '/rules/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from rules where id = ${id} and tenant_id = ${tenantId}`,
+  '/rule-evaluations/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from rule_evaluations where id = ${id} and tenant_id = ${tenantId}`,
   '/workspaces/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, id) as sees from workspaces where id = ${id} and tenant_id = ${tenantId}`,
 };

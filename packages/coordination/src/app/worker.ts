@@ -1,5 +1,6 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
+import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
@@ -46,6 +47,9 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   returnLapsedCalls,
   withdrawCalls,
   doDueOutcomes,
+  runRules,
+  runRuleSchedules,
+  lookAgainAtWaiting,
   deleteAnsweredKeys,
   deleteUnneededContents,
   archiveOnSchedule,

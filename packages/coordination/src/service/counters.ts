@@ -9,6 +9,8 @@ export interface Counters {
   eventReplayEvents: Counter;
   journalCursorsRefused: Counter;
   toolInvocationsDenied: Counter;
+  /** Final evaluations of work rules, by what came of them. */
+  ruleEvaluations: Counter<'result'>;
 }
 
 export function createCounters(registry: Registry): Counters {
@@ -30,5 +32,11 @@ export function createCounters(registry: Registry): Counters {
       'tool_invocation_denied_total',
       'Calls of skills that a run, or the handle that it was launched by, may not make.',
     ),
+    ruleEvaluations: new Counter({
+      name: 'rule_evaluations_total',
+      help: 'Final evaluations of work rules, by result.',
+      labelNames: ['result'],
+      registers: [registry],
+    }),
   };
 }

@@ -47,6 +47,11 @@ export interface Tables {
   requirement_sets: RequirementSetsTable;
   role_assignments: RoleAssignmentsTable;
   roles: RolesTable;
+  rule_evaluations: RuleEvaluationsTable;
+  rule_touched_tasks: RuleTouchedTasksTable;
+  rule_versions: RuleVersionsTable;
+  rule_work: RuleWorkTable;
+  rules: RulesTable;
   run_actions: RunActionsTable;
   run_cascades: RunCascadesTable;
   run_control_messages: RunControlMessagesTable;
@@ -677,6 +682,75 @@ interface RolesTable {
   name: string;
   description: Generated<string>;
   version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface RuleEvaluationsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  rule_id: string;
+  rule_version: number;
+  trigger_ref: string;
+  trigger_event_id: string | null;
+  status: 'waiting' | 'matched' | 'not_matched' | 'failed' | 'skipped';
+  result: Generated<unknown>;
+  evidence: Generated<unknown>;
+  skill_invocation_id: string | null;
+  created_task_ids: Generated<string[]>;
+  error: unknown;
+  pending: unknown;
+  chain_depth: Generated<number>;
+  failures: Generated<number>;
+  next_check_at: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface RuleTouchedTasksTable {
+  task_id: string;
+  tenant_id: string;
+  chain_depth: number;
+  touched_at: Generated<string>;
+}
+
+interface RuleVersionsTable {
+  rule_id: string;
+  version: number;
+  tenant_id: string;
+  record: unknown;
+}
+
+interface RuleWorkTable {
+  tenant_id: string;
+  dedup_key: string;
+  task_id: string | null;
+  rule_id: string | null;
+  rule_version: number | null;
+}
+
+interface RulesTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  goal_id: string | null;
+  key: string;
+  description: Generated<string>;
+  version: Generated<number>;
+  status: 'enabled' | 'disabled' | 'archived';
+  trigger: unknown;
+  trigger_kind: GeneratedAlways<string>;
+  trigger_type: GeneratedAlways<string>;
+  condition: Generated<unknown>;
+  interpretation: unknown;
+  action: unknown;
+  authority: unknown;
+  authority_principal_id: string | null;
+  enabled_at: string | null;
+  enabled_position: number | null;
+  next_run_at: string | null;
+  created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
 }

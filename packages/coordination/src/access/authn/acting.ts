@@ -1,7 +1,7 @@
 import type { Caller } from '../../service/caller.ts';
-import { namesHeld, type Permission } from '../../service/permissions.ts';
+import { holds, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { findLiveCredential } from './acting.sql.ts';
+import { findLiveCredential, type LiveCredentialRow } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
 import { isEmergencyPrefix } from './key-material.ts';
 
@@ -14,10 +14,13 @@ export interface CredentialSnapshot {
   readonly permissions: readonly string[];
 }
 
-/** What the work that follows may ask for. */
-const needed: readonly Permission[] = ['tasks.write'];
+/** What the work that follows may ask for, unless said otherwise. */
+const usuallyNeeded: readonly Permission[] = ['tasks.write'];
 
-export function snapshotOf({ principalId, kind, iamPrincipalId, ...caller }: Caller): CredentialSnapshot {
+export function snapshotOf(
+  { principalId, kind, iamPrincipalId, ...caller }: Caller,
+  needed = usuallyNeeded,
+): CredentialSnapshot {
   const { credentialId = null, permissions } = caller;
   return { principalId, kind, iamPrincipalId, credentialId, permissions: namesHeld(permissions, needed) };
 }
@@ -28,19 +31,46 @@ export function snapshotOf({ principalId, kind, iamPrincipalId, ...caller }: Cal
  * @returns undefined when the principal isn't active any more, or the credential was closed or has expired
  */
 export async function callerOfSnapshot(
-  { db, tenantId, settings }: Context,
-  { principalId, kind, iamPrincipalId, credentialId, permissions }: CredentialSnapshot,
+  context: Context,
+  snapshot: CredentialSnapshot,
 ): Promise<Caller | undefined> {
+  const { permissions } = snapshot;
+  return (await liveCredential(context, snapshot)) && callerWith(context, snapshot, permissions);
+}
+
+/** The same with no more permissions than the credential gives now: for what goes on acting for a long time. */
+export async function callerOfStandingSnapshot(
+  context: Context,
+  snapshot: CredentialSnapshot,
+): Promise<Caller | undefined> {
+  const live = await liveCredential(context, snapshot);
+  if (live === undefined) return undefined;
+  const [then, now] = [new Set(snapshot.permissions), new Set(live.permissions)];
+  const held = permissionNames.filter((name) => holds(then, name) && holds(now, name));
+  return callerWith(context, snapshot, held);
+}
+
+function callerWith(
+  { tenantId }: Context,
+  { principalId, kind, iamPrincipalId, credentialId }: CredentialSnapshot,
+  permissions: readonly string[],
+): Caller {
+  const credential = credentialId !== null && { credentialId };
+  return { tenantId, principalId, kind, iamPrincipalId, ...credential, permissions: new Set(permissions) };
+}
+
+async function liveCredential(
+  { db, tenantId, settings }: Context,
+  { principalId, credentialId }: CredentialSnapshot,
+): Promise<LiveCredentialRow | undefined> {
   const principal = await db.row(lockPrincipalShared(tenantId, principalId));
   if (principal?.status !== 'active' || credentialId === null) return undefined;
   const credential = await db.row(findLiveCredential(tenantId, principalId, credentialId));
   if (credential === undefined) return undefined;
   const { key_prefix: prefix } = credential;
-  if (prefix !== null) {
-    const isAdmitted = isEmergencyPrefix(prefix)
-      ? settings.CP_BREAK_GLASS_ENABLED
-      : settings.CP_LEGACY_API_KEYS_ENABLED;
-    if (!isAdmitted) return undefined;
-  }
-  return { tenantId, principalId, kind, iamPrincipalId, credentialId, permissions: new Set(permissions) };
+  if (prefix === null) return credential;
+  const isAdmitted = isEmergencyPrefix(prefix)
+    ? settings.CP_BREAK_GLASS_ENABLED
+    : settings.CP_LEGACY_API_KEYS_ENABLED;
+  return isAdmitted ? credential : undefined;
 }

@@ -3,6 +3,7 @@ import type { Resource } from '../../access/policy/decision.ts';
 import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
+import { getRule } from '../../automation/rules/rules.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { getApprovalRow } from '../../results/approvals/approvals.ts';
 import { requireMayDecide, requirePersonWhoDecides } from '../../results/approvals/deciders.ts';
@@ -110,6 +111,11 @@ async function requireMayDo(
   if (resourceType === 'run') return requireMayCancelRun(context, resourceId.toLowerCase());
   if (resourceType === 'principal')
     return requireMayChangePrincipal(context, action, resourceId.toLowerCase());
+  if (resourceType === 'rule') {
+    requireAny(context, permissionsOf.rule);
+    await getRule(context, resourceId.toLowerCase());
+    return { permission: 'rules.write' };
+  }
   // No object of the other types exists yet; a caller without the permission isn't told so.
   requireAny(context, permissionsOf[resourceType]);
   return fail('not_found');

@@ -3,6 +3,9 @@ import * as apiKeys from '../../access/api-keys/api-keys.events.ts';
 import * as delegations from '../../access/delegations/delegations.events.ts';
 import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';
 import * as principals from '../../access/principals/principals.events.ts';
+import * as ruleActs from '../../automation/rule-acts/acts.events.ts';
+import * as ruleEvaluations from '../../automation/rule-evaluations/evaluations.events.ts';
+import * as rules from '../../automation/rules/rules.events.ts';
 import * as artifactTypes from '../../definitions/artifact-types/artifact-types.events.ts';
 import * as taskTypes from '../../definitions/task-types/task-types.events.ts';
 import * as checkpoints from '../../execution/checkpoints/checkpoints.events.ts';
@@ -88,6 +91,9 @@ const declarations: readonly object[] = [
   completion,
   gates,
   goals,
+  rules,
+  ruleEvaluations,
+  ruleActs,
   externalReferences,
   taskRelations,
   tasks,

@@ -12,12 +12,52 @@ const partsMax = 50;
 const pathForm = /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,15}$/;
 const comparisons = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'in'];
 
+/** What a condition is held to besides its grammar. */
+export interface ConditionBounds {
+  /** Operators inside of each other at most. */
+  readonly levelsMax?: number;
+  /** The names that a path may begin with; any when absent. */
+  readonly roots?: readonly string[];
+}
+
 /** What is wrong with a condition; undefined when nothing is. */
-export function faultInCondition(condition: Json): string | undefined {
+export function faultInCondition(condition: Json, bounds: ConditionBounds = {}): string | undefined {
   const { bytes, nodes } = measureDocument(condition);
   if (bytes > bytesMax) return `is larger than ${bytesMax} bytes`;
   if (nodes > nodesMax) return `has more than ${nodesMax} nodes`;
-  return faultInPart(condition);
+  const { levelsMax } = bounds;
+  if (levelsMax !== undefined && levelsOf(condition) > levelsMax)
+    return `has more than ${levelsMax} operators inside of each other`;
+  return faultInPart(condition) ?? foreignRoot(condition, bounds.roots);
+}
+
+/** How many operators stand inside of each other; at most as deep as the condition has nodes. */
+function levelsOf(condition: Json): number {
+  const [[operator, content] = []] = membersOf(condition);
+  if (operator === undefined || content === undefined) return 0;
+  const parts = operator === 'and' || operator === 'or' || operator === 'not' ? [content].flat() : [];
+  return 1 + Math.max(0, ...parts.map(levelsOf));
+}
+
+function foreignRoot(condition: Json, roots: readonly string[] | undefined): string | undefined {
+  if (roots === undefined) return undefined;
+  const foreign = pathsIn(condition).find((path) => !roots.includes(rootOf(path)));
+  return foreign === undefined ? undefined : `${rootOf(foreign)} is none of ${roots.join(', ')}`;
+}
+
+/** The first segment of a path. */
+export function rootOf(path: string): string {
+  return path.split('.', 1)[0] ?? '';
+}
+
+/** The paths that a well-formed condition reads. */
+export function pathsIn(condition: Json): string[] {
+  if (Array.isArray(condition)) return condition.flatMap(pathsIn);
+  return membersOf(condition).flatMap(([name, content]) => {
+    if (name === 'const') return [];
+    if ((name === 'var' || name === 'exists') && typeof content === 'string') return [content];
+    return pathsIn(content);
+  });
 }
 
 /** Goes as deep as the document that the condition stands in, which is 20 levels at most. */
@@ -46,7 +86,8 @@ function isOperand(operand: Json): boolean {
   return name === 'const' || (name === 'var' && isPath(content));
 }
 
-function isPath(path: Json): boolean {
+/** A dotted path of 1 to 16 segments. */
+export function isPath(path: Json): path is string {
   return typeof path === 'string' && pathForm.test(path);
 }
 

@@ -1,11 +1,16 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@baton/kernel/wire';
 
-/** A condition compares what has no order, such as a number and a text. */
+/** A condition compares what has no order, such as a number and a text, or takes too many steps. */
 export class ConditionFault extends Error {}
 
 /** What the paths of a condition start from, by name. */
 export type Roots = { [name: string]: Json };
+
+/**
+ * A condition has 256 nodes at most, but what they compare comes from events, of which one may have 65,536 bytes: a step is
+ * a node of the condition or a value that is compared. 100,000 take about 10 ms.
+ */
+export const conditionStepsMax = 100_000;
 
 /**
  * Whether a condition holds (organisation, section 8.3). What a path does not find is null; equality is that of JSON, so
@@ -13,54 +18,94 @@ export type Roots = { [name: string]: Json };
  * @param condition one that `faultInCondition` found nothing wrong with
  * @throws ConditionFault
  */
-export function holdsCondition(condition: Json, roots: Roots): boolean {
-  if (typeof condition === 'boolean') return condition;
-  const [[operator, content] = []] = Object.entries(condition as object) as [string, Json][];
-  switch (operator) {
-    case 'and':
-      return (content as Json[]).every((part) => holdsCondition(part, roots));
-    case 'or':
-      return (content as Json[]).some((part) => holdsCondition(part, roots));
-    case 'not':
-      return !holdsCondition(content as Json, roots);
-    case 'exists':
-      return valueAt(content as string, roots) !== null;
-    default: {
-      const [left, right] = (content as Json[]).map((operand) => valueOf(operand, roots)) as [Json, Json];
-      return compare(operator as string, left, right);
+export function holdsCondition(condition: Json, roots: Roots, stepsMax = conditionStepsMax): boolean {
+  return new Evaluation(roots, stepsMax).holds(condition);
+}
+
+class Evaluation {
+  readonly #roots: Roots;
+  #stepsLeft: number;
+
+  constructor(roots: Roots, stepsMax: number) {
+    this.#roots = roots;
+    this.#stepsLeft = stepsMax;
+  }
+
+  holds(condition: Json): boolean {
+    this.#step();
+    if (typeof condition === 'boolean') return condition;
+    const [[operator, content] = []] = Object.entries(condition as object) as [string, Json][];
+    switch (operator) {
+      case 'and':
+        return (content as Json[]).every((part) => this.holds(part));
+      case 'or':
+        return (content as Json[]).some((part) => this.holds(part));
+      case 'not':
+        return !this.holds(content as Json);
+      case 'exists':
+        return valueAt(content as string, this.#roots) !== null;
+      default: {
+        const [left, right] = (content as Json[]).map((operand) => this.#valueOf(operand)) as [Json, Json];
+        return this.#compare(operator as string, left, right);
+      }
     }
+  }
+
+  #step(): void {
+    this.#stepsLeft -= 1;
+    if (this.#stepsLeft < 0) throw new ConditionFault('the condition takes too many steps');
+  }
+
+  #compare(operator: string, left: Json, right: Json): boolean {
+    if (operator === 'eq') return this.#areEqual(left, right);
+    if (operator === 'ne') return !this.#areEqual(left, right);
+    if (operator === 'in') return this.#isAmong(left, right);
+    if (left === null || right === null) return false;
+    const areOrdered =
+      (typeof left === 'number' && typeof right === 'number') ||
+      (typeof left === 'string' && typeof right === 'string');
+    if (!areOrdered) throw new ConditionFault(`${operator} takes two numbers or two texts`);
+    if (operator === 'lt') return left < right;
+    if (operator === 'le') return left <= right;
+    return operator === 'gt' ? left > right : left >= right;
+  }
+
+  #isAmong(value: Json, list: Json): boolean {
+    if (list === null) return false;
+    if (!Array.isArray(list)) throw new ConditionFault('in takes a list');
+    return list.some((item) => this.#areEqual(value, item));
+  }
+
+  /** Goes as deep as the shallower of the two documents, which were both stored: 20 levels, or a few more. */
+  #areEqual(left: Json, right: Json): boolean {
+    this.#step();
+    if (typeof left !== 'object' || left === null || typeof right !== 'object' || right === null)
+      return left === right;
+    if (Array.isArray(left) || Array.isArray(right)) {
+      if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+      return left.every((item, index) => this.#areEqual(item, right[index] as Json));
+    }
+    const names = Object.keys(left);
+    if (names.length !== Object.keys(right).length) return false;
+    return names.every(
+      (name) => Object.hasOwn(right, name) && this.#areEqual(left[name] as Json, right[name] as Json),
+    );
+  }
+
+  #valueOf(operand: Json): Json {
+    this.#step();
+    if (typeof operand !== 'object' || operand === null) return operand;
+    if (Array.isArray(operand)) return operand.map((item) => this.#valueOf(item));
+    if (typeof operand['var'] === 'string') return valueAt(operand['var'], this.#roots);
+    return operand['const'] ?? null;
   }
 }
 
-function compare(operator: string, left: Json, right: Json): boolean {
-  if (operator === 'eq') return isDeepStrictEqual(left, right);
-  if (operator === 'ne') return !isDeepStrictEqual(left, right);
-  if (operator === 'in') return isAmong(left, right);
-  if (left === null || right === null) return false;
-  const areOrdered =
-    (typeof left === 'number' && typeof right === 'number') ||
-    (typeof left === 'string' && typeof right === 'string');
-  if (!areOrdered) throw new ConditionFault(`${operator} takes two numbers or two texts`);
-  if (operator === 'lt') return left < right;
-  if (operator === 'le') return left <= right;
-  return operator === 'gt' ? left > right : left >= right;
-}
-
-function isAmong(value: Json, list: Json): boolean {
-  if (list === null) return false;
-  if (!Array.isArray(list)) throw new ConditionFault('in takes a list');
-  return list.some((item) => isDeepStrictEqual(value, item));
-}
-
-function valueOf(operand: Json, roots: Roots): Json {
-  if (typeof operand !== 'object' || operand === null) return operand;
-  if (Array.isArray(operand)) return operand.map((item) => valueOf(item, roots));
-  if (typeof operand['var'] === 'string') return valueAt(operand['var'], roots);
-  return operand['const'] ?? null;
-}
-
-/** Members of objects and elements of lists; nothing that every object or list has by itself. */
-function valueAt(path: string, roots: Roots): Json {
+/**
+ * What a path finds; null where it finds nothing. Members of objects and elements of lists, nothing that every object or
+ * list has by itself.
+ */
+export function valueAt(path: string, roots: Roots): Json {
   let value: Json | undefined = roots;
   for (const segment of path.split('.')) {
     if (Array.isArray(value)) value = /^\d+$/.test(segment) ? value[Number(segment)] : null;

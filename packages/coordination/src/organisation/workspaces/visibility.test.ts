@@ -9,6 +9,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, refused } from '../../testing/leases.ts';
+import { makeRule, writeEvaluation } from '../../testing/rules.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
@@ -36,6 +37,8 @@ interface Filed {
   referenceId: string;
   projectId: string;
   roleId: string;
+  ruleId: string;
+  evaluationId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
 }
@@ -85,7 +88,10 @@ async function file(workspaceId: string | null): Promise<Filed> {
   const child = { correlationId: 'a', title: 'part' };
   const launched = await done(worker.actor.post(`/runs/${run.id}/child-handles`, child, key), 201);
   const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
+  const filedRule = await makeRule(baton.admin, { workspaceId, status: 'disabled' });
   return {
+    ruleId: filedRule.id,
+    evaluationId: await writeEvaluation(baton, filedRule),
     referenceId: reference.id,
     projectId: await projectIn(workspaceId ?? mine.id),
     goalId: (await done(baton.admin.post('/goals', { title: 'g', workspaceId }), 201)).id,
@@ -124,6 +130,8 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
     '/goals/{id}': ({ goalId }) => goalId,
+    '/rules/{id}': ({ ruleId }) => ruleId,
+    '/rule-evaluations/{id}': ({ evaluationId }) => evaluationId,
     '/external-references/{id}': ({ referenceId }) => referenceId,
     '/projects/{id}': ({ projectId }) => projectId,
     '/workspaces/{id}': ({ workspaceId }) => workspaceId,
@@ -142,6 +150,8 @@ describe('what is out of sight answers like what is not there, to the byte but f
     referenceId: id,
     projectId: id,
     roleId: id,
+    ruleId: id,
+    evaluationId: id,
   };
   const faceOf = (text: string) =>
     text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|req_\w+/g, 'id');
@@ -256,6 +266,7 @@ describe('lists leave out what is hidden', () => {
     ['/roles', 'roleId'],
     ['/goals', 'goalId'],
     ['/projects', 'projectId'],
+    ['/rules', 'ruleId'],
   ] as const)
     test(`GET ${path}`, async () => {
       const ids = await idsOf(member, path);

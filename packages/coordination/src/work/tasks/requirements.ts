@@ -51,6 +51,18 @@ export async function resolveRequirements(
   return storeSet(context, items, workspaceId);
 }
 
+/** The role that a slug stands for in a workspace, looked up as for requirements; undefined for none. */
+export async function findRoleOfSlug(
+  { db, tenantId }: Context,
+  slug: string,
+  workspaceId: string | null,
+): Promise<string | undefined> {
+  const [found] = await db.rows(
+    findSubjects(tenantId, workspaceId, [{ kind: 'role', name: slug, version: null }]),
+  );
+  return found?.subject_id ?? undefined;
+}
+
 /** The names in the order of their fields, each once. */
 function askedOf({ roles, capabilities, skills }: RequirementNames) {
   const named = [

@@ -1,0 +1,20 @@
+import { Refusal } from '@baton/kernel/refusal';
+import { Uuid } from '@baton/kernel/wire';
+import { getRoleRow } from '../organisation/roles/roles.ts';
+import { findRoleOfSlug } from '../work/tasks/requirements.ts';
+import type { Context } from './context.ts';
+
+/** A role by its id or, from a workspace upward, by its slug; undefined for none that the caller sees. */
+export async function findRoleId(
+  context: Context,
+  role: string,
+  workspaceId: string | null,
+): Promise<string | undefined> {
+  if (!Uuid.safeParse(role).success) return findRoleOfSlug(context, role, workspaceId);
+  try {
+    return (await getRoleRow(context, role)).id;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import {
+  ConditionFault,
+  holdsCondition,
+  valueAt,
+} from '../../definitions/declared-actions/evaluate-condition.ts';
+import type { RequirementNames } from '../../work/tasks/requirements.ts';
+import { NewTask } from '../../work/tasks/task.ts';
+import {
+  dedupKeyCharactersMax,
+  descriptionCharactersMax,
+  itemsMax,
+  type RuleAction,
+  titleCharactersMax,
+} from '../rule-documents/action.ts';
+import { isTemplate, renderDocument, renderText, renderValue } from '../rule-documents/template.ts';
+import type { RuleRow } from '../rules/rule.ts';
+import type { Cause, RuleRoots } from './cause.ts';
+import { refuseAct } from './work-item.ts';
+
+/** Of a text in custom fields that has other text beside its placeholder. */
+const fieldCharactersMax = 2000;
+const wordCharactersMax = 500;
+
+/**
+ * The roots of each item that the action is done for; one, without `item`, where it has no forEach.
+ * @throws ConditionFault for what is no list, or a longer one than 50
+ */
+export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
+  if (forEach === undefined) return [roots];
+  const list = valueAt(forEach, roots);
+  if (list === null) return [];
+  if (!Array.isArray(list)) throw new ConditionFault('forEach takes a list');
+  const items = list.map((item) => ({ ...roots, item }));
+  const chosen = where === undefined ? items : items.filter((item) => holdsCondition(where, item));
+  if (chosen.length > itemsMax) throw new ConditionFault(`forEach found more than ${itemsMax} items`);
+  return chosen;
+}
+
+/** The key of an item: the rule's own for its cause, where the action names none. @throws ActRefused `invalid_dedup_key` */
+export function dedupKeyOf({ key, action }: RuleRow, { trigger }: Cause, roots: RuleRoots): string {
+  const template = action.dedupKeyTemplate;
+  if (template === undefined) return `rule:${key}:${trigger.ref}`;
+  const rendered = renderText(template, roots, dedupKeyCharactersMax + 1);
+  if (rendered.trim() === '' || rendered.length > dedupKeyCharactersMax) refuseAct('invalid_dedup_key');
+  return rendered;
+}
+
+/** The fields of a task that an action names, with their values. */
+export interface RenderedFields {
+  readonly title?: string;
+  readonly description?: string;
+  readonly priority?: string;
+  readonly assigneeId?: string;
+  readonly requirements?: RequirementNames;
+  readonly workspaceId?: string;
+  readonly customFields?: JsonObject;
+}
+
+/** A field whose value is null or empty is left out. */
+export function renderFields({ fields = {} }: RuleAction, roots: RuleRoots): RenderedFields {
+  const word = (text: string | undefined) =>
+    text === undefined ? '' : renderText(text, roots, wordCharactersMax).trim();
+  const [title, description] = [
+    renderText(fields.title ?? '', roots, titleCharactersMax),
+    renderText(fields.description ?? '', roots, descriptionCharactersMax),
+  ];
+  const [priority, assignee, workspaceId] = [
+    word(fields.priority),
+    word(fields.assignee),
+    word(fields.workspaceId),
+  ];
+  const role = assignee.startsWith('role:') ? assignee.slice('role:'.length) : undefined;
+  return {
+    ...(title.trim() !== '' && { title }),
+    ...(fields.description !== undefined && { description }),
+    ...(priority !== '' && { priority }),
+    ...(role !== undefined && { requirements: { roles: [role], capabilities: [], skills: [] } }),
+    ...(assignee !== '' && role === undefined && { assigneeId: assignee }),
+    ...(workspaceId !== '' && { workspaceId }),
+    ...(fields.customFields !== undefined && {
+      customFields: renderDocument(fields.customFields, roots, fieldCharactersMax) as JsonObject,
+    }),
+  };
+}
+
+/** The type of a task to be filed. @throws ActRefused `task_type_not_allowed` for one that the action doesn't list */
+export function renderTaskType({ taskType = '', taskTypes = [] }: RuleAction, roots: RuleRoots): string {
+  if (!isTemplate(taskType)) return taskType;
+  const rendered = renderText(taskType, roots, wordCharactersMax);
+  return taskTypes.includes(rendered) ? rendered : refuseAct('task_type_not_allowed');
+}
+
+/** @throws ActRefused `invalid_work` for values that no task takes */
+export function newTaskOf(request: object): NewTask {
+  const parsed = NewTask.safeParse(request);
+  return parsed.success ? parsed.data : refuseAct('invalid_work');
+}
+
+/** The tasks that a relation names: one text, a list of texts, or a placeholder for either. @throws ActRefused */
+export function renderRefs(
+  named: string | readonly string[] | undefined,
+  roots: RuleRoots,
+  refsMax: number,
+): string[] {
+  const given =
+    named === undefined ? [] : [named].flat().flatMap((text) => [renderValue(text, roots, 200)].flat());
+  const refs = given.filter((value) => value !== null && value !== '');
+  if (refs.length > refsMax || !refs.every((value) => typeof value === 'string'))
+    return refuseAct('invalid_relations');
+  return [...new Set(refs)];
+}

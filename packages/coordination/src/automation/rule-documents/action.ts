@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import { Refusal } from '@baton/kernel/refusal';
+import { AcceptanceCheck, parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
+import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
+import { faultInCondition, isPath, rootOf } from '../../definitions/declared-actions/condition.ts';
+import { AnyJson } from './any-json.ts';
+import { conditionBounds } from './condition.ts';
+import { type Fault, parseRuleDocument, refuseFaults } from './faults.ts';
+import { faultInTemplate, isTemplate, textsIn } from './template.ts';
+import type { RuleTrigger } from './trigger.ts';
+
+export const itemsMax = 50;
+export const titleCharactersMax = 500;
+export const descriptionCharactersMax = 10_000;
+export const dedupKeyCharactersMax = 500;
+const fieldNamesMax = 32;
+const relationsMax = 50;
+const acceptanceMax = 50;
+
+export const actionKinds = [
+  'ensure_work',
+  'update_work',
+  'cancel_work',
+  'complete_work',
+  'request_decision',
+] as const;
+export type ActionKind = (typeof actionKinds)[number];
+/** The kinds that file a task. */
+export const creatingKinds: readonly ActionKind[] = ['ensure_work', 'request_decision'];
+/** The kinds that end one. */
+export const closingKinds: readonly ActionKind[] = ['cancel_work', 'complete_work'];
+
+const short = z.string().min(1).max(500);
+const typeKey = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const ref = z.string().min(1).max(200);
+
+const Fields = z.strictObject({
+  title: z.string().min(1).max(titleCharactersMax).optional(),
+  description: z.string().max(descriptionCharactersMax).optional(),
+  priority: short.optional(),
+  assignee: short
+    .optional()
+    .meta({ description: 'A UUID, `agent:<key>`, or `role:<slug>`: whoever holds it.' }),
+  approver: short.optional().meta({ description: 'The principal that decides.' }),
+  approverRole: short.optional().meta({ description: 'The role, by id or slug, whose holders decide.' }),
+  workspaceId: short.optional(),
+  customFields: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), AnyJson)
+    .refine((fields) => Object.keys(fields).length <= fieldNamesMax, `has more than ${fieldNamesMax} names`)
+    .optional(),
+  relations: z
+    .strictObject({
+      spawnedBy: ref.optional(),
+      dependsOn: z.union([ref, z.array(ref).max(relationsMax)]).optional(),
+    })
+    .optional(),
+});
+
+/** What a rule does (organisation, section 8.3); every text may hold placeholders. */
+export const RuleAction = z
+  .strictObject({
+    kind: z.enum(actionKinds),
+    taskType: z.string().min(1).max(200).optional(),
+    taskTypes: z.array(z.string().regex(typeKey)).min(1).max(20).optional(),
+    dedupKeyTemplate: z.string().min(1).max(200).optional(),
+    fields: Fields.optional(),
+    acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceMax).optional(),
+    check: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/)
+      .optional()
+      .meta({ description: 'The check that the cause is evidence of; `rule-evidence` when absent.' }),
+    target: z.enum(['dedup', 'task']).optional(),
+    forEach: z
+      .string()
+      .max(1100)
+      .optional()
+      .meta({ description: 'The path of a list: one act for each item.' }),
+    where: AnyJson.optional().meta({ description: 'Which items; a condition.' }),
+  })
+  .meta({ id: 'RuleAction' });
+export type RuleAction = z.infer<typeof RuleAction>;
+
+export const defaultCheck = 'rule-evidence';
+/** What templates of an action may begin with. */
+const actionRoots = ['trigger', 'payload', 'goal', 'task'];
+
+/** The roots that an action's templates know; `skill` where the rule has an interpretation, `item` inside forEach. */
+export function rootsOfAction(
+  { forEach }: Pick<RuleAction, 'forEach'>,
+  hasInterpretation: boolean,
+): string[] {
+  return [
+    ...actionRoots,
+    ...(hasInterpretation ? ['skill'] : []),
+    ...(forEach === undefined ? [] : ['item']),
+  ];
+}
+
+/**
+ * Parses an action as far as it can be judged without the store.
+ * @throws Refusal `invalid_rule_action` with the field, and `cause` for a fault of acceptance; those of documents
+ */
+export function parseAction(sent: unknown, trigger: RuleTrigger, hasInterpretation: boolean): RuleAction {
+  const code = 'invalid_rule_action';
+  const action = parseRuleDocument(RuleAction, sent, 'action', code);
+  refuseFaults(code, [
+    ...faultsOfKind(action),
+    ...faultsOfTarget(action, trigger),
+    ...faultsOfItems(action, hasInterpretation),
+    ...faultsOfTexts(action, hasInterpretation),
+  ]);
+  refuseWrongAcceptance(action);
+  return action;
+}
+
+const fault = (name: string, message: string): Fault => ({ field: `action.${name}`, message });
+
+function faultsOfKind(action: RuleAction): Fault[] {
+  const { kind, taskType, taskTypes, fields = {}, acceptance, check } = action;
+  const faults: Fault[] = [];
+  const creates = creatingKinds.includes(kind);
+  if (creates && taskType === undefined) faults.push(fault('taskType', `is required for ${kind}`));
+  if (!creates && taskType !== undefined) faults.push(fault('taskType', `belongs to kinds that file tasks`));
+  if (!creates && acceptance !== undefined)
+    faults.push(fault('acceptance', 'belongs to kinds that file tasks'));
+  if (check !== undefined && kind !== 'complete_work')
+    faults.push(fault('check', 'belongs to complete_work'));
+  faults.push(...faultsOfType(kind, taskType, taskTypes));
+  if (creates && fields.title === undefined) faults.push(fault('fields.title', `is required for ${kind}`));
+  if (closingKinds.includes(kind) && action.fields !== undefined)
+    faults.push(fault('fields', `does not belong to ${kind}`));
+  if (kind === 'update_work' && Object.keys(fields).length === 0)
+    faults.push(fault('fields', 'names nothing to change'));
+  if (!creates && fields.relations !== undefined)
+    faults.push(fault('fields.relations', 'belongs to kinds that file tasks'));
+  return [...faults, ...faultsOfDecision(kind, fields)];
+}
+
+function faultsOfType(kind: ActionKind, taskType = '', taskTypes: readonly string[] | undefined): Fault[] {
+  if (isTemplate(taskType)) {
+    if (kind === 'request_decision') return [fault('taskType', 'is literal for request_decision')];
+    return taskTypes === undefined ? [fault('taskTypes', 'is required where taskType is a template')] : [];
+  }
+  if (taskTypes !== undefined) return [fault('taskTypes', 'belongs to a taskType that is a template')];
+  const isMalformed = taskType !== '' && !taskType.includes('{{') && !typeKey.test(taskType);
+  return isMalformed ? [fault('taskType', 'is no key of a task type')] : [];
+}
+
+function faultsOfDecision(kind: ActionKind, { approver, approverRole }: z.infer<typeof Fields>): Fault[] {
+  const named = [approver, approverRole].filter((one) => one !== undefined).length;
+  if (kind === 'request_decision' && named !== 1)
+    return [fault('fields.approver', 'exactly one of approver and approverRole decides')];
+  if (kind !== 'request_decision' && named > 0)
+    return [fault('fields.approver', 'approver and approverRole belong to request_decision')];
+  return [];
+}
+
+function faultsOfTarget(
+  { kind, target, dedupKeyTemplate, forEach }: RuleAction,
+  trigger: RuleTrigger,
+): Fault[] {
+  if (!closingKinds.includes(kind) && target !== undefined)
+    return [fault('target', 'belongs to kinds that close tasks')];
+  if (target !== 'task') {
+    const isNeeded = !creatingKinds.includes(kind) && dedupKeyTemplate === undefined;
+    return isNeeded ? [fault('dedupKeyTemplate', `is required for ${kind}`)] : [];
+  }
+  if (dedupKeyTemplate !== undefined) return [fault('dedupKeyTemplate', 'does not belong to target task')];
+  if (forEach !== undefined) return [fault('forEach', 'does not belong to target task')];
+  return isAuthorFiltered(trigger)
+    ? []
+    : [
+        fault(
+          'target',
+          'task needs a trigger with agent or actorId: else anybody closes tasks by an observation',
+        ),
+      ];
+}
+
+/** Whether only certain authors can cause what the rule does. */
+export function isAuthorFiltered(trigger: RuleTrigger): boolean {
+  return trigger.kind === 'observation' && (trigger.agent !== undefined || trigger.actorId !== undefined);
+}
+
+function faultsOfItems({ forEach, where }: RuleAction, hasInterpretation: boolean): Fault[] {
+  const roots = rootsOfAction({ forEach: undefined }, hasInterpretation);
+  if (forEach !== undefined && !(isPath(forEach) && roots.includes(rootOf(forEach))))
+    return [fault('forEach', `must be a path that begins with one of ${roots.join(', ')}`)];
+  if (where === undefined) return [];
+  if (forEach === undefined) return [fault('where', 'belongs to forEach')];
+  const wrong = faultInCondition(where, conditionBounds([...roots, 'item']));
+  return wrong === undefined ? [] : [fault('where', wrong)];
+}
+
+function faultsOfTexts(action: RuleAction, hasInterpretation: boolean): Fault[] {
+  const roots = rootsOfAction(action, hasInterpretation);
+  return textsOfAction(action).flatMap(({ field, text }) => {
+    const message = faultInTemplate(text, roots);
+    return message === undefined ? [] : [{ field, message }];
+  });
+}
+
+/** The texts of an action that may hold placeholders. */
+export function textsOfAction({ taskType, dedupKeyTemplate, fields = {} }: RuleAction) {
+  return [
+    ...textsIn(taskType ?? null, 'action.taskType'),
+    ...textsIn(dedupKeyTemplate ?? null, 'action.dedupKeyTemplate'),
+    ...textsIn(fields, 'action.fields'),
+  ];
+}
+
+/** Checks that the task's type brings itself are seen when a task is filed. */
+function refuseWrongAcceptance({ acceptance }: RuleAction): void {
+  if (acceptance === undefined) return;
+  try {
+    parseAcceptance(acceptance, []);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const field = String(error.details['field'] ?? 'acceptance');
+    const cause = { code: error.code, details: error.details };
+    const refused = fault(field, error.code);
+    refuseFaults('invalid_rule_action', [{ ...refused, cause } as Fault]);
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import type { Json } from '@baton/kernel/wire';
+import { refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
+import { fail } from '../errors.ts';
+import { parseAction, RuleAction } from './action.ts';
+import { AnyJson } from './any-json.ts';
+import { parseCondition } from './condition.ts';
+import { refuseFaults } from './faults.ts';
+import { textsIn } from './template.ts';
+import { parseTrigger, RuleTrigger } from './trigger.ts';
+
+/** What a rule asks a skill before it acts. */
+export const RuleInterpretation = z
+  .strictObject({
+    skill: z.string().regex(/^[^@\s][^@]{0,199}@[^@\s]{1,50}$/),
+    inputs: z.record(z.string().min(1).max(200), AnyJson).default({}),
+  })
+  .meta({ id: 'RuleInterpretation' });
+export type RuleInterpretation = z.output<typeof RuleInterpretation>;
+
+/** Who a rule acts as instead of whoever enabled it. */
+export const RuleIdentity = z.strictObject({ agent: z.string().min(1).max(63) }).meta({ id: 'RuleIdentity' });
+
+/** The documents of a rule, as they were sent. */
+export interface SentDocuments {
+  readonly trigger: unknown;
+  readonly condition?: unknown;
+  readonly interpretation?: unknown;
+  readonly action: unknown;
+}
+
+/** The same, parsed: they are stored and evaluated like this. */
+export interface RuleDocuments {
+  readonly trigger: RuleTrigger;
+  readonly condition: Json;
+  readonly interpretation: RuleInterpretation | null;
+  readonly action: RuleAction;
+}
+
+/**
+ * Parses the documents of a rule in the contract's order (organisation, section 8.2).
+ * @throws Refusal `invalid_rule_trigger`, `invalid_rule_condition`, `invalid_rule_interpretation`, `invalid_rule_action`,
+ * those of documents, `secret_material_rejected`
+ */
+export function parseRuleDocuments(sent: SentDocuments): RuleDocuments {
+  const trigger = parseTrigger(sent.trigger);
+  const condition = parseCondition(sent.condition);
+  // Skills can't be asked by rules yet.
+  if (sent.interpretation != null)
+    refuseFaults('invalid_rule_interpretation', [
+      { field: 'interpretation', message: 'rules ask no skills yet' },
+    ]);
+  const action = parseAction(sent.action, trigger, false);
+  const creates = action.kind === 'ensure_work' || action.kind === 'request_decision';
+  if (trigger.kind === 'schedule' && creates)
+    refuseFaults('invalid_rule_interpretation', [
+      { field: 'interpretation', message: 'a schedule that files tasks needs one' },
+    ]);
+  const documents = { trigger, condition, interpretation: null, action };
+  for (const [field, document] of Object.entries(documents)) refuseSecrets(document as Json, field);
+  return documents;
+}
+
+/** @throws Refusal `secret_material_rejected` */
+function refuseSecrets(document: Json, field: string): void {
+  refuseSecretKeys(document, field);
+  for (const { field: at, text } of textsIn(document, field)) refuseSecretText(text, at.slice(0, 200));
+}
+
+/** Agents come with their registry; until then none is known. @throws Refusal `unknown_agent` */
+export function requireNoIdentity(identity: z.infer<typeof RuleIdentity> | null | undefined): void {
+  if (identity != null) fail('unknown_agent', { field: 'identity.agent', agentKey: identity.agent });
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { Uuid } from '@baton/kernel/wire';
+import { fail } from '../errors.ts';
+import { parseRuleDocument, refuseFaults } from './faults.ts';
+
+export const everySecondsMin = 60;
+export const everySecondsMax = 604_800;
+export const triggerKinds = ['observation', 'event', 'schedule'] as const;
+
+/** The agent's key (organisation, section 1.3). */
+const agentKey = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9][a-z0-9-]*$/);
+
+/** What makes a rule look (organisation, section 8.3). */
+export const RuleTrigger = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('observation'),
+      type: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9._-]{0,127}$/)
+        .meta({ description: 'The kind of the observation.' }),
+      source: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/)
+        .optional(),
+      agent: agentKey.optional().meta({ description: 'Only what this agent observed.' }),
+      actorId: Uuid.optional().meta({ description: 'Only what this principal observed.' }),
+    }),
+    z.strictObject({
+      kind: z.literal('event'),
+      type: z
+        .string()
+        .max(200)
+        .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$/)
+        .meta({ description: 'The whole type of an event, such as `task.completed`.' }),
+    }),
+    z.strictObject({
+      kind: z.literal('schedule'),
+      type: z.literal('interval'),
+      everySeconds: z.int().min(everySecondsMin).max(everySecondsMax),
+    }),
+  ])
+  .meta({ id: 'RuleTrigger' });
+export type RuleTrigger = z.infer<typeof RuleTrigger>;
+
+/** What rules themselves write, and what has a trigger kind of its own. */
+const refusedTypes = /^(rule\.|work\.|skill\.invocation_|observation\.recorded$)/;
+
+/** @throws Refusal `invalid_rule_trigger`, those of documents */
+export function parseTrigger(sent: unknown): RuleTrigger {
+  const code = 'invalid_rule_trigger';
+  const trigger = parseRuleDocument(RuleTrigger, sent, 'trigger', code);
+  if (trigger.kind === 'event' && refusedTypes.test(trigger.type))
+    refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type trigger no rule' }]);
+  return trigger;
+}
+
+/** Agents come with their registry; until then none is known. @throws Refusal `unknown_agent` */
+export function requireKnownAgent(trigger: RuleTrigger): void {
+  if (trigger.kind === 'observation' && trigger.agent !== undefined)
+    fail('unknown_agent', { field: 'trigger.agent', agentKey: trigger.agent });
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { EventDeclaration } from '@baton/kernel/service';
+import type { Json } from '@baton/kernel/wire';
+import { pathsIn, rootOf } from '../../definitions/declared-actions/condition.ts';
+import { textsOfAction } from './action.ts';
+import { type PathTypes, payloadSchemaOf, schemaOf, typeOf, typesAt } from './payload-paths.ts';
+import { RuleGoal, RuleTask, RuleTriggerRoot } from './roots.ts';
+import type { RuleDocuments } from './rule-documents.ts';
+import { pathsInTemplate } from './template.ts';
+
+/** What of a rule can't work as it is written, though it is well formed (organisation, section 26, row 27). */
+export const RuleWarning = z
+  .strictObject({
+    field: z.string(),
+    code: z.enum(['unknown_event_type', 'unknown_path', 'type_mismatch']),
+    message: z.string(),
+  })
+  .meta({ id: 'RuleWarning' });
+export type RuleWarning = z.infer<typeof RuleWarning>;
+
+export const warningsMax = 20;
+
+const ownRoots = new Map([
+  ['trigger', schemaOf(RuleTriggerRoot)],
+  ['task', schemaOf(RuleTask)],
+  ['goal', schemaOf(RuleGoal)],
+]);
+
+/** Compares what a rule reads with what the payload of its event can hold. */
+export function warningsOf(
+  { trigger, condition, action }: RuleDocuments,
+  catalog: ReadonlyMap<string, EventDeclaration>,
+): RuleWarning[] {
+  const type = trigger.kind === 'event' ? trigger.type : 'observation.recorded';
+  const event = trigger.kind === 'schedule' ? undefined : catalog.get(type);
+  const unknown: RuleWarning[] =
+    trigger.kind !== 'event' || event !== undefined
+      ? []
+      : [{ field: 'trigger.type', code: 'unknown_event_type', message: `no event has the type ${type}` }];
+  const typesOf = (path: string): PathTypes => {
+    const [root, ...segments] = path.split('.');
+    if (root === 'payload') return event === undefined ? 'any' : typesAt(payloadSchemaOf(event), segments);
+    const schema = ownRoots.get(root ?? '');
+    return schema === undefined ? 'any' : typesAt(schema, segments);
+  };
+  const ofPaths = (field: string, paths: readonly string[]): RuleWarning[] =>
+    paths
+      .filter((path) => typesOf(path) === 'absent')
+      .map((path) => ({ field, code: 'unknown_path', message: `${path} never has a value` }));
+  const conditions = [
+    { field: 'condition', condition },
+    ...(action.where === undefined ? [] : [{ field: 'action.where', condition: action.where }]),
+  ];
+  return [
+    ...unknown,
+    ...conditions.flatMap(({ field, condition: one }) => [
+      ...ofPaths(field, pathsIn(one)),
+      ...mismatchesIn(one, field, typesOf),
+    ]),
+    ...textsOfAction(action).flatMap(({ field, text }) => ofPaths(field, pathsInTemplate(text))),
+    ...(action.forEach === undefined ? [] : ofList(action.forEach, typesOf(action.forEach))),
+  ].slice(0, warningsMax);
+}
+
+function ofList(path: string, types: PathTypes): RuleWarning[] {
+  const field = 'action.forEach';
+  if (types === 'absent') return [{ field, code: 'unknown_path', message: `${path} never has a value` }];
+  if (types === 'any' || types.has('array')) return [];
+  return [{ field, code: 'type_mismatch', message: `${path} is never a list` }];
+}
+
+const orderings = ['lt', 'le', 'gt', 'ge'];
+
+/** Comparisons that can never hold, or that fail whenever they are made. */
+function mismatchesIn(condition: Json, field: string, typesOf: (path: string) => PathTypes): RuleWarning[] {
+  if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return [];
+  const [[operator, content] = []] = Object.entries(condition);
+  if (operator === undefined || content === undefined) return [];
+  if (operator === 'and' || operator === 'or' || operator === 'not')
+    return [content].flat().flatMap((part) => mismatchesIn(part, field, typesOf));
+  if (operator === 'exists' || !Array.isArray(content)) return [];
+  const [left, right] = content.map((operand) => typesOfOperand(operand, typesOf));
+  const message = left && right && mismatch(operator, left, right);
+  return message ? [{ field, code: 'type_mismatch', message: `${operator}: ${message}` }] : [];
+}
+
+function typesOfOperand(operand: Json, typesOf: (path: string) => PathTypes): PathTypes {
+  if (typeof operand !== 'object' || operand === null || Array.isArray(operand))
+    return new Set([typeOf(operand)]);
+  if (typeof operand['var'] === 'string') {
+    const types = typesOf(operand['var']);
+    return types === 'absent' ? 'any' : types;
+  }
+  return new Set([typeOf(operand['const'] ?? null)]);
+}
+
+function mismatch(operator: string, left: PathTypes, right: PathTypes): string | undefined {
+  if (typeof right === 'string') return undefined;
+  if (operator === 'in') return right.has('array') ? undefined : 'the second is no list';
+  if (typeof left === 'string') return undefined;
+  const common = [...left].filter((type) => right.has(type) && type !== 'null');
+  if (orderings.includes(operator))
+    return common.some((type) => type === 'number' || type === 'string')
+      ? undefined
+      : 'only two numbers or two texts have an order';
+  const bothMayBeNull = left.has('null') && right.has('null');
+  return common.length > 0 || bothMayBeNull ? undefined : `${listed(left)} is never ${listed(right)}`;
+}
+
+const listed = (types: ReadonlySet<string>) => [...types].join(' or ');
+
+/** Whether anything in the documents reads a root. */
+export function readsRoot({ condition, action }: RuleDocuments, root: string): boolean {
+  const paths = [
+    ...pathsIn(condition),
+    ...(action.where === undefined ? [] : pathsIn(action.where)),
+    ...textsOfAction(action).flatMap(({ text }) => pathsInTemplate(text)),
+    ...(action.forEach === undefined ? [] : [action.forEach]),
+  ];
+  return paths.some((path) => rootOf(path) === root);
+}

@@ -1,0 +1,160 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { Refusal } from '@baton/kernel/refusal';
+import { InstantInput, type JsonObject } from '@baton/kernel/wire';
+import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
+import type { JournalPosition } from '../../ledger/journal/cursor.ts';
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { typePatternsOf } from '../../ledger/journal/event-types.ts';
+import { everyEvent, readPageBefore } from '../../ledger/journal/reading.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { type Cause, causeOfEvent, causeOfSchedule, isCausedBy, rootsOf } from '../rule-acts/cause.ts';
+import { dedupKeyOf, itemsOfAction, renderFields, renderTaskType } from '../rule-acts/rendering.ts';
+import { ActRefused } from '../rule-acts/work-item.ts';
+import { creatingKinds } from '../rule-documents/action.ts';
+import { RuleRequest, type RuleRow } from '../rules/rule.ts';
+import { checkRule } from '../rules/rules.ts';
+import { requireRights } from './evaluating.ts';
+import { evaluationStatuses } from './evaluation.ts';
+import { mayCauseRules } from './turn.ts';
+
+const limitMax = 200;
+const pageEvents = 200;
+/** Pages of the journal that are looked through for causes. */
+const pagesMax = 10;
+const shownItemsMax = 10;
+
+export const RuleDryRun = RuleRequest.extend({
+  since: InstantInput.nullish(),
+  limit: z.int().min(1).max(limitMax).default(50),
+}).meta({ id: 'RuleDryRun' });
+export type RuleDryRun = z.output<typeof RuleDryRun>;
+
+const WouldDo = z.strictObject({
+  action: z.string(),
+  items: z.int(),
+  work: z
+    .array(
+      z.strictObject({
+        dedupKey: z.string().nullable(),
+        taskId: z.string().nullable(),
+        taskType: z.string().nullable(),
+        title: z.string().nullable(),
+        priority: z.string().nullable(),
+        refused: z.string().nullable(),
+      }),
+    )
+    .max(shownItemsMax),
+});
+
+export const RuleDryRunResults = z
+  .strictObject({
+    results: z
+      .array(
+        z.strictObject({
+          triggerRef: z.string(),
+          status: z.enum(evaluationStatuses),
+          reason: z.string().optional(),
+          would: WouldDo.optional(),
+        }),
+      )
+      .max(limitMax),
+  })
+  .meta({ id: 'RuleDryRunResults' });
+type Results = z.infer<typeof RuleDryRunResults>['results'];
+
+/**
+ * What a rule would have done at the newest causes that the caller sees, tasks and goals as they are now (organisation,
+ * section 28). It looks through 2,000 events at most, and writes nothing.
+ * @throws Refusal those of `checkRule`
+ */
+export async function dryRunRule(context: Context, request: RuleDryRun): Promise<{ results: Results }> {
+  const { documents } = await checkRule(context, request);
+  const { key, workspaceId = null, goalId = null } = request;
+  const place = { workspace_id: workspaceId, goal_id: goalId };
+  const rule = { id: '', key, version: 1, ...place, ...documents } as unknown as RuleRow;
+  const causes =
+    rule.trigger.kind === 'schedule'
+      ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
+      : await findCauses(context, rule, request);
+  const results: Results = [];
+  for (const cause of causes) {
+    results.push({ triggerRef: cause.trigger.ref, ...(await lookAt(context, rule, cause)) });
+    await setImmediate();
+  }
+  return { results };
+}
+
+/** The newest events that cause the rule, the newest first. */
+async function findCauses(context: Context, rule: RuleRow, { since, limit }: RuleDryRun): Promise<Cause[]> {
+  const { db, tenantId } = context;
+  const type = rule.trigger.kind === 'event' ? rule.trigger.type : 'observation.recorded';
+  const viewerId = await viewerOf(context);
+  const filter = { ...everyEvent, typePatterns: typePatternsOf([type]), viewerId };
+  const causes: Cause[] = [];
+  let before: JournalPosition | undefined;
+  for (let page = 0; page < pagesMax && causes.length < limit; page += 1) {
+    const { rows, previous } = await readPageBefore(db, before, { tenantId, filter, limit: pageEvents });
+    for (const row of rows.toReversed()) {
+      if (since != null && row.occurred_at < since) return causes;
+      const cause = causeOfEvent(row);
+      if (row.type === type && isInReach(rule, row) && mayCauseRules(row) && isCausedBy(rule, cause))
+        causes.push(cause);
+      if (causes.length === limit) return causes;
+    }
+    if (previous === undefined) break;
+    before = previous;
+  }
+  return causes;
+}
+
+const isInReach = ({ workspace_id: place }: RuleRow, row: EventRow) =>
+  place === null || row.workspace_id === null || row.workspace_id === place;
+
+async function lookAt(
+  context: Context,
+  rule: RuleRow,
+  cause: Cause,
+): Promise<Omit<Results[number], 'triggerRef'>> {
+  try {
+    requireRights(context, rule);
+    const roots = await rootsOf(context, rule, cause);
+    if (!holdsCondition(rule.condition, roots)) return { status: 'not_matched' };
+    const items = itemsOfAction(rule.action, roots);
+    if (items.length === 0) return { status: 'not_matched', reason: 'no_items' };
+    const work = items.slice(0, shownItemsMax).map((item) => render(rule, cause, item));
+    return { status: 'matched', would: { action: rule.action.kind, items: items.length, work } };
+  } catch (error) {
+    if (error instanceof ConditionFault) return { status: 'failed', reason: 'rule_condition_error' };
+    if (!(error instanceof Refusal)) throw error;
+    return { status: 'failed', reason: error.code };
+  }
+}
+
+function render(rule: RuleRow, cause: Cause, roots: JsonObject) {
+  const { action } = rule;
+  const nothing = {
+    dedupKey: null,
+    taskId: null,
+    taskType: null,
+    title: null,
+    priority: null,
+    refused: null,
+  };
+  try {
+    const isOfTask = action.target === 'task';
+    const { title = null, priority = null } = renderFields(action, roots);
+    return {
+      ...nothing,
+      dedupKey: isOfTask ? null : dedupKeyOf(rule, cause, roots),
+      taskId: isOfTask ? cause.taskId : null,
+      taskType: creatingKinds.includes(action.kind) ? renderTaskType(action, roots) : null,
+      title,
+      priority,
+    };
+  } catch (error) {
+    if (!(error instanceof ActRefused)) throw error;
+    return { ...nothing, refused: error.code };
+  }
+}

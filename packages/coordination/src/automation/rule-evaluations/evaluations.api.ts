@@ -1,0 +1,72 @@
+import { QueryWord } from '@baton/kernel/wire';
+import { idParams } from '../../organisation/keys.ts';
+import { endpoint } from '../context.ts';
+import { dryRunRule, RuleDryRun, RuleDryRunResults } from './dry-run.ts';
+import { RuleEvaluation, RuleEvaluationPage } from './evaluation.ts';
+import { getEvaluation, listEvaluations } from './evaluations.ts';
+
+export const evaluationsApi = [
+  endpoint({
+    id: 'listRuleEvaluations',
+    method: 'GET',
+    path: '/rules/{id}/evaluations',
+    summary: 'List what came of a work rule, newest first.',
+    permission: 'rules.read',
+    params: idParams,
+    query: { status: QueryWord.optional() },
+    paging: true,
+    returns: { 200: RuleEvaluationPage },
+    errors: ['not_found', 'invalid_status', 'invalid_cursor'],
+    handle: ({ params, query, page }, context) => listEvaluations(context, params.id, query.status, page),
+  }),
+  endpoint({
+    id: 'getRuleEvaluation',
+    method: 'GET',
+    path: '/rule-evaluations/{id}',
+    summary: 'Read what came of one cause.',
+    permission: 'rules.read',
+    params: idParams,
+    returns: { 200: RuleEvaluation },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getEvaluation(context, params.id),
+  }),
+  endpoint({
+    id: 'dryRunRule',
+    method: 'POST',
+    path: '/rules:dry-run',
+    summary: 'See what a work rule would have done.',
+    description:
+      'At the newest events that would have caused it, 2,000 of its type at most, with tasks and goals as they are now. Nothing is written.',
+    permission: 'rules.write',
+    // Nothing changes, so there is no answer to keep.
+    idempotency: 'ignored',
+    transaction: 'none',
+    body: RuleDryRun,
+    returns: { 200: RuleDryRunResults },
+    errors: [
+      'invalid_rule_trigger',
+      'invalid_rule_condition',
+      'invalid_rule_interpretation',
+      'invalid_rule_action',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+      'invalid_status',
+      'not_found',
+      'workspace_archived',
+      'goal_abandoned',
+      'unknown_agent',
+      'unknown_task_type',
+      'unknown_role',
+      'invalid_acceptance_spec',
+    ],
+    example: {
+      key: 'review-what-is-done',
+      trigger: { kind: 'event', type: 'task.completed' },
+      action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Review {{ task.title }}' } },
+      limit: 10,
+    },
+    handle: ({ body }, context) => dryRunRule(context, body),
+  }),
+];

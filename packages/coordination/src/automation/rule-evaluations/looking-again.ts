@@ -1,0 +1,96 @@
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import type { Context } from '../context.ts';
+import type { Cause } from '../rule-acts/cause.ts';
+import { closeTarget } from '../rule-acts/closing.ts';
+import {
+  type Acting,
+  attemptAct,
+  isUnavailable,
+  untouched,
+  type WorkItem,
+  waitingReason,
+} from '../rule-acts/work-item.ts';
+import type { RuleRow } from '../rules/rule.ts';
+import { lockAuthorities } from './authorities.ts';
+import { actingOf, type Finding, failed, findingFrom, finish } from './evaluating.ts';
+import type { EvaluationRow } from './evaluation.ts';
+import { findEvaluation, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
+import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
+
+/**
+ * Looks again at an evaluation that waits: does what it still has to do, or ends it, because its rule is not what it was or
+ * the wait was too long (organisation, section 8.4). Locks who acts, the rule, the evaluation, then tasks.
+ * @returns 1, or 0 where it is not due any more or another process has it
+ * @throws AuthorityChanged
+ */
+export async function lookAgain(context: Context, id: string): Promise<number> {
+  const { db, tenantId, settings } = context;
+  const before = await db.row(findEvaluation(tenantId, id));
+  const known = before && (await db.row(findRuleOfEvaluation(tenantId, before.rule_id)));
+  if (known === undefined) return 0;
+  const authorities = await lockAuthorities(context, [known]);
+  const rule = (await db.row(shareRule(tenantId, known.id))) as RuleRow;
+  const row = await db.row(lockDueEvaluation(tenantId, id, settings.CP_RULES_CLAIM_WAIT_SECONDS));
+  if (row?.pending == null) return 0;
+  const cause = row.pending.cause as Cause;
+  const authority = authorities.of(rule);
+  const acting: Acting = {
+    context: actingOf(context, rule, authority, cause),
+    rule,
+    evaluationId: id,
+    cause,
+    evidence: row.evidence,
+    chainDepth: row.chain_depth,
+  };
+  const ended = endOf(rule, row, authority !== undefined);
+  if (ended !== undefined) await finish(acting, ended, row.created_task_ids);
+  else await goOn(acting, row);
+  return 1;
+}
+
+/** Why it goes on no more; undefined when it does. */
+function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, isActive: boolean) {
+  const { waitingFor: _, ...done } = result;
+  const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
+  if (rule.status !== 'enabled') return skipped('rule_stopped');
+  if (rule.version !== version) return skipped('rule_changed');
+  return isActive ? undefined : failed('credential_inactive', {}, done);
+}
+
+async function goOn(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<void> {
+  const { context } = acting;
+  const { created_task_ids: created } = row;
+  const broke = await undoneOnFailure<{ error: unknown } | undefined>(
+    context,
+    async () => {
+      await finish(acting, await findingOf(acting, row), created);
+      return undefined;
+    },
+    (error) => {
+      if (isUnavailable(error)) throw error;
+      return { error };
+    },
+  );
+  if (broke === undefined) return;
+  const { db, tenantId, settings, log } = context;
+  const failures = row.failures + 1;
+  log.error({ err: broke.error, tenantId, evaluationId: row.id, failures }, 'a work rule broke');
+  if (failures >= settings.CP_RULES_MAX_ATTEMPTS)
+    await finish(acting, failed('rule_internal_error', {}, row.result), created);
+  else await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
+}
+
+async function findingOf(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<Finding> {
+  const work: WorkItem[] = [...(row.result.work ?? [])];
+  for (const index of row.pending?.waiting ?? []) {
+    const item = work[index] as WorkItem;
+    const { taskId, dedupKey } = item;
+    const now = await attemptAct(acting, () => closeTarget(acting, { taskId, dedupKey }), {});
+    const isHeld = now.reason === waitingReason && !now.skipped;
+    work[index] =
+      isHeld && row.is_over
+        ? { ...untouched, taskId, dedupKey, failed: true, refused: 'claim_not_released' }
+        : { ...now, taskId, dedupKey };
+  }
+  return findingFrom(acting, work);
+}

@@ -1,0 +1,80 @@
+import type { Job, JobTools } from '../../service/job.ts';
+import { createPutOff } from '../../service/put-off.ts';
+import { createDueJob } from '../../service/queue-walk.ts';
+import type { Context } from '../context.ts';
+import { ruleConsumer } from '../rules/rules.ts';
+import { AuthorityChanged } from './authorities.ts';
+import { type DueEvaluationRow, findDueEvaluations } from './evaluations.sql.ts';
+import { lookAgain } from './looking-again.ts';
+import { runSchedule } from './schedule.ts';
+import { takeTurn } from './turn.ts';
+import { type DueRuleRow, findDueRules, findDueTenants } from './turns.sql.ts';
+
+const batchMax = 50;
+const tenantsMax = 20;
+/** Turns of different tenants at the same time, each on a connection of its own. */
+const parallelMax = 4;
+
+type Tools = JobTools<Context>;
+
+/**
+ * Has the rules of each tenant look at what happened, in turns (core, section 19): the least recently served tenant comes
+ * first, so one with many events keeps no other.
+ */
+export function runRules({ pool, command, log }: Tools): Job {
+  const name = 'work-rules';
+  const putOff = createPutOff(name, log);
+  const turnOf = (tenantId: string) =>
+    putOff.attempt(tenantId, async () =>
+      (await unlessChanged(() => command(name, tenantId, takeTurn), false)) ? 1 : 0,
+    );
+  return {
+    name,
+    batchMax: tenantsMax,
+    async run() {
+      const due = (await pool.rows(findDueTenants(ruleConsumer, tenantsMax))).map((row) => row.tenant_id);
+      let more = 0;
+      for (let at = 0; at < due.length; at += parallelMax)
+        more += (await Promise.all(due.slice(at, at + parallelMax).map(turnOf))).filter(Boolean).length;
+      return more > 0 ? tenantsMax : due.length;
+    },
+  };
+}
+
+/** Has rules look whose time has come, each in a transaction of its own. */
+export function runRuleSchedules({ pool, command, log }: Tools): Job {
+  const name = 'rule-schedules';
+  return createDueJob<DueRuleRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findDueRules(after, batchMax)),
+      positionOf: ({ next_run_at: at, id }) => [at, id],
+      handle: ({ id, tenant_id: tenantId }) =>
+        unlessChanged(() => command(name, tenantId, (context) => runSchedule(context, id)), 0),
+    },
+  );
+}
+
+/** Looks again at evaluations that wait, each in a transaction of its own. */
+export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
+  const name = 'rule-evaluations';
+  return createDueJob<DueEvaluationRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findDueEvaluations(after, batchMax)),
+      positionOf: ({ next_check_at: at, id }) => [at, id],
+      handle: ({ id, tenant_id: tenantId }) =>
+        unlessChanged(() => command(name, tenantId, (context) => lookAgain(context, id)), 0),
+    },
+  );
+}
+
+/** What was rolled back because a rule got another authority in between is simply done later. */
+async function unlessChanged<T>(act: () => Promise<T>, instead: T): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof AuthorityChanged) return instead;
+    throw error;
+  }
+}

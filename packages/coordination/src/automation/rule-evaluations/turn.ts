@@ -1,0 +1,198 @@
+import { Refusal } from '@baton/kernel/refusal';
+import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
+import type { EventRow } from '../../ledger/journal/event.ts';
+import { everyEvent, isBehind, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import type { Context } from '../context.ts';
+import { type Cause, causeOfEvent, isCausedBy } from '../rule-acts/cause.ts';
+import { isUnavailable } from '../rule-acts/work-item.ts';
+import type { RuleRow } from '../rules/rule.ts';
+import { ruleConsumer } from '../rules/rules.ts';
+import { type Authorities, lockAuthorities } from './authorities.ts';
+import { evaluate, recordBroken } from './evaluating.ts';
+import {
+  deleteCursor,
+  findEnabledRules,
+  findTurn,
+  hasEnabledRules,
+  lockTurn,
+  shareRules,
+  type TurnRow,
+  updateBrokenTurn,
+  updateTurn,
+} from './turns.sql.ts';
+
+/** A turn ends early after so many evaluations, or so long: readers of the journal wait for its transaction. */
+const evaluationsMax = 100;
+const turnMsMax = 500;
+const backoffSecondsMax = 60;
+
+/**
+ * One turn of a tenant: its rules look at the next events, and its cursor moves behind them, in one transaction
+ * (organisation, section 8.4). Who acts is locked before anything else, then the turn, then the rules.
+ * @returns whether there may be more at once; false also where another process has the tenant's turn
+ * @throws AuthorityChanged
+ */
+export async function takeTurn(context: Context): Promise<boolean> {
+  const { db, tenantId } = context;
+  const before = await db.row(findTurn(tenantId, ruleConsumer));
+  if (before === undefined) return false;
+  const page = await readEvents(context, before);
+  const wanted = await rulesFor(context, page.rows);
+  const authorities = await lockAuthorities(context, wanted);
+  const turn = await db.row(lockTurn(tenantId, ruleConsumer));
+  if (turn === undefined || !isSame(turn, before)) return false;
+  if ((await db.row(hasEnabledRules(tenantId)))?.has !== true) {
+    await db.run(deleteCursor(tenantId, ruleConsumer));
+    return false;
+  }
+  const ids = wanted.map(({ id }) => id);
+  const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
+  return new Turn(context, turn, { rules, authorities }).run(page);
+}
+
+/** Events of the journal, and where to go on behind them. */
+interface EventPage {
+  /** Those that may cause a rule. */
+  readonly rows: readonly EventRow[];
+  readonly end: JournalPosition;
+  readonly hasMore: boolean;
+}
+
+/** The next events. Where the cursor's history has ended or was pruned, the cursor is set to what is left. */
+async function readEvents(context: Context, turn: JournalPosition): Promise<EventPage> {
+  const { db, tenantId, settings, log } = context;
+  const request = { tenantId, filter: everyEvent, limit: settings.CP_RULES_BATCH_SIZE };
+  try {
+    const { rows, next, hasMore } = await readPageAfter(db, positionOf(turn), request);
+    return { rows: rows.filter(mayCauseRules), end: next ?? positionOf(turn), hasMore };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const left = error.details['resumeCursor'] ?? error.details['floorCursor'];
+    const place = typeof left === 'string' ? parseCursor(left) : undefined;
+    if (place === undefined || isLegacy(place)) throw error;
+    log.warn(
+      { tenantId, code: error.code },
+      'the cursor of work rules was set to what is left of the journal',
+    );
+    return { rows: [], end: place, hasMore: true };
+  }
+}
+
+/** Rules cause no rule by what they write themselves. */
+export function mayCauseRules({ entity_type: entity, correlation_id: correlation }: EventRow): boolean {
+  return entity !== 'rule' && correlation?.startsWith('work-rule:') !== true;
+}
+
+/** The enabled rules that these events may cause. */
+async function rulesFor({ db, tenantId, settings }: Context, rows: readonly EventRow[]): Promise<RuleRow[]> {
+  const triggers = new Set(rows.map((row) => triggerOf(causeOfEvent(row))));
+  if (triggers.size === 0) return [];
+  return db.rows(findEnabledRules(tenantId, [...triggers], settings.CP_RULES_ENABLED_MAX));
+}
+
+const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
+const isSame = (one: JournalPosition, other: JournalPosition) =>
+  one.position === other.position && one.sequence === other.sequence;
+
+/** What became of an event in a turn. */
+type Look = 'done' | 'later' | 'broken';
+
+class Turn {
+  readonly #context: Context;
+  readonly #turn: TurnRow;
+  readonly #rules: readonly RuleRow[];
+  readonly #authorities: Authorities;
+  readonly #endsAtMs = performance.now() + turnMsMax;
+  #evaluations = 0;
+
+  constructor(
+    context: Context,
+    turn: TurnRow,
+    { rules, authorities }: { rules: readonly RuleRow[]; authorities: Authorities },
+  ) {
+    this.#context = context;
+    this.#turn = turn;
+    this.#rules = rules;
+    this.#authorities = authorities;
+  }
+
+  /** @returns whether there may be more at once */
+  async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
+    const { db, tenantId } = this.#context;
+    let reached = positionOf(this.#turn);
+    for (const row of rows) {
+      const look = await this.#look(row);
+      if (look === 'done') {
+        reached = positionOf(row);
+        continue;
+      }
+      if (isBehind(reached, this.#turn)) await db.run(updateTurn(tenantId, ruleConsumer, reached));
+      if (look === 'broken') await this.#putOff(row);
+      return look === 'later';
+    }
+    if (!isSame(end, this.#turn)) await db.run(updateTurn(tenantId, ruleConsumer, end));
+    return hasMore;
+  }
+
+  /** Has every rule look at an event; what looked at it before does not again. */
+  async #look(event: EventRow): Promise<Look> {
+    const cause = causeOfEvent(event);
+    for (const rule of this.#rules) {
+      if (!isReached(rule, event) || !isCausedBy(rule, cause)) continue;
+      if (this.#isOver()) return 'later';
+      if (!(await this.#evaluate(rule, cause, event))) return 'broken';
+    }
+    return 'done';
+  }
+
+  #isOver(): boolean {
+    if (this.#evaluations === 0) return false;
+    return this.#evaluations >= evaluationsMax || performance.now() > this.#endsAtMs;
+  }
+
+  /** @returns false when it broke unexpectedly, and is to be tried again */
+  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<boolean> {
+    const context = this.#context;
+    const authority = this.#authorities.of(rule);
+    const broke = await undoneOnFailure<{ error: unknown } | undefined>(
+      context,
+      async () => {
+        if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
+        return undefined;
+      },
+      (error) => {
+        if (isUnavailable(error)) throw error;
+        return { error };
+      },
+    );
+    if (broke === undefined) return true;
+    const failures = this.#failuresAt(event);
+    const { tenantId, log, settings } = context;
+    log.error(
+      { err: broke.error, tenantId, ruleId: rule.id, eventId: event.id, failures },
+      'a work rule broke',
+    );
+    if (failures < settings.CP_RULES_MAX_ATTEMPTS) return false;
+    await recordBroken(context, rule, authority, cause);
+    this.#evaluations += 1;
+    return true;
+  }
+
+  #failuresAt({ id }: EventRow): number {
+    return this.#turn.parked_event_id === id ? this.#turn.failure_count + 1 : 1;
+  }
+
+  async #putOff(event: EventRow): Promise<void> {
+    const failures = this.#failuresAt(event);
+    const againSeconds = Math.min(2 ** (failures - 1), backoffSecondsMax);
+    const { db, tenantId } = this.#context;
+    await db.run(updateBrokenTurn(tenantId, ruleConsumer, { failures, eventId: event.id, againSeconds }));
+  }
+}
+
+/** Older facts than the rule's last enabling are never looked at; those of a workspace reach its rules and the tenant's. */
+function isReached({ enabled_position: from, workspace_id: place }: RuleRow, event: EventRow): boolean {
+  if (from === null || event.position <= from) return false;
+  return event.workspace_id === null || place === null || place === event.workspace_id;
+}

@@ -1,0 +1,126 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
+import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
+import { refuseSecretText } from '../../service/documents.ts';
+import { requireSight } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { parseRuleDocuments } from '../rule-documents/rule-documents.ts';
+import { warningsOf } from '../rule-documents/warnings.ts';
+import { type Rule, type RuleChange, type RuleRow, ruleOf, type WrittenRule } from './rule.ts';
+import { requireReferences } from './rule-references.ts';
+import { ruleArchived, ruleDisabled, ruleEnabled, ruleSummaryOf, ruleUpdated } from './rules.events.ts';
+import {
+  lockRule,
+  type RuleValues,
+  updateRuleToEnabled,
+  updateRuleToStopped,
+  updateRuleValues,
+  updateWaitingToDue,
+} from './rules.sql.ts';
+import { aboutRule, authorityOf, everySecondsOf, keepVersion, makeRoomForEnabled } from './rules.ts';
+
+/**
+ * Changes a rule: the next version, in the name of the writer where it is enabled (organisation, section 8.2). Values that
+ * are stored already change nothing.
+ * @throws Refusal `not_found`, `rule_archived`, `version_conflict`, `empty_update`, those of the documents
+ */
+export async function updateRule(
+  context: Context,
+  id: string,
+  ifMatch: number,
+  change: RuleChange,
+): Promise<WrittenRule> {
+  const { db, tenantId, caller } = context;
+  const before = await lockRuleRow(context, id);
+  refuseArchived(before);
+  requireVersionOf('rule', before, ifMatch);
+  if (Object.keys(change).length === 0) fail('empty_update');
+  if (change.description != null) refuseSecretText(change.description, 'description');
+  const documents = parseRuleDocuments({
+    trigger: change.trigger === undefined ? before.trigger : change.trigger,
+    condition: change.condition === undefined ? before.condition : change.condition,
+    interpretation: change.interpretation === undefined ? before.interpretation : change.interpretation,
+    action: change.action === undefined ? before.action : change.action,
+  });
+  const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
+  const named = goalId === before.goal_id ? null : goalId;
+  const place = { workspaceId: before.workspace_id, goalId: named, identity: change.identity };
+  await requireReferences(context, place, documents, { entersWorkspace: false });
+  const warnings = warningsOf(documents, context.eventCatalog);
+  const description = change.description ?? before.description;
+  const after: RuleValues = { description, goal_id: goalId, ...documents };
+  const changes = changedNames(before, after);
+  if (changes.length === 0) return { ...ruleOf(before), warnings };
+  const isEnabled = before.status === 'enabled';
+  const authority = isEnabled ? authorityOf(caller) : before.authority;
+  const enabling = { authority, isEnabled, everySeconds: everySecondsOf(documents) };
+  const row = (await db.row(updateRuleValues(tenantId, id, after, enabling))) as RuleRow;
+  await db.run(updateWaitingToDue(tenantId, id));
+  const rule = await keepVersion(context, row);
+  emit(context, ruleUpdated, aboutRule(row), { ...ruleSummaryOf(rule), changes });
+  return { ...rule, warnings };
+}
+
+function changedNames(before: RuleRow, after: RuleValues): string[] {
+  const columns = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goal_id'] as const;
+  return columns
+    .filter((column) => canonicalJson(before[column]) !== canonicalJson(after[column]))
+    .map((column) => (column === 'goal_id' ? 'goalId' : column));
+}
+
+/**
+ * The rule acts on what happens from now on, with the rights that the caller has at this moment.
+ * @throws Refusal `not_found`, `rule_archived`, `invalid_rule`
+ */
+export async function enableRule(context: Context, id: string): Promise<Rule> {
+  const { db, tenantId, caller } = context;
+  const before = await lockRuleRow(context, id);
+  refuseArchived(before);
+  if (before.status === 'enabled') return ruleOf(before);
+  await makeRoomForEnabled(context);
+  const everySeconds = everySecondsOf(before);
+  const row = (await db.row(updateRuleToEnabled(tenantId, id, authorityOf(caller), everySeconds))) as RuleRow;
+  const rule = ruleOf(row);
+  emit(context, ruleEnabled, aboutRule(row), ruleSummaryOf(rule));
+  return rule;
+}
+
+/** The rule acts no more; what waits ends as skipped. @throws Refusal `not_found`, `rule_archived` */
+export async function disableRule(context: Context, id: string): Promise<Rule> {
+  const before = await lockRuleRow(context, id);
+  refuseArchived(before);
+  if (before.status === 'disabled') return ruleOf(before);
+  const rule = ruleOf(await stop(context, before, 'disabled'));
+  emit(context, ruleDisabled, aboutRule(before), ruleSummaryOf(rule));
+  return rule;
+}
+
+/** Its key becomes free. @throws Refusal `not_found` */
+export async function archiveRule(context: Context, id: string): Promise<undefined> {
+  const before = await lockRuleRow(context, id);
+  if (before.status === 'archived') return;
+  const rule = ruleOf(await stop(context, before, 'archived'));
+  emit(context, ruleArchived, aboutRule(before), ruleSummaryOf(rule));
+}
+
+async function stop(
+  { db, tenantId }: Context,
+  { id }: RuleRow,
+  status: 'disabled' | 'archived',
+): Promise<RuleRow> {
+  const row = (await db.row(updateRuleToStopped(tenantId, id, status))) as RuleRow;
+  await db.run(updateWaitingToDue(tenantId, id));
+  return row;
+}
+
+/** Waits for evaluations of the rule that are under way. @throws Refusal `not_found` */
+async function lockRuleRow(context: Context, id: string): Promise<RuleRow> {
+  const row = (await context.db.row(lockRule(context.tenantId, id))) ?? fail('not_found', { ruleId: id });
+  await requireSight(context, row.workspace_id, { ruleId: id });
+  return row;
+}
+
+function refuseArchived({ id, status }: RuleRow): void {
+  if (status === 'archived') fail('rule_archived', { ruleId: id });
+}

@@ -1,0 +1,172 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
+import type { RuleRow } from './rule.ts';
+
+const jsonOf = (document: unknown) => (document === null ? null : JSON.stringify(document));
+
+export function findRule(tenantId: string, id: string) {
+  return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** Waits for evaluations of the rule that are under way. */
+export function lockRule(tenantId: string, id: string) {
+  return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for no key update`;
+}
+
+export function findRuleOfKey(tenantId: string, key: string) {
+  return sql<Pick<RuleRow, 'id'>>`
+    select id from rules where tenant_id = ${tenantId} and key = ${key} and status <> 'archived'`;
+}
+
+/** What a rule is when it is enabled; nulls for one that isn't. */
+export interface Enabling {
+  readonly authority: CredentialSnapshot | null;
+  readonly isEnabled: boolean;
+  readonly everySeconds: number | null;
+}
+
+export type NewRule = Pick<
+  RuleRow,
+  'id' | 'tenant_id' | 'workspace_id' | 'goal_id' | 'key' | 'description' | 'created_by'
+> &
+  RuleTexts;
+type RuleTexts = Pick<RuleRow, 'trigger' | 'condition' | 'interpretation' | 'action'>;
+
+/** No row when another rule has the key. */
+export function insertRule(rule: NewRule, { authority, isEnabled, everySeconds }: Enabling) {
+  return sql<RuleRow>`
+    insert into rules (id, tenant_id, workspace_id, goal_id, key, description, status, trigger, condition, interpretation,
+      action, authority, authority_principal_id, enabled_at, enabled_position, next_run_at, created_by)
+    values (${rule.id}, ${rule.tenant_id}, ${rule.workspace_id}, ${rule.goal_id}, ${rule.key}, ${rule.description},
+      ${isEnabled ? 'enabled' : 'disabled'}, ${jsonOf(rule.trigger)}, ${JSON.stringify(rule.condition)},
+      ${jsonOf(rule.interpretation)}, ${jsonOf(rule.action)}, ${jsonOf(authority)}, ${authority?.principalId ?? null},
+      case when ${isEnabled} then clock_timestamp() end, case when ${isEnabled} then journal_position() end,
+      clock_timestamp() + make_interval(secs => ${isEnabled ? everySeconds : null}::integer), ${rule.created_by})
+    on conflict (tenant_id, key) where status <> 'archived' do nothing
+    returning *`;
+}
+
+export type RuleValues = Pick<RuleRow, 'description' | 'goal_id'> & RuleTexts;
+
+/** Writes the next version. @param authority of an enabled rule the writer's, else what it was */
+export function updateRuleValues(
+  tenantId: string,
+  id: string,
+  values: RuleValues,
+  { authority, isEnabled, everySeconds }: Enabling,
+) {
+  return sql<RuleRow>`
+    update rules
+    set description = ${values.description}, goal_id = ${values.goal_id}, trigger = ${jsonOf(values.trigger)},
+      condition = ${JSON.stringify(values.condition)}, interpretation = ${jsonOf(values.interpretation)},
+      action = ${jsonOf(values.action)}, authority = ${jsonOf(authority)},
+      authority_principal_id = ${authority?.principalId ?? null},
+      next_run_at = case
+        when ${isEnabled ? everySeconds : null}::integer is null then null
+        when next_run_at is not null and trigger = ${jsonOf(values.trigger)}::jsonb then next_run_at
+        else clock_timestamp() + make_interval(secs => ${everySeconds}::integer) end,
+      version = version + 1, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export function updateRuleToEnabled(
+  tenantId: string,
+  id: string,
+  authority: CredentialSnapshot,
+  everySeconds: number | null,
+) {
+  return sql<RuleRow>`
+    update rules
+    set status = 'enabled', authority = ${JSON.stringify(authority)}, authority_principal_id = ${authority.principalId},
+      enabled_at = clock_timestamp(), enabled_position = journal_position(),
+      next_run_at = clock_timestamp() + make_interval(secs => ${everySeconds}::integer), updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export function updateRuleToStopped(tenantId: string, id: string, status: 'disabled' | 'archived') {
+  return sql<RuleRow>`
+    update rules set status = ${status}, next_run_at = null, updated_at = now()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export function insertRuleVersion(tenantId: string, ruleId: string, version: number, record: JsonObject) {
+  return sql`
+    insert into rule_versions (rule_id, version, tenant_id, record)
+    values (${ruleId}, ${version}, ${tenantId}, ${JSON.stringify(record)})`;
+}
+
+/**
+ * Gives the tenant a cursor in the journal, at its present end, and keeps it until the commit: the worker does not take it
+ * away meanwhile. Of two commands that enable rules at once, the second waits here.
+ */
+export function holdRuleCursor(tenantId: string, consumer: string) {
+  return sql`
+    insert into event_consumers (tenant_id, consumer, position, sequence)
+    values (${tenantId}, ${consumer}, journal_horizon(), 0)
+    on conflict (tenant_id, consumer) do update set updated_at = clock_timestamp()`;
+}
+
+/** How many rules are enabled, counted up to `rulesMax`. */
+export function countEnabledRules(tenantId: string, rulesMax: number) {
+  return sql<{ rules: number }>`
+    select count(*)::integer as rules from (
+      select from rules where tenant_id = ${tenantId} and status = 'enabled' limit ${rulesMax}) as counted`;
+}
+
+const build = queryBuilder<{ rules: RuleRow; rule_versions: RuleVersionRow }>();
+
+const newestFirst: ListOrder<RuleRow> = {
+  cursor: 'rules',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type RuleFilter = {
+  readonly [Column in 'status' | 'workspace_id' | 'key' | 'trigger_kind']: string | undefined;
+};
+
+/** Without a status all but what is archived. */
+export function listOfRules(tenantId: string, filter: RuleFilter): SeenList<RuleRow> {
+  const foundIn = (source: 'rules') => {
+    const query = matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+    return filter.status === undefined ? query.where('status', '<>', 'archived') : query;
+  };
+  return seenByPlace(tenantId, 'rules', foundIn, newestFirst);
+}
+
+export interface RuleVersionRow {
+  rule_id: string;
+  version: number;
+  tenant_id: string;
+  record: JsonObject;
+}
+
+const newestVersionFirst: ListOrder<RuleVersionRow> = {
+  cursor: 'rule-versions',
+  columns: { version: 'integer' },
+  direction: 'desc',
+};
+
+export function findRuleVersions(tenantId: string, ruleId: string, page: Page) {
+  const query = build
+    .selectFrom('rule_versions')
+    .selectAll()
+    .where('rule_id', '=', ruleId)
+    .where('tenant_id', '=', tenantId);
+  return pageQuery(query, newestVersionFirst, page);
+}
+
+/** Evaluations that wait look again at once: the rule is not what it was when they began. */
+export function updateWaitingToDue(tenantId: string, ruleId: string) {
+  return sql`
+    update rule_evaluations set next_check_at = clock_timestamp()
+    where rule_id = ${ruleId} and tenant_id = ${tenantId} and next_check_at is not null`;
+}

@@ -1,0 +1,74 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
+import type { Actor, TestCoordination } from './coordination.ts';
+import { journalIsStable } from './journal-writer.ts';
+import { done } from './leases.ts';
+import { makeWorkerTools } from './sweepers.ts';
+
+/** A worker that has rules look when a test wants it to. */
+export function makeRuleWorker(
+  baton: TestCoordination,
+  env: Record<string, string> = {},
+  logged: string[] = [],
+) {
+  const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
+  const [turns, schedules, waiting] = [runRules(tools), runRuleSchedules(tools), lookAgainAtWaiting(tools)];
+  return {
+    close,
+    tools,
+    turns,
+    /** Turns until nothing new is in the journal. */
+    async run() {
+      for (let turn = 0; turn < 200; turn += 1) {
+        await journalIsStable(baton.pool);
+        if ((await turns.run()) === 0) return;
+      }
+      throw new Error('the rules found no end');
+    },
+    schedules: () => schedules.run(),
+    waiting: () => waiting.run(),
+  };
+}
+
+export const observed = (type: string, more: object = {}) => ({ kind: 'observation', type, ...more });
+
+/** A rule with an action that files a task, unless said otherwise. */
+export async function makeRule(actor: Actor, more: Record<string, unknown> = {}) {
+  return done(actor.post('/rules', ruleBody(more)), 201);
+}
+
+export function ruleBody({ action, ...more }: Record<string, unknown> = {}) {
+  return {
+    key: `r-${newId()}`,
+    trigger: { kind: 'event', type: 'task.completed' },
+    action: {
+      kind: 'ensure_work',
+      taskType: 'task',
+      fields: { title: 'Follow up' },
+      ...(action as object),
+    },
+    ...more,
+  };
+}
+
+/** Publishes an observation of a kind; what it says is in `data`. */
+export async function observe(actor: Actor, kind: string, data: object = {}, more: object = {}) {
+  return done(actor.post('/observations', { kind, content: 'seen', data, ...more }), 201);
+}
+
+export async function evaluationsOf(actor: Actor, ruleId: string, query = '') {
+  return (await done(actor.get(`/rules/${ruleId}/evaluations?limit=200${query}`))).items as any[];
+}
+
+/** What came of a rule, without the worker that finds it. @returns its id */
+export async function writeEvaluation(
+  baton: Pick<TestCoordination, 'pool'>,
+  rule: { id: string; tenantId: string; workspaceId: string | null },
+): Promise<string> {
+  const id = newId();
+  await baton.pool.run(sql`
+    insert into rule_evaluations (id, tenant_id, workspace_id, rule_id, rule_version, trigger_ref, status)
+    values (${id}, ${rule.tenantId}, ${rule.workspaceId}, ${rule.id}, 1, ${`event:${id}`}, 'not_matched')`);
+  return id;
+}
