@@ -73,7 +73,7 @@ export class PolicyRights extends JudgedPermissions {
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
   /** A Refusal stands for no answer: it is thrown when the permission is asked for, in the order of the checks. */
-  readonly #outcomes = new Map<Permission, Outcome | Refusal>();
+  #outcomes = new Map<Permission, Outcome | Refusal>();
   /** The ids granted for a permission on a type; `each` where the point lists none. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
@@ -108,7 +108,7 @@ export class PolicyRights extends JudgedPermissions {
   /** The same decisions for a caller of other scopes: what a token leaves its person to do later. */
   with(caller: Caller): PolicyRights {
     const rights = new PolicyRights(caller, this.#judging);
-    for (const [action, outcome] of this.#outcomes) rights.#outcomes.set(action, outcome);
+    rights.#outcomes = this.#outcomes;
     return rights;
   }
 
