@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@baton/kernel/testing/free-port';
+import { until } from './waiting.ts';
+
+/** Cerbos: a decision point of somebody else's that speaks AuthZEN 1.0, without a search. */
+export interface Cerbos {
+  readonly url: string;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** At the same port, with the same policies. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const folder = join(import.meta.dirname, '../../../../e2e/cerbos/node_modules/@cerbos/cerbos-linux-x64');
+const binary = join(folder, 'cerbos-linux-x64');
+
+/** Why there is no Cerbos here, or undefined where there is one. */
+export function cerbosMissing(): string | undefined {
+  return existsSync(binary) ? undefined : 'Cerbos not installed: npm ci --prefix e2e/cerbos';
+}
+
+const readyMsMax = 30_000;
+
+/** @param policies its documents, by the names of their files */
+export async function startCerbos(policies: Readonly<Record<string, string>>): Promise<Cerbos> {
+  const home = mkdtempSync(join(tmpdir(), 'baton-cerbos-'));
+  for (const [name, text] of Object.entries(policies)) writeFileSync(join(home, `${name}.yaml`), text);
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${httpPort}`;
+  let child: ChildProcess | undefined;
+  const start = async () => {
+    const settings = [
+      `server.httpListenAddr=127.0.0.1:${httpPort}`,
+      `server.grpcListenAddr=127.0.0.1:${grpcPort}`,
+      'storage.driver=disk',
+      `storage.disk.directory=${home}`,
+      'telemetry.disabled=true',
+    ];
+    child = spawn(binary, ['server', ...settings.map((setting) => `--set=${setting}`)], { stdio: 'ignore' });
+    await until(
+      () =>
+        fetch(`${url}/_cerbos/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      'Cerbos',
+      readyMsMax,
+    );
+  };
+  const kill = async () => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined) return;
+    const ended = new Promise((done) => ending.once('exit', done));
+    ending.kill('SIGKILL');
+    await ended;
+  };
+  await start();
+  return {
+    url,
+    start,
+    kill,
+    async close() {
+      await kill();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
