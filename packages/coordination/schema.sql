@@ -2463,12 +2463,16 @@ AS $function$
   select * from (
     (select e.position, e.sequence
     from journal_floors f cross join lateral (
-      select position, sequence from events
-      where tenant_id = tenant and (position, sequence) > (f.archive_position, f.archive_sequence)
-      order by position, sequence limit 100000
+      select kept.position, kept.sequence
+      from (
+        select position, sequence from events
+        where tenant_id = tenant and (position, sequence) > (f.archive_position, f.archive_sequence)
+        order by position, sequence limit 100000
+      ) kept
+      where exists (select from outbox o where o.event_sequence = kept.sequence)
+      order by kept.position, kept.sequence limit 1
     ) e
-    where f.tenant_id = tenant and exists (select from outbox o where o.event_sequence = e.sequence)
-    order by e.position, e.sequence limit 1)
+    where f.tenant_id = tenant)
     union all
     select e.position, e.sequence
     from outbox_deliveries d cross join lateral unnest(d.event_sequences) as s (sequence)

@@ -48,3 +48,40 @@ test('however many events of others wait, the oldest of a tenant is found', asyn
   assert.deepEqual(await oldestOf(), await placeOf(first));
   assert.equal(await oldestOf(baton.otherTenantId), undefined);
 });
+
+const deliveries = 200_000;
+
+test(`with ${deliveries} deliveries and as many events it is found by indexes alone`, async () => {
+  const { pool, tenantId, otherTenantId } = baton;
+  await pool.run(sql`
+    with written as (
+      insert into events (id, tenant_id, position, type, schema_version, entity_type, entity_id, payload)
+      select gen_random_uuid(), ${tenantId}, 1000 + n, 'session.opened', 1, 'session', gen_random_uuid(), '{}'
+      from generate_series(1, 15000) n returning sequence
+    ) insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written`);
+  // Most are tried again, dead or dropped; the oldest that counts is the last.
+  await pool.run(sql`
+    insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new, dropped_at)
+    select -n, 'ci', case when n % 2 = 0 then ${tenantId}::uuid else ${otherTenantId}::uuid end, array[-n],
+      ${deliveries}::integer + 1 - n, n % 3 = 0, case when n % 10 = 1 then now() end
+    from generate_series(1, ${deliveries}::integer) n`);
+  for (const prepare of ['analyze', 'delete from outbox where event_sequence % 2 = 0'])
+    await pool.run({ text: prepare, values: [] });
+  const [body] = await pool.rows<{ text: string }>(
+    sql`select prosrc as text from pg_proc where proname = 'oldest_undelivered'`,
+  );
+  const text = (body as { text: string }).text.replaceAll(/\btenant\b/g, `'${tenantId}'::uuid`);
+  const [plan] = await pool.rows<{ 'QUERY PLAN': { Plan: object }[] }>({
+    text: `explain (analyze, format json) ${text}`,
+    values: [],
+  });
+  const told = JSON.stringify(plan);
+  assert.doesNotMatch(told, /"Seq Scan"/);
+  assert.match(told, /"outbox_deliveries_oldest"/);
+  const rows = [...told.matchAll(/"Actual Rows":([\d.]+)/g)].map(([, count]) => Number(count));
+  assert.ok(Math.max(...rows) < 1000, `a step reads ${Math.max(...rows)} rows: ${told}`);
+  const startedAt = performance.now();
+  for (let n = 0; n < 20; n += 1) await oldestOf();
+  assert.ok((performance.now() - startedAt) / 20 < 100);
+  await pool.run(sql`delete from outbox_deliveries`);
+});
