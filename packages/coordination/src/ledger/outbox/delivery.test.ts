@@ -116,7 +116,7 @@ test('a sink that is down delays only itself, uses up no attempt, and gets all o
   for (let n = 0; n < 4; n += 1) ids.push(...(await write(60)));
   await until(() => up.received.length === 240, 'the sink that is up');
   // Several rests of the one that is down.
-  await new Promise((done) => setTimeout(done, 2500));
+  await new Promise((done) => setTimeout(done, 1500));
   ids.push(...(await write(1)));
   await until(() => up.received.length === 241);
   await until(async () => (await waiting()).events === 241);
@@ -153,12 +153,12 @@ test('an event that a receiver refuses is set aside alone, also where it answers
 test('no more deliveries are under way than the sink allows', async () => {
   const server = await receiver(() => undefined);
   await start([hook('slow', server, { concurrency: 3, timeoutSeconds: 1 })], { CP_OUTBOX_MAX_ATTEMPTS: '1' });
-  await write(9);
+  await write(6);
   const startedAt = performance.now();
-  await until(async () => (await waiting()).dead === 9);
-  // Nine that are never answered, three at a time, each given up after 1 s.
-  assert.ok(performance.now() - startedAt > 2500);
-  assert.equal(server.received.length, 9);
+  await until(async () => (await waiting()).dead === 6);
+  // Six that are never answered, three at a time, each given up after 1 s.
+  assert.ok(performance.now() - startedAt > 1500);
+  assert.equal(server.received.length, 6);
 });
 
 test('a worker that is closed gives back what is under way, so that another need not wait for its lock', async () => {
@@ -188,17 +188,23 @@ test('what waits for a sink that is no more is thrown away when the file says so
 /** A worker as a process of its own. */
 function spawnWorker(env: Record<string, string>) {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../app/worker.main.ts')], {
-    env: { ...env, CP_LOG_LEVEL: 'error' },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...env, CP_LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((done) => child.once('exit', done));
   closing.push(() => Promise.resolve(child.kill('SIGKILL')).then(() => ended));
-  return { child, ended };
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-10_000);
+  });
+  return { child, ended, isRunning: () => said.includes('the worker runs') };
 }
 
 test('workers that are killed under load lose no event, and repeat only what they had under way', async () => {
   const there = await receiver();
   const env = settingsFor([hook('there', there)], { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '2' });
+  // Side by side: most of the time goes into their starts.
+  const workers = [spawnWorker(env), spawnWorker(env)];
   const ids: string[] = [];
   let isWriting = true;
   const writing = (async () => {
@@ -208,10 +214,10 @@ test('workers that are killed under load lose no event, and repeat only what the
       await new Promise((done) => setTimeout(done, 200));
     }
   })();
-  for (let kills = 0; kills < 3; kills += 1) {
-    const { child, ended } = spawnWorker(env);
+  await until(() => workers.every(({ isRunning }) => isRunning()), 'both workers');
+  for (const { child, ended } of workers) {
     const before = there.received.length;
-    await until(() => there.received.length > before + 100);
+    await until(() => there.received.length > before + 60);
     child.kill('SIGKILL');
     await ended;
   }
@@ -221,7 +227,7 @@ test('workers that are killed under load lose no event, and repeat only what the
   await until(isEmpty, 'the rest');
   assert.deepEqual(sorted(new Set(there.ids())), sorted(ids));
   const repeats = there.ids().length - ids.length;
-  assert.ok(repeats <= 3 * 2 * 64, `${repeats} repeats`);
+  assert.ok(repeats <= 2 * 2 * 64, `${repeats} repeats`);
 });
 
 test('while the database is away nothing is lost, and what was delivered meanwhile is recorded after', async () => {
@@ -230,7 +236,7 @@ test('while the database is away nothing is lost, and what was delivered meanwhi
   const there = await receiver();
   await start([hook('there', there)], { CP_DATABASE_URL: proxy.url, CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '2' });
   const ids: string[] = [];
-  for (let cuts = 0; cuts < 3; cuts += 1) {
+  for (let cuts = 0; cuts < 2; cuts += 1) {
     ids.push(...(await write(100)));
     await until(() => there.received.length > ids.length - 100);
     await proxy.cut();
