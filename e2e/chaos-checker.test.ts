@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runChaos } from './chaos/chaos.ts';
 import { Deliveries } from './chaos/deliveries.ts';
 import { judgeConsumer, judgeJournal, type Writing } from './chaos/oracle.ts';
+import { ServiceProcess } from './chaos/service-process.ts';
 
 const stored = ['a', 'b', 'c', 'd'].map((id) => ({
   id,
@@ -88,4 +93,31 @@ test('a service whose readers ignore the horizon is found out, through pages and
       problems.some((problem) => problem.startsWith(`${name}: misses `)),
       `${name} among\n${problems.join('\n')}`,
     );
+});
+
+test('a program that ends by itself is told with the last 50 lines that it printed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-chaos-lines-'));
+  const program = join(folder, 'program.mjs');
+  writeFileSync(
+    program,
+    `for (let n = 1; n <= 60; n += 1) console.log('line ' + n);
+    process.stderr.write('x'.repeat(100_000) + '\\nError: the end');
+    process.exitCode = 3;`,
+  );
+  const one = new ServiceProcess({
+    name: 'program',
+    command: [relative(join(import.meta.dirname, '..'), program)],
+    env: {},
+    logFile: join(folder, 'log'),
+  });
+  one.launch();
+  while (one.unasked.length === 0) await sleep(20);
+  rmSync(folder, { recursive: true });
+  const [told] = one.unasked;
+  const lines = told?.split('\n    ') ?? [];
+  assert.equal(lines[0], 'program ended by itself with 3; it printed last:');
+  assert.equal(lines.length, 51);
+  assert.equal(lines.at(-1), 'Error: the end');
+  assert.ok(lines.includes('line 60') && !lines.includes('line 12'));
+  assert.ok((told?.length ?? 0) < 5000);
 });

@@ -5,7 +5,7 @@ import { everyAct, runChaos } from './chaos/chaos.ts';
 // `npm run chaos` does this for ten minutes. Here it also proves that the checker finds consumers with a fault.
 
 test('through kills, restarts and stalls each consumer gets every committed event once, in order, and nothing else', async (t) => {
-  const { problems, planted, figures } = await runChaos({
+  const { problems, planted, figures, pruned } = await runChaos({
     seconds: 12,
     tenants: 2,
     actEveryMs: 500,
@@ -14,6 +14,7 @@ test('through kills, restarts and stalls each consumer gets every committed even
   });
   for (const line of figures) t.diagnostic(line);
   assert.deepEqual(problems, []);
+  assert.ok(pruned > 0, 'something was pruned');
   const found = (name: string) => planted.get(name)?.join('\n') ?? assert.fail(`${name} was not planted`);
   assert.match(found('notes its cursor first'), /misses [1-9]/);
   assert.match(found('ignores the horizon'), /misses [1-9]/);

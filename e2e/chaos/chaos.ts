@@ -5,12 +5,13 @@ import { type Consumer, consumePages, consumeStream, type Ending } from './consu
 import { Deliveries } from './deliveries.ts';
 import { type ActName, acts, wreakHavoc } from './havoc.ts';
 import {
-  countArchived,
+  countPutAway,
   findHeldBack,
   findStoredEvents,
   ignoreHorizon,
   type StoredEvent,
 } from './journal-table.sql.ts';
+import { type LaggingMemory, startLaggingMemory } from './lagging-memory.ts';
 import { judgeConsumer, judgeJournal, type Writing } from './oracle.ts';
 import { readBySequence, readWithoutHorizon } from './planted.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
@@ -36,6 +37,8 @@ export interface ChaosReport {
   readonly problems: readonly string[];
   /** Of the consumers that were planted with a fault, by their name. */
   readonly planted: ReadonlyMap<string, readonly string[]>;
+  /** How many events were pruned meanwhile. */
+  readonly pruned: number;
   /** For people. */
   readonly figures: readonly string[];
 }
@@ -50,18 +53,25 @@ const quietMsUsual = 20_000;
  * table with what the writers were answered.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const receiver = await startWebhookReceiver();
-  const world = await openWorld(options.tenants, options.seconds + 600, receiver);
+  const receivers = { receiver: await startWebhookReceiver(), memory: await startLaggingMemory() };
+  const world = await openWorld(options.tenants, options.seconds + 600, receivers);
   try {
     if (options.horizonIsIgnored) await world.pool.run(ignoreHorizon);
-    return await runIn(world, receiver, options);
+    return await runIn(world, receivers, options);
   } finally {
     await world.close();
-    await receiver.close();
+    await receivers.receiver.close();
+    await receivers.memory.close();
   }
 }
 
-async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOptions): Promise<ChaosReport> {
+interface Receivers {
+  readonly receiver: WebhookReceiver;
+  readonly memory: LaggingMemory;
+}
+
+async function runIn(world: World, receivers: Receivers, options: ChaosOptions): Promise<ChaosReport> {
+  const { receiver, memory } = receivers;
   const untilMs = performance.now() + options.seconds * 1000;
   const ending: Ending = { isWritten: false, isOver: false };
   const faults = new Map<string, number>();
@@ -73,12 +83,17 @@ async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOpti
     unanswered: [],
   };
   const publishes = options.plants ? plantPublisher(world.tenants[0] as Tenant) : undefined;
-  const writers = world.tenants.flatMap((tenant) => startWriters(tenant));
-  const honest = world.tenants.flatMap((tenant) => [
-    ...startConsumers(world, tenant, ending),
-    // They come by themselves.
-    ...receiver.deliveriesOf(tenant.id).map((deliveries) => ({ deliveries, consuming: Promise.resolve() })),
-  ]);
+  const writers = [...world.tenants, world.pruned].flatMap((tenant) => startWriters(tenant));
+  // They come by themselves.
+  const told = ({ id }: Tenant): Started[] =>
+    [...receiver.deliveriesOf(id), memory.deliveriesOf(id)].map((deliveries) => ({
+      deliveries,
+      consuming: Promise.resolve(),
+    }));
+  const honest = [
+    ...world.tenants.flatMap((tenant) => [...startConsumers(world, tenant, ending), ...told(tenant)]),
+    ...told(world.pruned),
+  ];
   const faulty = options.plants ? startPlanted(world, world.tenants[0] as Tenant, ending) : [];
 
   const done = await wreakHavoc(world, {
@@ -90,12 +105,13 @@ async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOpti
   while ((await whenPossible(() => world.pool.row(findHeldBack())))?.is_held) await sleep(20);
   const stored = await world.pool.rows(findStoredEvents());
   ending.isWritten = true;
+  memory.catchUp();
   await drain(world, honest, stored, options.quietMs ?? quietMsUsual);
   ending.isOver = true;
   await Promise.all([...honest, ...faulty].map(({ consuming }) => consuming));
   const again = await readAgain(world);
   const after = await world.pool.rows(findStoredEvents());
-  const archived = (await world.pool.row(countArchived))?.count ?? 0;
+  const putAway = (await world.pool.row(countPutAway)) ?? { archived: 0, pruned: 0 };
 
   const consumers = [...honest.map(({ deliveries }) => deliveries), ...again];
   const problems = [
@@ -113,9 +129,10 @@ async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOpti
   return {
     problems,
     planted: new Map(judged.map((one) => [one.name, judgeConsumer(one, eventsFor(one, stored, after))])),
+    pruned: putAway.pruned,
     figures: figuresOf({
       stored: after,
-      archived,
+      putAway,
       writing,
       done,
       consumers: honest.map(({ deliveries }) => deliveries),
@@ -135,7 +152,7 @@ async function runIn(world: World, receiver: WebhookReceiver, options: ChaosOpti
       writeSlowly(world.writersPool, writer, { openMs, takesBack, ...publishes });
     return [
       ...Array.from({ length: 3 }, () => writeCommands(writer)),
-      archiveAgainAndAgain(writer),
+      archiveAgainAndAgain(writer, tenant === world.pruned),
       slow(50, 0.3),
       slow(500, 0.3),
       slow(4000, 0.1),
@@ -264,13 +281,13 @@ function lastLines({ folder }: World): string[] {
 
 function figuresOf({
   stored,
-  archived,
+  putAway: { archived, pruned },
   writing,
   done,
   consumers,
 }: {
   stored: readonly StoredEvent[];
-  archived: number;
+  putAway: { archived: number; pruned: number };
   writing: Writing;
   done: ReadonlyMap<ActName, number>;
   consumers: readonly Deliveries[];
@@ -278,7 +295,7 @@ function figuresOf({
   const tenants = [...new Set(stored.map(({ tenant_id: id }) => id))];
   const perTenant = tenants.map((id) => stored.filter((event) => event.tenant_id === id).length);
   return [
-    `${stored.length} events (${perTenant.join(', ')} by tenant), ${archived} of them archived meanwhile, ${writing.answered.length} commands answered, ` +
+    `${stored.length} events (${perTenant.join(', ')} by tenant), ${archived} of them archived and ${pruned} pruned meanwhile, ${writing.answered.length} commands answered, ` +
       `${writing.rolledBack.size} events rolled back, ${writing.unknown.length} commits without an answer`,
     [...done].map(([name, count]) => `${count} ${name}`).join(', '),
     '| Consumer | Tenant | Events | Repeats before dedup | Interruptions | Longest gap ms |',

@@ -9,18 +9,37 @@ export interface StoredEvent {
   entity_id: string;
 }
 
-/** Every event in the order that the contract promises (core, section 17.2), archived or not. */
+/** Keeps what is pruned, for the checker alone: consumers had to be given it before. */
+export const keepPruned = [
+  sql`
+    create table chaos_pruned as select id, tenant_id, type, entity_id, position, sequence from archived_events where false`,
+  sql`
+    create function chaos_keep_pruned() returns trigger language plpgsql security definer as $$
+    begin
+      insert into chaos_pruned
+      values (old.id, old.tenant_id, old.type, old.entity_id, old.position, old.sequence);
+      return null;
+    end $$`,
+  sql`
+    create trigger chaos_keep_pruned after delete on archived_events
+    for each row execute function chaos_keep_pruned()`,
+];
+
+/** Every event in the order that the contract promises (core, section 17.2), archived, pruned or neither. */
 export function findStoredEvents() {
   return sql<StoredEvent>`
     select id, tenant_id, type, entity_id from (
       select id, tenant_id, type, entity_id, position, sequence from events
       union all
       select id, tenant_id, type, entity_id, position, sequence from archived_events
+      union all
+      select id, tenant_id, type, entity_id, position, sequence from chaos_pruned
     ) stored
     order by tenant_id, position, sequence`;
 }
 
-export const countArchived = sql<{ count: number }>`select count(*) from archived_events`;
+export const countPutAway = sql<{ archived: number; pruned: number }>`
+  select (select count(*) from archived_events) as archived, (select count(*) from chaos_pruned) as pruned`;
 
 /** Whether an open transaction still holds back something that is committed. */
 export function findHeldBack() {

@@ -6,6 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const root = join(import.meta.dirname, '../..');
 const readyMsMax = 60_000;
 const stopMsMax = 20_000;
+/** What a program printed last says why it ended. */
+const linesKept = 50;
+const lineCharactersMax = 2000;
 
 export interface ProcessProgram {
   /** `api 1`: for the figures, and for what is said of it. */
@@ -28,6 +31,8 @@ export class ServiceProcess {
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #isMeantToRun = false;
+  #lines: string[] = [];
+  #begun = '';
 
   constructor(program: ProcessProgram) {
     this.name = program.name;
@@ -40,12 +45,19 @@ export class ServiceProcess {
     await this.isReady();
   }
 
-  /** Waits until it answers. @throws Error after a minute */
+  /** Waits until it answers. @throws Error after a minute, with what it said last */
   async isReady(): Promise<void> {
     const { readyUrl } = this.#program;
     const deadline = performance.now() + readyMsMax;
-    while (readyUrl !== undefined && !(await answers(readyUrl))) {
-      if (performance.now() > deadline) throw new Error(`${this.name} did not become ready`);
+    for (;;) {
+      const problem = readyUrl === undefined ? undefined : await problemOf(readyUrl);
+      if (problem === undefined) return;
+      if (performance.now() > deadline)
+        throw new Error(
+          [`${this.name} did not become ready: ${problem}; it printed last:`, ...this.lastLines()].join(
+            '\n    ',
+          ),
+        );
       await sleep(100);
     }
   }
@@ -60,16 +72,37 @@ export class ServiceProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => appendFileSync(logFile, chunk));
+      stream.on('data', (chunk: Buffer) => {
+        appendFileSync(logFile, chunk);
+        this.#keep(chunk.toString());
+      });
     this.#child = child;
     this.#isMeantToRun = true;
-    this.#ended = new Promise((done) => {
-      child.once('exit', (code, signal) => {
-        if (this.#isMeantToRun && this.#child === child)
-          this.unasked.push(`${this.name} ended by itself with ${signal ?? code}`);
-        done();
-      });
+    this.#ended = new Promise((done) => child.once('exit', () => done()));
+    let isUnasked = false;
+    child.once('exit', () => {
+      isUnasked = this.#isMeantToRun && this.#child === child;
     });
+    // By then all that it printed is here.
+    child.once('close', (code, signal) => {
+      if (isUnasked)
+        this.unasked.push(
+          [`${this.name} ended by itself with ${signal ?? code}; it printed last:`, ...this.lastLines()].join(
+            '\n    ',
+          ),
+        );
+    });
+  }
+
+  /** At most 50, also of its lives before. */
+  lastLines(): string[] {
+    return [...this.#lines, ...(this.#begun === '' ? [] : [this.#begun])].slice(-linesKept);
+  }
+
+  #keep(text: string): void {
+    const lines = (this.#begun + text).split('\n').map((line) => line.slice(0, lineCharactersMax));
+    this.#begun = lines.pop() ?? '';
+    this.#lines = [...this.#lines, ...lines].slice(-linesKept);
   }
 
   /** Ends it at once, whatever it does, and starts it again. */
@@ -101,12 +134,13 @@ export class ServiceProcess {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+/** Why it is not ready; undefined when it is. */
+async function problemOf(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
-    await response.arrayBuffer();
-    return response.ok;
-  } catch {
-    return false;
+    const text = await response.text();
+    return response.ok ? undefined : `${response.status} ${text.slice(0, 500)}`;
+  } catch (error) {
+    return `${String(error)} ${String((error as Error).cause ?? '')}`;
   }
 }

@@ -13,6 +13,8 @@ import { migrate } from '@baton/kernel/migrate';
 import { sql } from '@baton/kernel/sql';
 import { type Cluster, startCluster } from '@baton/platform/postgres/cluster';
 import { ensureDatabase } from '@baton/platform/postgres/databases.sql';
+import { keepPruned } from './journal-table.sql.ts';
+import type { LaggingMemory } from './lagging-memory.ts';
 import { ServiceProcess } from './service-process.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
 
@@ -28,6 +30,8 @@ export interface Tenant {
 export interface World {
   readonly folder: string;
   readonly tenants: readonly Tenant[];
+  /** A further one, whose archive is emptied all the time: only what the service itself waits for consumes its journal. */
+  readonly pruned: Tenant;
   readonly apis: readonly ServiceProcess[];
   readonly urls: readonly string[];
   readonly worker: ServiceProcess;
@@ -46,7 +50,7 @@ export interface World {
 export async function openWorld(
   tenantCount: number,
   lifeSeconds: number,
-  receiver: WebhookReceiver,
+  { receiver, memory }: { receiver: WebhookReceiver; memory: LaggingMemory },
 ): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-chaos-'));
   const options = { directory: join(folder, 'postgres'), durable: true, say: () => undefined };
@@ -67,8 +71,11 @@ export async function openWorld(
     });
   const [pool, writersPool] = [poolOf('chaos', 6), poolOf('slow-writers', 12)];
 
+  for (const statement of keepPruned) await pool.run(statement);
+
   const tenants: Tenant[] = [];
   for (let n = 0; n < tenantCount; n += 1) tenants.push(await makeTenant(`chaos-${n}`));
+  const pruned = await makeTenant('chaos-pruned');
   const ports = [await findFreePort(), await findFreePort()];
   const env = {
     CP_DATABASE_URL: databaseUrl,
@@ -84,6 +91,13 @@ export async function openWorld(
     CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
     CP_OUTBOX_BACKOFF_MAX_SECONDS: '2',
     CP_OUTBOX_MAX_ATTEMPTS: '100',
+    CP_CONTEXT_PROVIDER: 'http',
+    CP_CONTEXT_BASE_URL: memory.url,
+    CP_CONTEXT_BATCH_SIZE: '100',
+    CP_CONTEXT_TENANT_BATCH_SIZE: '200',
+    CP_CONTEXT_POLL_INTERVAL_SECONDS: '1',
+    CP_CONTEXT_RETRY_BACKOFF_BASE_SECONDS: '1',
+    CP_CONTEXT_RETRY_BACKOFF_MAX_SECONDS: '2',
   };
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const apis = ports.map(
@@ -114,6 +128,7 @@ export async function openWorld(
   return {
     folder,
     tenants,
+    pruned,
     apis,
     urls,
     worker,

@@ -109,16 +109,24 @@ async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
 
 const said = ({ status, body }: ApiAnswer) => `${status} ${body?.error?.code ?? ''}`;
 
-/** Moves what every consumer of the service has confirmed to the archive, while it is read. */
-export async function archiveAgainAndAgain(writer: Writer): Promise<void> {
+/**
+ * Moves what every consumer of the service has confirmed to the archive, while it is read.
+ * @param isPruned whether the archive is emptied too
+ */
+export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): Promise<void> {
   while (writer.isWriting()) {
-    const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
-    const answer = await command(writer, 'POST', '/operations/journal:archive', body);
-    // Before the adapter's first round there is no cursor to go by.
-    if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
-      writer.fault(`archiving was answered ${said(answer)}`);
+    await putAway(writer, 'archive');
+    if (isPruned) await putAway(writer, 'prune');
     await sleep(upTo(1000));
   }
+}
+
+async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> {
+  const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
+  const answer = await command(writer, 'POST', `/operations/journal:${how}`, body);
+  // Before the adapter's first round there is no cursor to go by.
+  if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
+    writer.fault(`${how} was answered ${said(answer)}`);
 }
 
 class TakenBack extends Error {}
