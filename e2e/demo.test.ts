@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { keepLog } from '@baton/kernel/testing/leaks';
 
 const program = join(import.meta.dirname, '../bin/baton.mjs');
@@ -72,4 +73,29 @@ test('with agents killed while they hold leases, the work is done exactly once a
   assert.ok(killed >= 3);
   assert.equal(stalledAccepted, 0);
   assert.ok((stalledRefused.stale_claim ?? 0) >= 2, JSON.stringify(stalledRefused));
+});
+
+test('the small company: one finished task leads to a review by rule, and the terminal says why', async () => {
+  const env = { ...process.env, BATON_HOME: emptyHome, IAM_DATABASE_URL: '', CP_DATABASE_URL: '' };
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [program, 'demo', '--organisation'],
+    { env, timeout: limitMs },
+  );
+  keepLog(`${stdout}\n${stderr}`);
+  const limits = [...stdout.matchAll(/at most (\d+) actions in a run, says (.*)/g)].map((match) =>
+    match.slice(1),
+  );
+  assert.deepEqual(limits, [
+    ['40', 'its template'],
+    ['10', 'the revision of Web shop of Nordwind'],
+  ]);
+  assert.match(stdout, /100 for the second are refused: governance_weakened/);
+  const [due, sooner] = [...stdout.matchAll(/(?:end on|holiday said) +(.*)$/gm)].map(([, moment]) => moment);
+  assert.ok(due !== undefined && sooner !== undefined && due !== sooner, stdout);
+  const finished = /^(TASK-\d+) "(.*)" was finished by demo agent/m.exec(stdout);
+  assert.ok(finished !== null, stdout);
+  assert.match(stdout, new RegExp(`TASK-\\d+ "Review: ${finished[2]}"`));
+  assert.match(stdout, /rule +demo-review-\w+, version 1: when a task of type demo-change-\w+ is completed/);
+  assert.match(stdout, new RegExp(`cause +event:[0-9a-f-]{36}, the task.completed of ${finished[1]}`));
 });

@@ -6,7 +6,8 @@ import { PlainError } from '../plain-error.ts';
 import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
-import { planImport } from './import-plan.ts';
+import { type ImportPlan, planImport } from './import-plan.ts';
+import { organisationLines, runOrganisationDemo } from './organisation/organisation-demo.ts';
 import { allHolds, resultJson, resultLines } from './report.ts';
 import { isReady, startTemporaryBaton } from './temporary-baton.ts';
 
@@ -17,6 +18,7 @@ interface Options extends CommonOptions {
   readonly kill?: boolean;
   readonly keepStatus?: boolean;
   readonly workMs: number;
+  readonly organisation?: boolean;
 }
 
 const generatedTasks = 1000;
@@ -38,25 +40,62 @@ export function addDemo(program: Command, context: CommandContext): void {
     .option('--kill', 'kill agents at random while they hold leases')
     .option('--keep-status', 'leave closed and deleted issues as they are (default: all are done again)')
     .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
-    .action((options: Options) => demonstrate(options, context));
+    .option('--organisation', 'set up a small company instead, and show what followed from one finished task')
+    .action((options: Options) => {
+      if (options.organisation === true)
+        return withBaton(options, context, (connection) =>
+          demonstrateOrganisation(options, context, connection),
+        );
+      // A file that can't be used is refused before anything is started.
+      const plan = planOf(options);
+      return withBaton(options, context, (connection) => demonstrate(plan, options, context, connection));
+    });
 }
 
-async function demonstrate(options: Options, context: CommandContext): Promise<void> {
+async function demonstrate(
+  plan: ImportPlan,
+  options: Options,
+  { output }: CommandContext,
+  connection: Connection,
+): Promise<void> {
+  const { agents, kill = false, workMs } = options;
+  const result = await runDemo(connection, plan, { agents, kill, workMs }, output);
+  show(output, options.json, resultJson(result), () => resultLines(result));
+  if (!allHolds(result)) process.exitCode = 1;
+}
+
+/** @throws PlainError */
+function planOf(options: Options): ImportPlan {
   const issues =
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
   const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
     throw new PlainError('The backlog has no open issue; without --keep-status all of it is done again.');
+  return plan;
+}
+
+async function demonstrateOrganisation(
+  { json }: Options,
+  { output }: CommandContext,
+  connection: Connection,
+): Promise<void> {
+  const result = await runOrganisationDemo(connection);
+  show(output, json, result, () => organisationLines(result));
+}
+
+/** Lets a demo work with the Baton that already runs, or with a temporary one, which is stopped in the end. */
+async function withBaton(
+  options: Options,
+  context: CommandContext,
+  act: (connection: Connection) => Promise<void>,
+): Promise<void> {
   let stop = () => Promise.resolve();
   const removeListeners = onInterrupt(() => stop());
   try {
     const connection = await findBaton(options, context, (stopSpawned) => {
       stop = stopSpawned;
     });
-    const { agents, kill = false, workMs } = options;
-    const result = await runDemo(connection, plan, { agents, kill, workMs }, context.output);
-    show(context.output, options.json, resultJson(result), () => resultLines(result));
-    if (!allHolds(result)) process.exitCode = 1;
+    await act(connection);
   } finally {
     await stop();
     removeListeners();

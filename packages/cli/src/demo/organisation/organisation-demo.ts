@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import type { Connection } from '../../connection.ts';
+import { openAccess } from '../participants.ts';
+import { type Company, foundCompany, runActions } from './company.ts';
+import { type DerivedTask, type FinishedTask, findWhatFollowed, finishOneTask } from './what-followed.ts';
+
+export interface OrganisationResult {
+  readonly company: Company;
+  readonly finished: FinishedTask;
+  readonly followed: DerivedTask;
+}
+
+const operatorPermissions = [
+  'calendars.write',
+  'project_templates.read',
+  'project_templates.manage',
+  'projects.read',
+  'projects.manage',
+  'workspaces.read',
+  'workspaces.manage',
+  'task_types.read',
+  'task_types.manage',
+  'rules.read',
+  'rules.write',
+  'tasks.read',
+  'tasks.write',
+  'events.read',
+];
+const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
+
+/** Sets up a small company, lets an agent finish one task, and finds out what followed from it by rule. */
+export async function runOrganisationDemo(connection: Connection): Promise<OrganisationResult> {
+  const access = openAccess(connection);
+  try {
+    const { client: operator } = await access.create('demo operator', 'human', operatorPermissions);
+    const agent = await access.create('demo agent', 'agent', agentPermissions);
+    const now = new Date();
+    const company = await foundCompany(operator, randomBytes(3).toString('hex'), now);
+    const finished = await finishOneTask(operator, agent, company, now);
+    const followed = await findWhatFollowed(operator, company);
+    // Its operator has no rights any more after the demo.
+    await operator.call('DELETE', `/rules/${company.rule.id}`);
+    return { company, finished, followed };
+  } finally {
+    await access.revoke();
+  }
+}
+
+/** The result as text. */
+export function organisationLines({ company, finished, followed }: OrganisationResult): string[] {
+  const { calendar, templateKey, refusedCode } = company;
+  const moment = (instant: string) =>
+    new Intl.DateTimeFormat('en-GB', {
+      timeZone: calendar.timezone,
+      dateStyle: 'full',
+      timeStyle: 'short',
+    }).format(new Date(instant));
+  const limits = [company.company, company.shop].map(
+    ({ name, maxRunActions, saidBy }) =>
+      `  ${name}: at most ${maxRunActions} actions in a run, says ${saidBy}`,
+  );
+  return [
+    `Projects, both from the template ${templateKey}, the second below the first:`,
+    ...limits,
+    `  ${runActions.refused} for the second are refused: ${refusedCode}`,
+    '',
+    `Calendar ${calendar.key}, ${calendar.timezone}, with a holiday on ${calendar.holiday}:`,
+    `  ${finished.workingMinutes / 60} hours of work from now end on ${moment(finished.due)}`,
+    `  its version before the holiday said            ${moment(finished.dueWithoutHoliday)}`,
+    '',
+    `${finished.publicId} "${finished.title}" was finished by ${finished.doneBy}. What followed:`,
+    `  ${followed.publicId} "${followed.title}" (${followed.status})`,
+    'Why:',
+    `  rule        ${followed.why.ruleKey}, version ${followed.why.ruleVersion}: when a task of type ${company.taskType} is completed, ensure a review`,
+    `  cause       ${followed.why.triggerEvent}, the task.completed of ${finished.publicId}`,
+    `  evaluation  ${followed.why.evaluation}: its condition held`,
+    `  once        one open task for ${followed.why.dedupKey}, whichever rule files it`,
+  ];
+}
