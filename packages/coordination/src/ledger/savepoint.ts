@@ -24,6 +24,8 @@ export async function undoneOnFailure<T>(
   } catch (error) {
     if (isUnreachable(error) || isRepeatable(error) || error instanceof NeedsAnswer) throw error;
     await db.run(undoPart());
+    // What was undone still hides an outer part, which would then be undone only up to here.
+    void sentAlong(db.run(keepPart()));
     drafts.splice(draftCount);
     afterCommit.splice(actCount);
     return instead(error);

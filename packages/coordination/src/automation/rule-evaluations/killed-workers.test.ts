@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { startProcess } from '../../testing/service-processes.ts';
+import { until } from '../../testing/waiting.ts';
+
+// Workers in processes of their own, killed with SIGKILL at random moments while causes come in.
+
+const kills = 4;
+const causesMax = 400;
+const hosts = 3;
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+async function evaluated(): Promise<number> {
+  const found = await baton.pool.row<{ n: number }>(sql`select count(*)::int as n from rule_evaluations`);
+  return found?.n ?? 0;
+}
+
+test('each rule derives exactly once from each cause, whenever workers are killed', async () => {
+  const type = `k-${newId()}`;
+  const perCause = await makeRule(baton.admin, {
+    trigger: observed(type),
+    action: { dedupKeyTemplate: `${type}-{{ trigger.eventId }}-{{ item }}`, forEach: 'payload.data.hosts' },
+  });
+  const perHost = await makeRule(baton.admin, {
+    trigger: observed(type),
+    condition: { eq: [{ var: 'payload.data.even' }, true] },
+    action: { dedupKeyTemplate: `${type}-{{ payload.data.host }}` },
+  });
+  const causes: string[] = [];
+  let isOver = false;
+  const sending = (async () => {
+    while (!isOver && causes.length < causesMax) {
+      const n = causes.length;
+      const data = { even: n % 2 === 0, host: `h${n % hosts}`, hosts: ['a', 'b'] };
+      causes.push((await observe(baton.admin, type, data)).eventId);
+      await new Promise((done) => setTimeout(done, 30));
+    }
+  })();
+  const lives = [0, 1].map(async (first) => {
+    for (let life = first; life < kills; life += 2) {
+      const worker = await startProcess('worker', { ...baton.env, CP_RULES_BATCH_SIZE: '10' });
+      const before = await evaluated();
+      await until(async () => (await evaluated()) > before, 'a turn of a worker', 20_000);
+      await new Promise((done) => setTimeout(done, Math.random() * 150));
+      await worker.stop('SIGKILL');
+    }
+  });
+  await Promise.all(lives);
+  isOver = true;
+  await sending;
+  const left = causes.length * 2 - (await evaluated());
+  const last = makeRuleWorker(baton);
+  await last.run();
+  await last.close();
+  assert.ok(left > 0, 'the killed workers left nothing to do');
+  const refs = causes.map((id) => `event:${id}`).sort();
+  for (const { id } of [perCause, perHost]) {
+    const rows = await baton.pool.rows<{ trigger_ref: string; status: string }>(sql`
+      select trigger_ref, status from rule_evaluations where rule_id = ${id}`);
+    assert.deepEqual(rows.map((row) => row.trigger_ref).sort(), refs);
+    assert.ok(rows.every(({ status }) => status === 'matched' || status === 'not_matched'));
+    const told = await baton.pool.rows<{ ref: string }>(sql`
+      select payload ->> 'triggerRef' as ref from events where type = 'rule.evaluated' and entity_id = ${id}`);
+    assert.deepEqual(told.map((row) => row.ref).sort(), refs);
+  }
+  const filed = await baton.pool.rows<{ rule: string; n: number; derived: number }>(sql`
+    select rule, count(*)::int as n, (
+      select count(*)::int from events e
+      where e.type = 'work.derived' and e.payload ->> 'created' = 'true' and e.payload ->> 'ruleId' = rule) as derived
+    from (select origin ->> 'ruleId' as rule from tasks where origin ->> 'kind' = 'rule') as derived_tasks
+    group by rule`);
+  const counts = Object.fromEntries(filed.map(({ rule, n, derived }) => [rule, [n, derived]]));
+  assert.deepEqual(counts, {
+    [perCause.id]: [causes.length * 2, causes.length * 2],
+    [perHost.id]: [hosts, hosts],
+  });
+});
