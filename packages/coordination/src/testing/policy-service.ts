@@ -30,6 +30,8 @@ export interface TestPolicy {
   readonly asked: AskedQuestion[];
   /** The path of every request but those for tokens. */
   readonly requests: { path: string; body: unknown; authorization: string | undefined }[];
+  /** What tokens were asked for. */
+  readonly exchanges: { audience: string; scopes: readonly string[] }[];
   /** Decides from now on; what is remembered of before must be forgotten by the asker. */
   decide(rule: (question: AskedQuestion) => boolean): void;
   /** The ids that a list holds; by default none. */
@@ -46,6 +48,7 @@ export async function startPolicyService(): Promise<TestPolicy> {
   keepSecret('client secret', clientSecret);
   const asked: AskedQuestion[] = [];
   const requests: TestPolicy['requests'] = [];
+  const exchanges: TestPolicy['exchanges'] = [];
   let rule: (question: AskedQuestion) => boolean = () => true;
   let lists: (who: string, action: string, type: string) => readonly string[] = () => [];
   let behaviour: Behaviour | undefined;
@@ -64,6 +67,7 @@ export async function startPolicyService(): Promise<TestPolicy> {
     },
     asked,
     requests,
+    exchanges,
     decide: (given) => void (rule = given),
     list: (given) => void (lists = given),
     behave: (given) => void (behaviour = given),
@@ -138,7 +142,10 @@ export async function startPolicyService(): Promise<TestPolicy> {
     for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
     const path = req.url ?? '';
     const body = JSON.parse(text);
-    if (path === '/api/v1/tokens/exchange') return giveToken(res);
+    if (path === '/api/v1/tokens/exchange') {
+      exchanges.push({ audience: body.audience, scopes: body.scopes });
+      return giveToken(res);
+    }
     keepMessage({ authorization: req.headers.authorization ?? '' }, '');
     requests.push({ path, body, authorization: req.headers.authorization });
     if (behaviour?.(path, body as never, res) === 'answered') return;

@@ -34,6 +34,8 @@ export interface Places {
   ofRequest(db: Db): Promise<readonly Resource[]>;
   /** Objects of one type, in any order; one that there is not is left out. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
+  /** By the id of each object of a kind of ours, what `ofRequest` would say of it. */
+  ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
 }
 
 /** What judging one request takes. */
@@ -211,10 +213,10 @@ export class PolicyRights extends JudgedPermissions {
     return rights;
   }
 
-  /** Objects as the decision point knows them. */
-  resourcesOf(type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]> {
+  /** Objects of a kind of ours as the decision point knows them, by their ids. */
+  placesOf(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>> {
     const { places, db } = this.#judging;
-    return places.ofType(db, type, ids);
+    return places.ofKind(db, kind, ids);
   }
 
   /** Whether the token itself leaves a permission out, whoever grants it. */

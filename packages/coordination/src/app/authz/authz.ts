@@ -67,15 +67,14 @@ async function contextsOf(context: Context, checks: readonly ActionCheck[]): Pro
   const { caller } = context;
   const { permissions } = caller;
   if (!(permissions instanceof PolicyRights)) return checks.map(() => context);
-  const places = new Map<string, Resource>();
-  for (const type of ['approval', 'run'] as const) {
-    const ids = checks.filter((check) => check.resourceType === type).map(idOf);
+  const places = new Map<string, readonly Resource[]>();
+  for (const kind of ['approval', 'run', 'rule'] as const) {
+    const ids = checks.filter((check) => check.resourceType === kind).map(idOf);
     if (ids.length === 0) continue;
-    for (const resource of await permissions.resourcesOf(type, ids)) places.set(resource.id, resource);
+    for (const [id, place] of await permissions.placesOf(kind, ids)) places.set(id, place);
   }
   const asked = checks.map((check) => {
-    const place = places.get(idOf(check));
-    const rights = permissions.about(caller, place === undefined ? [] : [place]);
+    const rights = permissions.about(caller, places.get(idOf(check)) ?? []);
     return { rights, actions: permissionsOf[check.resourceType] };
   });
   await permissions.askAll(asked);

@@ -29,6 +29,18 @@ function by(action: Permission, type: ResourceType, field: string, column?: stri
   };
 }
 
+/** What is filed in a workspace, or in the tenant itself, is judged there. */
+function byPlace(action: Permission): Listed {
+  return {
+    action,
+    type: 'workspace',
+    objectOf: ({ workspaceId }: { workspaceId: string | null }, tenantId) =>
+      workspaceId === null
+        ? { action, type: 'tenant', id: tenantId }
+        : { action, type: 'workspace', id: workspaceId },
+  };
+}
+
 /** By the name of the operation. Every other list hangs on one object, or shows what the whole tenant shares. */
 export const listed: Readonly<Record<string, Listed>> = {
   listTasks: by('tasks.read', 'task', 'id', 'id'),
@@ -39,14 +51,9 @@ export const listed: Readonly<Record<string, Listed>> = {
   listApprovals: by('approvals.read', 'approval', 'id', 'id'),
   listArtifacts: by('artifacts.read', 'artifact', 'id', 'id'),
   listWorkspaces: by('workspaces.read', 'workspace', 'id', 'id'),
-  listGoals: {
-    action: 'goals.read',
-    type: 'workspace',
-    objectOf: ({ workspaceId }: { workspaceId: string | null }, tenantId) =>
-      workspaceId === null
-        ? { action: 'goals.read', type: 'tenant', id: tenantId }
-        : { action: 'goals.read', type: 'workspace', id: workspaceId },
-  },
+  listProjects: by('projects.read', 'project_profile', 'id', 'id'),
+  listGoals: byPlace('goals.read'),
+  listRules: byPlace('rules.read'),
   listExternalReferences: {
     action: 'tasks.read',
     type: 'task',

@@ -33,9 +33,15 @@ export const anchorsOf = {
   child_handle: (tenantId, ids) => sql<AnchorRow>`
     select id, parent_task_id as task_id, null::uuid as workspace_id, null::uuid as person_id
     from child_handles where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
-  external_reference: (tenantId, ids) => sql<AnchorRow>`
-    select id, entity_id as task_id, null::uuid as workspace_id, null::uuid as person_id
-    from external_references where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  project: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, workspace_id, owner_principal_id as person_id
+    from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  rule: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, workspace_id, null::uuid as person_id
+    from rules where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  rule_evaluation: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, workspace_id, null::uuid as person_id
+    from rule_evaluations where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
 } as const satisfies Record<string, FindAnchors>;
 
 export interface PlacedTaskRow {
@@ -50,6 +56,12 @@ export function findPlacedTasks(tenantId: string, ids: readonly string[]) {
   return sql<PlacedTaskRow>`
     select id, workspace_id, owner_id, assignee_id, created_by
     from tasks where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
+}
+
+/** What an external reference is a name of. */
+export function findReferenced(tenantId: string, id: string) {
+  return sql<{ entity_type: string; entity_id: string }>`
+    select entity_type, entity_id from external_references where id = ${id} and tenant_id = ${tenantId}`;
 }
 
 export function findTaskOfNumber(tenantId: string, number: number) {

@@ -13,6 +13,7 @@ import {
   findIdentities,
   findPaths,
   findPlacedTasks,
+  findReferenced,
   findTaskOfNumber,
   type PlacedTaskRow,
 } from './places.sql.ts';
@@ -20,7 +21,7 @@ import {
 /** Which objects a request is about, and how they hang together (organisation, section 21.3). */
 
 type AnchorKind = keyof typeof anchorsOf;
-type Kind = AnchorKind | 'task';
+type Kind = AnchorKind | 'task' | 'external_reference';
 
 /** An object as a request names it. */
 interface Named {
@@ -41,6 +42,9 @@ const kindAt: Readonly<Record<string, Kind>> = {
   '/workspaces/{id}': 'workspace',
   '/child-handles/{id}': 'child_handle',
   '/external-references/{id}': 'external_reference',
+  '/projects/{id}': 'project',
+  '/rules/{id}': 'rule',
+  '/rule-evaluations/{id}': 'rule_evaluation',
 };
 
 /** What a body or a query names where the path names nothing, the most telling first. */
@@ -48,18 +52,24 @@ const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['runId', 'run'],
   ['taskId', 'task'],
   ['task', 'task'],
+  ['projectId', 'project'],
   ['workspaceId', 'workspace'],
   ['parentId', 'workspace'],
   ['rootId', 'workspace'],
 ];
 
 /** Which relation its person has to an object. */
-const relationOf: Partial<Record<Kind, string>> = { run: 'holder', approval: 'requested_by' };
+const relationOf: Partial<Record<Kind, string>> = {
+  run: 'holder',
+  approval: 'requested_by',
+  project: 'owner',
+};
 /** Kinds that a decision point knows by themselves; the others stand for what they hang on. */
 const typeOf: Partial<Record<Kind, ResourceType>> = {
   run: 'run',
   approval: 'approval',
   artifact: 'artifact',
+  project: 'project_profile',
 };
 
 /** The objects of one request. */
@@ -73,16 +83,18 @@ export function placesOf(
     async ofRequest(db) {
       const named = path === undefined ? namedInFields(input) : namedInPath(path, input.params);
       if (named === undefined || !(await isInSight(db, caller, path, named))) return [];
-      const { kind, number } = named;
-      const id = named.id ?? (number === null ? null : await idOfNumber(db, caller.tenantId, number));
-      return id === null ? [] : ((await resourcesOf(db, caller, kind, [id])).get(id) ?? []);
+      const found = await objectOf(db, caller.tenantId, named);
+      if (found === undefined) return [];
+      return (await resourcesOf(db, caller, found.kind, [found.id])).get(found.id) ?? [];
     },
     async ofType(db, type, ids) {
       if (type === 'tenant') return ids.map((id) => ({ type, id, tuples: [] }));
-      const kind = type as Kind;
-      if (!(kind === 'task' || kind in anchorsOf)) return [];
-      const found = await resourcesOf(db, caller, kind, ids);
+      const kind = Object.keys(typeOf).find((known) => typeOf[known as Kind] === type) ?? type;
+      const found = await this.ofKind(db, kind, ids);
       return ids.flatMap((id) => found.get(id)?.slice(0, 1) ?? []);
+    },
+    async ofKind(db, kind, ids) {
+      return kind === 'task' || kind in anchorsOf ? resourcesOf(db, caller, kind as Kind, ids) : new Map();
     },
   };
 }
@@ -103,8 +115,8 @@ function namedInFields({
 }): Named | undefined {
   const fields = { ...query, ...(typeof body === 'object' ? body : {}) } as Record<string, unknown>;
   const { entityType, entityId } = fields;
-  if (entityType === 'task' && typeof entityId === 'string')
-    return { kind: 'task', ...parseTaskRef(entityId) };
+  if ((entityType === 'task' || entityType === 'project') && typeof entityId === 'string')
+    return { kind: entityType, ...parseTaskRef(entityId) };
   for (const [field, kind] of kindOfField) {
     const value = fields[field];
     if (typeof value === 'string') return { kind, ...parseTaskRef(value) };
@@ -130,8 +142,19 @@ async function isInSight(
   return isSeen({ db, tenantId }, viewerId, path, { id, number });
 }
 
-async function idOfNumber(db: Db, tenantId: string, number: number): Promise<string | null> {
-  return (await db.row(findTaskOfNumber(tenantId, number)))?.id ?? null;
+/** What is named: a task by its number, and by a reference what the reference is about. */
+async function objectOf(
+  db: Db,
+  tenantId: string,
+  { kind, id, number }: Named,
+): Promise<{ kind: Kind; id: string } | undefined> {
+  if (number !== null) {
+    const found = await db.row(findTaskOfNumber(tenantId, number));
+    return found && { kind, id: found.id };
+  }
+  if (id === null || kind !== 'external_reference') return id === null ? undefined : { kind, id };
+  const found = await db.row(findReferenced(tenantId, id));
+  return found && { kind: found.entity_type === 'task' ? 'task' : 'project', id: found.entity_id };
 }
 
 /** By the id of each object: itself, where a decision point knows its kind, then its task, then its workspace. */
@@ -164,7 +187,7 @@ async function anchorRows(
   kind: Kind,
   ids: readonly string[],
 ): Promise<AnchorRow[]> {
-  if (kind !== 'task') return db.rows(anchorsOf[kind](tenantId, ids));
+  if (kind in anchorsOf) return db.rows(anchorsOf[kind as AnchorKind](tenantId, ids));
   return ids.map((id) => ({ id, task_id: id, workspace_id: null, person_id: null }));
 }
 

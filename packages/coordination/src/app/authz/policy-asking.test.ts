@@ -144,6 +144,27 @@ describe('POST /authz:check', () => {
     assert.equal(narrowed.explanation.decision, null);
   });
 
+  test('asks about a rule on its workspace', async () => {
+    const workspace = await makeWorkspace(baton);
+    const rule = await done(
+      admin.post('/rules', {
+        key: 'checked',
+        workspaceId: workspace.id,
+        trigger: { kind: 'event', type: 'task.completed' },
+        action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
+      }),
+      201,
+    );
+    const actor = await baton.actor();
+    mode.grant(({ action, resource }) => `${action} ${resource}` === `rules.write workspace:${workspace.id}`);
+    const enable = { action: 'enable', resourceType: 'rule', resourceId: rule.id };
+    const { results } = await done(check(actor, [enable, { ...enable, resourceId: newId() }]));
+    assert.deepEqual(
+      results.map(({ allowed }: { allowed: boolean }) => allowed),
+      [true, false],
+    );
+  });
+
   test('is refused as a whole while the point gives no answer', async () => {
     const actor = await baton.actor();
     policy.behave((_path, _body, res) => (res.writeHead(502).end(), 'answered'));

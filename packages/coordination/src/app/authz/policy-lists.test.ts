@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { isAskedOn } from '../../access/policy/catalogue.ts';
+import type { Permission } from '../../service/permissions.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 import type { TestPolicy } from '../../testing/policy-service.ts';
+import { makeProject } from '../../testing/projects.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { endpoints } from '../endpoints.ts';
+import { listed } from './listed.ts';
 
 /** CP_AUTHZ_MODE policy: lists intersect with what a decision point lists. */
 
@@ -62,6 +67,18 @@ test('each list goes by its own kind of objects', async () => {
   const aim = (workspaceId?: string) =>
     done(admin.post('/goals', { title: 'g', ...(workspaceId && { workspaceId }) }), 201);
   const [goal, , free] = [await aim(workspace.id), await aim(other.id), await aim()];
+  const order = (key: string, workspaceId: string) =>
+    done(
+      admin.post('/rules', {
+        key,
+        workspaceId,
+        trigger: { kind: 'event', type: 'task.completed' },
+        action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
+      }),
+      201,
+    );
+  const [rule] = [await order('one', workspace.id), await order('two', other.id)];
+  const [project] = [await makeProject(baton), await makeProject(baton)];
   const granted: Record<string, string> = {
     'tasks.read task': one.task.id,
     'tasks.read run': one.run.id,
@@ -69,6 +86,8 @@ test('each list goes by its own kind of objects', async () => {
     'artifacts.read artifact': artifact.id,
     'workspaces.read workspace': workspace.id,
     'goals.read workspace': workspace.id,
+    'rules.read workspace': workspace.id,
+    'projects.read project_profile': project.id,
   };
   policy.list((_who, action, type) => [granted[`${action} ${type}`] ?? newId()]);
   grant(() => false);
@@ -79,6 +98,8 @@ test('each list goes by its own kind of objects', async () => {
   assert.deepEqual(await walk(reader, '/artifacts', 1), [artifact.id]);
   assert.deepEqual(await walk(reader, '/workspaces', 1), [workspace.id]);
   assert.deepEqual(await walk(reader, '/goals', 1), [goal.id]);
+  assert.deepEqual(await walk(reader, '/rules', 1), [rule.id]);
+  assert.deepEqual(await walk(reader, '/projects', 1), [project.id]);
   grant(({ resource }) => resource === `tenant:${baton.tenantId}`);
   assert.deepEqual(await walk(reader, '/goals', 1), [free.id, goal.id], 'filed in the tenant itself');
 });
@@ -114,6 +135,24 @@ test('work is taken from what the point lists only', async () => {
   assert.deepEqual(await taken(1), [mine[0]]);
   assert.deepEqual(await taken(5), [mine[1]]);
   assert.deepEqual(await taken(5), []);
+});
+
+test('every list of objects that are judged by themselves is known', () => {
+  /** These show what the whole tenant shares, or are asked about as a whole. */
+  const whole = ['listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
+  const types = ['task', 'run', 'approval', 'artifact', 'workspace', 'project_profile'] as const;
+  const unknown = endpoints.filter(
+    ({ id, method, path, paging, permission }) =>
+      method === 'GET' &&
+      paging &&
+      !path.includes('{') &&
+      permission.some((name) => types.some((type) => isAskedOn(name as Permission, type))) &&
+      listed[id] === undefined,
+  );
+  assert.deepEqual(
+    unknown.map(({ id }) => id).filter((id) => !whole.includes(id)),
+    [],
+  );
 });
 
 async function walk(actor: Actor, path: string, limit: number): Promise<string[]> {

@@ -7,6 +7,7 @@ import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 import type { AskedQuestion, TestPolicy } from '../../testing/policy-service.ts';
+import { makeProject } from '../../testing/projects.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { until } from '../../testing/waiting.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
@@ -27,6 +28,12 @@ beforeEach(() => mode.reset());
 
 const grant: PolicyMode['grant'] = (rule) => mode.grant(rule);
 const grantActions = (...actions: string[]) => grant(({ action }) => actions.includes(action));
+const last = () => [policy.asked.at(-1)?.action, policy.asked.at(-1)?.resource];
+const followUp = {
+  key: 'follow-up',
+  trigger: { kind: 'event', type: 'task.completed' },
+  action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
+};
 const askedOf = (actor: Actor) => policy.asked.filter(({ who }) => who === actor.iamPrincipalId);
 /** Nobody answers any more. */
 const away = () => policy.behave((_path, _body, res) => (res.writeHead(503).end(), 'answered'));
@@ -108,12 +115,26 @@ test('what hangs on a task is asked about on what the catalogue has for it', asy
   const artifact = await done(actor.post('/artifacts', { task: task.id, type: 'note', name: 'n' }), 201);
   const workspace = await makeWorkspace(baton);
   const goal = await done(actor.post('/goals', { title: 'g', workspaceId: workspace.id }), 201);
+  const project = await makeProject(baton, { ownerPrincipalId: actor.principalId });
+  const rule = await done(actor.post('/rules', { ...followUp, workspaceId: workspace.id }), 201);
+  const name = { externalSystem: 's', externalType: 't', externalId: newId() };
+  const refer = (entityType: string, entityId: string) =>
+    done(actor.post('/external-references', { ...name, externalId: newId(), entityType, entityId }), 201);
+  await refer('task', task.id);
+  assert.deepEqual(last(), ['tasks.write', `task:${task.id}`]);
+  const ofProject = await refer('project', project.id);
+  assert.deepEqual(last(), ['projects.manage', `project_profile:${project.id}`]);
+  policy.asked.length = 0;
+  await actor.delete(`/external-references/${ofProject.id}`);
+  assert.deepEqual(last(), ['projects.manage', `project_profile:${project.id}`]);
   const asked: Record<string, [action: string, resource: string]> = {
     [`/claims/${claim.id}`]: ['tasks.read', `task:${task.id}`],
     [`/runs/${run.id}`]: ['tasks.read', `run:${run.id}`],
     [`/approvals/${approval.id}`]: ['approvals.read', `approval:${approval.id}`],
     [`/artifacts/${artifact.id}`]: ['artifacts.read', `artifact:${artifact.id}`],
     [`/goals/${goal.id}`]: ['goals.read', `workspace:${workspace.id}`],
+    [`/projects/${project.id}`]: ['projects.read', `project_profile:${project.id}`],
+    [`/rules/${rule.id}`]: ['rules.read', `workspace:${workspace.id}`],
     [`/workspaces/${workspace.id}`]: ['workspaces.read', `workspace:${workspace.id}`],
     [`/events?workspaceId=${workspace.id}`]: ['events.read', `workspace:${workspace.id}`],
     '/events': ['events.read', `tenant:${baton.tenantId}`],
@@ -124,6 +145,20 @@ test('what hangs on a task is asked about on what the catalogue has for it', asy
     await done(actor.get(path));
     assert.deepEqual([policy.asked[0]?.action, policy.asked[0]?.resource], [action, resource], path);
   }
+  policy.asked.length = 0;
+  await done(actor.get(`/projects/${project.id}`));
+  assert.deepEqual(policy.asked[0]?.tuples.slice(0, 2), [
+    {
+      object: `project_profile:${project.id}`,
+      relation: 'workspace',
+      subject: `workspace:${project.workspaceId}`,
+    },
+    {
+      object: `project_profile:${project.id}`,
+      relation: 'owner',
+      subject: `principal:${actor.iamPrincipalId}`,
+    },
+  ]);
   policy.asked.length = 0;
   await done(actor.get(`/runs/${run.id}`));
   assert.deepEqual(policy.asked[0]?.tuples.slice(0, 2), [

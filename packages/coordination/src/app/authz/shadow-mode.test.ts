@@ -172,7 +172,11 @@ test('what waits for the point is bounded: the rest is counted as skipped', asyn
     iamPrincipalId: newId(),
     permissions: new Set<string>(),
   } as const;
-  const places = { ofRequest: () => Promise.resolve([]), ofType: () => Promise.resolve([]) };
+  const places = {
+    ofRequest: () => Promise.resolve([]),
+    ofType: () => Promise.resolve([]),
+    ofKind: () => Promise.resolve(new Map()),
+  };
   const answers = new Map([['tasks.read', true]] as const);
   for (let n = 0; n < 1500; n += 1)
     shadow.observe({ caller, endpoint: 'getTask', answers, places, db: baton.pool });

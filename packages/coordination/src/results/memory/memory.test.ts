@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+import { startPolicyService } from '../../testing/policy-service.ts';
 import { type BatchResult, type MemoryItem, openMemory } from './memory.ts';
 
 const key = 'memory-key-of-the-tests-987654';
@@ -48,4 +49,27 @@ test('a refusal that repeats the credential does not keep it', async () => {
     assert.equal(result.kind, 'judged');
     assert.doesNotMatch(JSON.stringify(result), /memory-key/);
   }
+});
+
+test('where a decision point decides, its tokens are for calls on behalf of others too', async () => {
+  const policy = await startPolicyService();
+  const scopesIn = async (CP_AUTHZ_MODE: string) => {
+    policy.exchanges.length = 0;
+    const settings = readCoordinationSettings({
+      ...policy.env,
+      CP_AUTHZ_MODE,
+      CP_IAM_ISSUER: 'http://identity.test',
+      CP_IAM_JWKS_URL: 'http://identity.test/keys',
+      CP_CONTEXT_PROVIDER: 'http',
+      CP_CONTEXT_AUTH: 'iam',
+      CP_CONTEXT_BASE_URL: service.url,
+    });
+    service.behave({});
+    await openMemory(settings, 'run_test').ingest('tenant:1', [item], new AbortController().signal);
+    return policy.exchanges.map(({ audience, scopes }) => [audience, ...scopes]);
+  };
+  const usual = ['memory-service', 'memory:read', 'memory:write', 'memory:tenants', 'memory:service'];
+  assert.deepEqual(await scopesIn('local'), [usual]);
+  assert.deepEqual(await scopesIn('policy'), [[...usual, 'memory:on-behalf']]);
+  await policy.close();
 });

@@ -117,8 +117,14 @@ function credentialOf(settings: Settings): Credential {
   if (kind !== 'iam') return { get: () => Promise.resolve(key), forget: () => undefined };
   return createServiceTokens(settings, {
     audience: settings.CP_CONTEXT_IAM_AUDIENCE,
-    scopes: settings.CP_CONTEXT_IAM_SCOPES,
+    scopes: scopesOf(settings),
   });
+}
+
+/** Where a decision point decides, the memory service asks it about the person that a call is made for (core, section 20). */
+function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {
+  const onBehalf = 'memory:on-behalf';
+  return mode === 'policy' && !scopes.includes(onBehalf) ? [...scopes, onBehalf] : scopes;
 }
 
 /** `auto` is the key where there is one, else a token where there is a client, else nothing. */
