@@ -25,7 +25,7 @@ export const calendarsApi = [
     permission: 'calendars.write',
     body: CalendarRequest,
     returns: { 200: Calendar, 201: Calendar },
-    errors: ['invalid_document', 'payload_too_large', 'payload_too_deep', 'invalid_calendar'],
+    errors: ['payload_too_large', 'invalid_calendar'],
     emits: [calendarPublished, calendarRestored],
     example: {
       key: 'germany',

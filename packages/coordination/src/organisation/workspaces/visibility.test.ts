@@ -167,6 +167,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/artifact-types/',
       '/workspace-types/',
       '/project-templates/',
+      '/calendars/',
       '/capabilities/',
       '/skills/',
       '/operations/',
