@@ -51,6 +51,13 @@ export const settings = {
     unit: seconds,
     doc: 'How often what a decision leads to looks again, while a task that it changes is claimed or held back.',
   }),
+  CP_APPROVAL_OUTCOME_SKILL_WAIT_SECONDS: integer({
+    default: 86_400,
+    min: 1,
+    max: 31_536_000,
+    unit: seconds,
+    doc: 'How long what a decision leads to waits for the call of a skill.',
+  }),
   CP_VERIFICATION_CHECK_SECONDS: integer({
     default: 15,
     min: 1,

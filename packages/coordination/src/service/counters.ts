@@ -11,6 +11,8 @@ export interface Counters {
   toolInvocationsDenied: Counter;
   /** Final evaluations of work rules, by what came of them. */
   ruleEvaluations: Counter<'result'>;
+  /** By `result`: succeeded, failed, retried, cancelled. */
+  skillInvocations: Counter<'result'>;
 }
 
 export function createCounters(registry: Registry): Counters {
@@ -35,6 +37,12 @@ export function createCounters(registry: Registry): Counters {
     ruleEvaluations: new Counter({
       name: 'rule_evaluations_total',
       help: 'Final evaluations of work rules, by result.',
+      labelNames: ['result'],
+      registers: [registry],
+    }),
+    skillInvocations: new Counter({
+      name: 'skill_invocation_attempts_total',
+      help: 'Calls of skills, and attempts of them, that ended, by result.',
       labelNames: ['result'],
       registers: [registry],
     }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nodesOf } from '@baton/kernel/json';
-import { type JsonObject, Uuid } from '@baton/kernel/wire';
+import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
 import { faultInText, isOneExpression, type Root } from './expressions.ts';
 
 /** What a task type declares to happen when a gate is decided, or a task completed (core, section 7.4). */
@@ -93,13 +93,11 @@ function oneOfKinds<Kinds extends Readonly<Record<string, z.ZodType>>>(kinds: Ki
   return z.unknown().transform((sent, context): Action => {
     const [[kind, content] = [], ...others] =
       typeof sent === 'object' && sent !== null ? Object.entries(sent) : [];
-    const refuse = (message: string, path: readonly PropertyKey[] = [], reason?: string) => {
-      context.addIssue({ code: 'custom', message, path: [...path], ...(reason && { params: { reason } }) });
+    const refuse = (message: string, path: readonly PropertyKey[] = []) => {
+      context.addIssue({ code: 'custom', message, path: [...path] });
       return z.NEVER;
     };
     if (kind === undefined || others.length > 0) return refuse('must be an object of one member');
-    // Skill calls come later: until then no skill is known.
-    if (kind === 'invokeSkill') return refuse('no such skill', [kind, 'skill'], 'not_found');
     const form = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
     if (form === undefined) return refuse('unknown action', [kind]);
     const result = form.safeParse(content);
@@ -115,14 +113,47 @@ export function completionActionWith(roots: readonly Root[]) {
 }
 export type CompletionAction = z.output<ReturnType<typeof completionActionWith>>;
 
-/** The actions of a decision. */
-export function decisionActionWith(roots: readonly Root[]) {
+function reactionKindsWith(roots: readonly Root[]) {
   const task = textOr(roots, isTaskRef, 'must be a task or one expression').optional();
-  return oneOfKinds({
+  return {
     ensureWork: ensureWorkWith(roots),
     comment: commentWith(roots),
     completeTask: z.strictObject({ task }),
     transition: z.strictObject({ status: z.string().min(1).max(64), task }),
+  };
+}
+
+/** A document whose texts, at every depth, may hold expressions; checkDocument has bounded it. */
+function documentWith(roots: readonly Root[]) {
+  return FreeObject.superRefine((document, context) => {
+    for (const { value } of nodesOf(document)) {
+      const fault = typeof value === 'string' ? faultInText(value, roots) : undefined;
+      if (fault !== undefined) return context.addIssue({ code: 'custom', message: fault });
+    }
+    return undefined;
   });
 }
+
+/** A call of a skill, and what follows from its end. */
+function invokeSkillWith(roots: readonly Root[]) {
+  const reactions = z
+    .array(oneOfKinds(reactionKindsWith([...roots, 'invocation'])))
+    .max(actionsMax)
+    .optional();
+  return z.strictObject({
+    skill: z.string().regex(/^[^@]{1,200}(@[^@\s]{1,50})?$/, 'must be name or name@version'),
+    inputs: documentWith(roots).optional(),
+    expect: FreeObject.optional(),
+    onSuccess: reactions,
+    onFailure: reactions,
+  });
+}
+export type InvokeSkill = z.output<ReturnType<typeof invokeSkillWith>>;
+
+/** The actions of a decision. */
+export function decisionActionWith(roots: readonly Root[]) {
+  return oneOfKinds({ ...reactionKindsWith(roots), invokeSkill: invokeSkillWith(roots) });
+}
 export type DecisionAction = z.output<ReturnType<typeof decisionActionWith>>;
+/** An action that is done at once, and may follow from a call of a skill. */
+export type Reaction = Exclude<DecisionAction, { invokeSkill: unknown }>;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Json } from '@baton/kernel/wire';
+import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';
 import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { actionsMax, decisionActionWith, textWith } from './actions.ts';
 import { faultInCondition } from './condition.ts';
 import { parseSchemaDocument } from './schema-documents.ts';
@@ -60,10 +62,39 @@ const ApprovalSchema = z.strictObject({
 export type ApprovalSchema = z.output<typeof ApprovalSchema>;
 
 /**
- * Parses `approvalSchema` of a new task type. Skill calls come later: until then no skill is known.
- * @throws Refusal `invalid_approval_schema` {path, reason?}, `invalid_document`, `payload_too_large`,
- * `payload_too_deep`, `secret_material_rejected`
+ * Parses `approvalSchema` of a task type.
+ * @throws Refusal `invalid_approval_schema` {path}, `invalid_document`, `payload_too_large`, `payload_too_deep`,
+ * `secret_material_rejected`
  */
 export async function parseApprovalSchema(_: Context, document: unknown): Promise<ApprovalSchema> {
   return parseSchemaDocument(ApprovalSchema, document, 'approvalSchema', 'invalid_approval_schema');
+}
+
+/**
+ * Looks up the skills that decisions call. One with effects outside is pinned, and never follows from a rejection.
+ * @throws Refusal `invalid_approval_schema` {path, reason}: not_found, disabled, no_contract, protocol_not_invocable,
+ * external_write_not_pinned, external_write_on_rejected
+ */
+export async function requireSkillsOfGates(context: Context, { gates = {} }: ApprovalSchema): Promise<void> {
+  for (const [gate, { outcomes }] of Object.entries(gates))
+    for (const outcome of ['approved', 'rejected'] as const)
+      for (const [index, action] of (outcomes[outcome] ?? []).entries()) {
+        const reason =
+          'invokeSkill' in action ? await faultInCall(context, action.invokeSkill.skill, outcome) : undefined;
+        const path = `/gates/${gate}/outcomes/${outcome}/${index}/invokeSkill/skill`;
+        if (reason !== undefined) fail('invalid_approval_schema', { field: 'approvalSchema', path, reason });
+      }
+}
+
+async function faultInCall(
+  context: Context,
+  ref: string,
+  outcome: 'approved' | 'rejected',
+): Promise<string | undefined> {
+  const skill = await findSkillByRef(context, ref);
+  if (skill === undefined) return 'not_found';
+  const obstacle = obstacleToCall(skill);
+  if (obstacle !== undefined || skill.side_effects !== 'external_write') return obstacle;
+  if (!ref.includes('@')) return 'external_write_not_pinned';
+  return outcome === 'rejected' ? 'external_write_on_rejected' : undefined;
 }

@@ -169,12 +169,35 @@ test('each fault is named by its path, as a JSON pointer', async () => {
   }
 });
 
-test('no skill is known yet, so none is declared', async () => {
-  const call = { invokeSkill: { skill: 'deploy@1' } };
-  const found = await refusal(parseApprovalSchema(context, approved(call)));
-  assert.deepEqual([found['code'], found['reason']], ['invalid_approval_schema', 'not_found']);
-  assert.equal(found['path'], '/gates/default/outcomes/approved/0/invokeSkill/skill');
-  assert.equal((await refusal(parseCompletionSchema(context, completed(call))))['reason'], 'not_found');
+test('a decision calls a skill with inputs of the task, and reacts to the end of the call', async () => {
+  const comment = {
+    comment: { body: '$.invocation.output.url of $.invocation.skill: $.invocation.error.message' },
+  };
+  const call = {
+    skill: 'deploy@1',
+    inputs: { branch: '$.task.customFields.branch', by: ['$.approval.decidedBy'] },
+    expect: { passed: true },
+    onSuccess: [comment, { completeTask: {} }],
+    onFailure: [{ transition: { status: 'todo', task: '$.invocation.output.task' } }],
+  };
+  const document = approved({ invokeSkill: call });
+  assert.deepEqual(await parseApprovalSchema(context, document), document);
+  const at = '/gates/default/outcomes/approved/0/invokeSkill';
+  const faults: [object, string][] = [
+    [{ skill: 'a@b@c' }, `${at}/skill`],
+    [{ skill: 'a', inputs: [] }, `${at}/inputs`],
+    [{ skill: 'a', inputs: { of: '$.invocation.id' } }, `${at}/inputs`],
+    [{ skill: 'a', onSuccess: [{ invokeSkill: call }] }, `${at}/onSuccess/0/invokeSkill`],
+    [
+      { skill: 'a', onFailure: [{ comment: { body: '$.invocation.inputs' } }] },
+      `${at}/onFailure/0/comment/body`,
+    ],
+    [{ skill: 'a', retries: 3 }, at],
+  ];
+  for (const [wrong, path] of faults) {
+    const found = await refusal(parseApprovalSchema(context, approved({ invokeSkill: wrong })));
+    assert.deepEqual([found['code'], found['path']], ['invalid_approval_schema', path]);
+  }
 });
 
 test('a completed task makes work and comments only, of what is known then', async () => {

@@ -6,7 +6,7 @@ import type { Json } from '@baton/kernel/wire';
  * expression yields its value as it is; among other text it is written out.
  */
 
-export type Root = 'task' | 'spawnedBy' | 'approval';
+export type Root = 'task' | 'spawnedBy' | 'approval' | 'invocation';
 
 const taskFields = [
   'id',
@@ -38,8 +38,9 @@ const name = '[A-Za-z_][A-Za-z0-9_-]{0,63}';
 const oneOf = (fields: readonly string[]) =>
   `(?:${fields.toSorted((a, b) => b.length - a.length).join('|')})`;
 const ofTask = `customFields\\.${name}|artifact\\[[^\\]\\s]{1,200}\\]\\.metadata\\.${name}|${oneOf(taskFields)}(?![A-Za-z0-9_])`;
+const ofInvocation = `output\\.${name}|(?:id|skill|status|error\\.code|error\\.message)(?![A-Za-z0-9_])`;
 const form = new RegExp(
-  `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_])))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
+  `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_]))|(invocation)\\.(${ofInvocation}))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
   'g',
 );
 /** What looks like an expression, and so has to be one. */
@@ -65,13 +66,14 @@ function partsOf(text: string): Part[] | { fault: string } {
   const parts: Part[] = [];
   let at = 0;
   for (const match of text.matchAll(form)) {
-    const [whole, taskRoot, taskPath, approvalRoot, approvalPath, required, truncate, digits] = match;
+    const [whole, taskRoot, taskPath, approvalRoot, approvalPath, callRoot, callPath, ...suffixes] = match;
+    const [required, truncate, digits] = suffixes;
     const charactersMax = truncate === undefined ? undefined : Number(digits);
     if (charactersMax !== undefined && (charactersMax < 1 || charactersMax > truncateMax))
       return { fault: `truncate takes 1 to ${truncateMax}` };
     const expression = {
-      root: (taskRoot ?? approvalRoot) as Root,
-      path: (taskPath ?? approvalPath) as string,
+      root: (taskRoot ?? approvalRoot ?? callRoot) as Root,
+      path: (taskPath ?? approvalPath ?? callPath) as string,
       isRequired: required !== undefined,
       charactersMax,
     };

@@ -18,13 +18,7 @@ export function parseSchemaDocument<Form extends z.ZodType>(
   if (!result.success) {
     const [first] = result.error.issues;
     const path = (first?.path ?? []).map((step) => `/${pointerStep(String(step))}`).join('');
-    const { reason } = first?.code === 'custom' ? ((first.params ?? {}) as { reason?: string }) : {};
-    fail(code, {
-      field,
-      path: path.slice(0, 200).toWellFormed(),
-      message: first?.message,
-      ...(reason && { reason }),
-    });
+    fail(code, { field, path: path.slice(0, 200).toWellFormed(), message: first?.message });
   }
   refuseSecretKeys(document, field);
   return result.data;

@@ -453,7 +453,7 @@ describe('a malformed type is refused with the code of the document', () => {
       { completionSchema: { onComplete: { actions: [{ invokeSkill: {} }] } } },
       422,
       'invalid_completion_schema',
-      { field: 'completionSchema', path: '/onComplete/actions/0/invokeSkill/skill' },
+      { field: 'completionSchema', path: '/onComplete/actions/0/invokeSkill' },
     ],
     ['an approval document that is a list', { approvalSchema: [] }, 422, 'invalid_document'],
     [

@@ -10,7 +10,7 @@ import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { parseAcceptance, requireSubjectsOfChecks } from '../acceptance/acceptance.ts';
 import { isMediaTypeRange, isWithin } from '../artifact-types/artifact-type.ts';
 import type { Context } from '../context.ts';
-import { parseApprovalSchema } from '../declared-actions/approval-schema.ts';
+import { parseApprovalSchema, requireSkillsOfGates } from '../declared-actions/approval-schema.ts';
 import { parseCompletionSchema } from '../declared-actions/completion-schema.ts';
 import { fail } from '../errors.ts';
 import { claimMovesOf, parseLifecycle } from './lifecycle-grammar.ts';
@@ -66,6 +66,7 @@ async function documentsOf(context: Context, request: NewTaskType) {
   checkStoredSchema(fieldSchema, { field: 'fieldSchema' });
   const lifecycle = parseLifecycle(lifecycleSchema ?? systemLifecycle);
   const approvalSchema = await parseApprovalSchema(context, request.approvalSchema);
+  await requireSkillsOfGates(context, approvalSchema);
   const contextSchema = parseContextSchema(request.contextSchema);
   checkInstructions(instructions);
   const completionSchema = await parseCompletionSchema(context, request.completionSchema);

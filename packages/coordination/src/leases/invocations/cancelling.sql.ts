@@ -29,10 +29,15 @@ export function updateCallsToCancelled(
         error = jsonb_build_object('code', ${code}::text, 'message', ${reason}::text,
           'details', jsonb_build_object('initiator', ${initiator}::text, 'wasRunning', live.status = 'running'))
       from live where i.id = live.id
-      returning i.id, i.skill_id, i.attempt, i.task_id, i.run_id, i.workspace_id, live.status = 'running' as was_running
+      returning i.id, i.skill_id, i.attempt, i.task_id, i.run_id, i.workspace_id, i.requested_by_kind, i.requested_by_ref,
+        live.status = 'running' as was_running
     ), woken as (
       update verifications v set next_check_at = clock_timestamp()
       from cancelled where v.skill_invocation_id = cancelled.id and v.finished_at is null
+    ), woken_outcomes as (
+      update approval_outcomes o set next_attempt_at = clock_timestamp()
+      from cancelled where cancelled.requested_by_kind = 'approval' and o.approval_id = cancelled.requested_by_ref::uuid
+        and o.next_attempt_at is not null
     )
     select cancelled.id, cancelled.skill_id, s.name as skill, s.version, cancelled.attempt, cancelled.task_id,
       cancelled.run_id, cancelled.workspace_id, cancelled.was_running

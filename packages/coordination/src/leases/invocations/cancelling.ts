@@ -27,6 +27,7 @@ export async function cancelCalls(
   const shown = eventText(reason);
   const { db, tenantId, caller } = context;
   const rows = await db.rows(updateCallsToCancelled(tenantId, ids, { code, reason: shown, initiator }));
+  context.counters.skillInvocations.inc({ result: 'cancelled' }, rows.length);
   for (const row of rows)
     emit(
       context,

@@ -7,7 +7,7 @@ import { checkDocument, eventText, measureDocument } from '../../service/documen
 import { recordSkillResult } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
 import { type CallableSkill, schemaOf } from './calls.ts';
-import { updateToFailed, updateToRetried, updateToSucceeded } from './ending.sql.ts';
+import { type Ending, updateToFailed, updateToRetried, updateToSucceeded } from './ending.sql.ts';
 import { type InvocationRow, keptOutputBytesMax, payloadBytesMax } from './invocation.ts';
 import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from './invocations.events.ts';
 
@@ -71,8 +71,9 @@ async function succeed(
             content: resultOf(row, skill, output),
           },
         );
+  context.counters.skillInvocations.inc({ result: 'succeeded' });
   const ended = (await db.row(
-    updateToSucceeded(tenantId, row.id, { output, cost, artifactId }),
+    updateToSucceeded(tenantId, endingOf(row), { output, cost, artifactId }),
   )) as InvocationRow;
   emit(
     context,
@@ -104,6 +105,7 @@ export async function failAttempt(
 ): Promise<InvocationRow> {
   if (!isRetryable || row.attempt >= row.max_attempts) return failCall(context, row, error, null);
   const { db, tenantId } = context;
+  context.counters.skillInvocations.inc({ result: 'retried' });
   const ended = (await db.row(updateToRetried(tenantId, row.id, error))) as InvocationRow;
   emit(
     context,
@@ -128,7 +130,8 @@ async function failCall(
 ): Promise<InvocationRow> {
   const { db, tenantId } = context;
   const skill = await getSkillRow(context, row.skill_id);
-  const ended = (await db.row(updateToFailed(tenantId, row.id, { error, cost }))) as InvocationRow;
+  context.counters.skillInvocations.inc({ result: 'failed' });
+  const ended = (await db.row(updateToFailed(tenantId, endingOf(row), { error, cost }))) as InvocationRow;
   emit(
     context,
     invocationFailed,
@@ -136,6 +139,10 @@ async function failCall(
     { ...aboutOf(ended, skill), maxAttempts: ended.max_attempts, error: shownError(error) },
   );
   return ended;
+}
+
+function endingOf({ id, requested_by_kind: kind, requested_by_ref: ref }: InvocationRow): Ending {
+  return { id, approvalId: kind === 'approval' ? ref : null };
 }
 
 function aboutOf(

@@ -18,7 +18,8 @@ const headsMax = 100;
 
 /**
  * Locks the oldest waiting call that an executor can execute and that nobody else has locked. It steps from queue to queue
- * of the tenant by the index, so that what waits in a queue of others costs one look, however much it is.
+ * of the tenant by the index, so that what waits in a queue of others costs one look, however much it is. The clock is read
+ * in a subquery of its own, which makes it a condition of the index: what waits for its retry is not read either.
  */
 export function lockNextPending(tenantId: string, reach: ExecutorReach) {
   return sql<{ id: string }>`
@@ -42,7 +43,7 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
       from queues q cross join lateral (
         select i.id, i.available_at from skill_invocations i
         where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
-          and i.audience = q.audience and i.available_at <= clock_timestamp()
+          and i.audience = q.audience and i.available_at <= (select clock_timestamp())
         order by i.available_at, i.id limit ${headsOfQueueMax}::integer
       ) head
       where case q.protocol

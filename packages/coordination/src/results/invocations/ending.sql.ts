@@ -3,16 +3,25 @@ import type { JsonObject } from '@baton/kernel/wire';
 import type { InvocationError, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 
+/** A call that ends, and the approval whose outcome may wait for it. */
+export interface Ending {
+  id: string;
+  approvalId: string | null;
+}
+
 /** Ends a locked call with its output; who waits for it is woken. */
 export function updateToSucceeded(
   tenantId: string,
-  id: string,
+  { id, approvalId }: Ending,
   result: { output: JsonObject; cost: InvocationRow['cost']; artifactId: string | null },
 ) {
   return sql<InvocationRow>`
     with woken as (
       update verifications set next_check_at = clock_timestamp()
       where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
+    ), woken_outcome as (
+      update approval_outcomes set next_attempt_at = clock_timestamp()
+      where approval_id = ${approvalId}::uuid and tenant_id = ${tenantId} and next_attempt_at is not null
     )
     update skill_invocations
     set status = 'succeeded', output = ${JSON.stringify(result.output)},
@@ -26,13 +35,16 @@ export function updateToSucceeded(
 /** Ends a locked call that failed; who waits for it is woken. */
 export function updateToFailed(
   tenantId: string,
-  id: string,
+  { id, approvalId }: Ending,
   failure: { error: InvocationError; cost: InvocationRow['cost'] },
 ) {
   return sql<InvocationRow>`
     with woken as (
       update verifications set next_check_at = clock_timestamp()
       where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
+    ), woken_outcome as (
+      update approval_outcomes set next_attempt_at = clock_timestamp()
+      where approval_id = ${approvalId}::uuid and tenant_id = ${tenantId} and next_attempt_at is not null
     )
     update skill_invocations
     set status = 'failed', error = ${JSON.stringify(failure.error)},

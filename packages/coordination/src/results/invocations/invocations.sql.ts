@@ -50,11 +50,20 @@ export function findInvocation(tenantId: string, id: string) {
   return sql<InvocationRow>`select * from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-export type KeyedInvocationRow = InvocationRow & { skill: string; version: string };
+/** A call with the name and version of its skill. */
+export type NamedInvocationRow = InvocationRow & { skill: string; version: string };
+
+export function findNamedInvocation(tenantId: string, id: string) {
+  return sql<NamedInvocationRow & { age_seconds: number }>`
+    select i.*, s.name as skill, s.version,
+      extract(epoch from clock_timestamp() - i.created_at)::float8 as age_seconds
+    from skill_invocations i join skills s on s.id = i.skill_id
+    where i.id = ${id} and i.tenant_id = ${tenantId}`;
+}
 
 /** The call that a key of a principal names; keys that the core makes up are others than those that are sent. */
 export function findInvocationOfKey(principalId: string, isSent: boolean, idempotencyKey: string) {
-  return sql<KeyedInvocationRow>`
+  return sql<NamedInvocationRow>`
     select i.*, s.name as skill, s.version from skill_invocations i join skills s on s.id = i.skill_id
     where i.authority_principal_id = ${principalId} and (i.requested_by_kind in ('principal', 'run')) = ${isSent}
       and i.idempotency_key = ${idempotencyKey}`;

@@ -21,6 +21,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { configure, makeProject } from '../../testing/projects.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;
@@ -41,10 +42,11 @@ const act = (actor: Actor, id: string, verb: string, body: object) =>
 const lastEvent = async (id: string) => (await eventsOf(baton, id)).at(-1);
 const secondsFromNow = (text: string) => (Date.parse(text) - Date.now()) / 1000;
 
-async function deniedTools(): Promise<number> {
-  const text = await (await fetch(`${baton.url}/metrics`)).text();
-  return Number(/^tool_invocation_denied_total (\d+)$/m.exec(text)?.[1]);
+async function metric(name: string): Promise<number> {
+  const lines = (await (await fetch(`${baton.url}/metrics`)).text()).split('\n');
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.split(' ')[1] ?? 0);
 }
+const deniedTools = () => metric('tool_invocation_denied_total');
 
 describe('POST /skills/{ref}:invoke', () => {
   test('answers 201 with the call and writes skill.invocation_requested', async () => {
@@ -241,6 +243,22 @@ describe('a call in a run', () => {
     const before = await deniedTools();
     const other = await makeCallable(baton.admin);
     await refused(invoke(agent.actor, other, { runId: run.id }), 403, 'tool_not_authorized');
+    assert.equal(await deniedTools(), before + 1);
+  });
+
+  test('uses the protocols that the projects above its task allow', async () => {
+    const project = await makeProject(baton);
+    const { run } = await makeRun(baton, agent, { task: { workspaceId: project.workspaceId } });
+    await done(invoke(agent.actor, skill, { runId: run.id }), 201);
+    const before = await deniedTools();
+    await configure(baton, project.id, { governance: { allowedSkillProtocols: ['http', 'mcp'] } });
+    assert.deepEqual(
+      await refused(invoke(agent.actor, skill, { runId: run.id }), 403, 'tool_not_authorized'),
+      {
+        skill: `${skill.name}@1.0.0`,
+        reason: 'protocol_not_allowed_by_governance',
+      },
+    );
     assert.equal(await deniedTools(), before + 1);
   });
 
@@ -543,6 +561,30 @@ describe('under the lease', () => {
       ...{ skillId: skill.id, skill: skill.name, version: '1.0.0', attempt: 1 },
       ...{ taskId: task.id, runId: null, artifactId: artifact.id, cost },
     });
+  });
+
+  test('the metrics count what ended, by its result', async () => {
+    const results = ['succeeded', 'failed', 'retried', 'cancelled'];
+    const counts = () =>
+      Promise.all(results.map((result) => metric(`skill_invocation_attempts_total{result="${result}"}`)));
+    const before = await counts();
+    const skill = await makeCallable(baton.admin, { contract: { retryPolicy: { maxAttempts: 2 } } });
+    const error = { code: 'x', message: 'm' };
+    const endings: [string, object][] = [
+      ['complete', { output: {} }],
+      ['fail', { error }],
+      ['fail', { error: { ...error, retryable: true } }],
+    ];
+    for (const [verb, body] of endings) {
+      const { id, fencingToken } = await runningCall(executor, baton.admin, skill);
+      const ended = await done(act(executor, id, verb, { fencingToken, ...body }));
+      if (ended.status === 'pending') await done(act(baton.admin, id, 'cancel', {}));
+    }
+    const after = await counts();
+    assert.deepEqual(
+      after.map((count, index) => count - (before[index] as number)),
+      [1, 1, 1, 1],
+    );
   });
 
   test('an output of more than 64 KiB is kept by the call, and the artifact says how large it is', async () => {

@@ -4,6 +4,7 @@ import { type LiveRunRow, requireLiveRun } from '../../execution/runs/live-run.t
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireRunGrant } from '../../leases/children/child-grant.ts';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
+import { governanceAt } from '../../organisation/projects/config/layers.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import { holds } from '../../service/permissions.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
@@ -24,7 +25,7 @@ import {
   findInvocationOfKey,
   findLaunchedRun,
   findToolRights,
-  type KeyedInvocationRow,
+  type NamedInvocationRow,
 } from './invocations.sql.ts';
 
 /**
@@ -76,13 +77,13 @@ async function refuseRival(context: Context, request: InvocationRequest, basis: 
 async function findRepeated(
   { db, caller }: Context,
   { idempotencyKey }: InvocationRequest,
-): Promise<KeyedInvocationRow | undefined> {
+): Promise<NamedInvocationRow | undefined> {
   return idempotencyKey == null
     ? undefined
     : db.row(findInvocationOfKey(caller.principalId, true, idempotencyKey));
 }
 
-function isNamedBy(ref: string, { skill_id: id, skill, version }: KeyedInvocationRow): boolean {
+function isNamedBy(ref: string, { skill_id: id, skill, version }: NamedInvocationRow): boolean {
   return [id, skill, `${skill}@${version}`].includes(ref);
 }
 
@@ -135,12 +136,19 @@ async function placeOf(
   return { taskId: task.id, runId, workspaceId: task.workspaceId };
 }
 
-/** A run uses the skills that its principal has and, where it was launched, those that its handle grants. */
+/**
+ * A run uses the skills that its principal has and, where it was launched, those that its handle grants, of the protocols
+ * that the projects above its task allow.
+ */
 async function requireTool(context: Context, run: LiveRunRow, skill: CallableSkill): Promise<void> {
   const rights = await context.db.row(findToolRights(context.tenantId, run.id, skill.id));
   const name = `${skill.name}@${skill.version}`;
   if (rights?.is_granted !== true) fail('child_grant_exceeded', { required: [name] });
   if (!rights.is_assigned) fail('tool_not_authorized', { skill: name });
+  if (run.workspace_id === null) return;
+  const { allowedSkillProtocols: allowed } = await governanceAt(context, run.workspace_id);
+  if (Array.isArray(allowed) && !allowed.includes(skill.protocol))
+    fail('tool_not_authorized', { skill: name, reason: 'protocol_not_allowed_by_governance' });
 }
 
 const toolRefusals: readonly string[] = ['tool_not_authorized', 'child_grant_exceeded'];

@@ -1,3 +1,5 @@
+import { canonicalJson } from '@baton/kernel/idempotency';
+import type { JsonObject } from '@baton/kernel/wire';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import type { Context } from '../context.ts';
@@ -5,7 +7,7 @@ import { fail } from '../errors.ts';
 import { checkInputs, requireCallable, requireContractRights, writeCall } from './calls.ts';
 import type { SkillInvocation } from './invocation.ts';
 import { invocationOf } from './invocation.ts';
-import { findInvocation, findInvocationOfKey } from './invocations.sql.ts';
+import { findInvocationOfKey, findNamedInvocation } from './invocations.sql.ts';
 
 /** A call that the core makes itself, in the name of `context.caller`. */
 export interface InternalCall {
@@ -37,7 +39,7 @@ export interface InternalCall {
  */
 export async function requestInvocation(context: Context, asked: InternalCall): Promise<SkillInvocation> {
   const { db, caller } = context;
-  const { requestedBy, idempotencyKey = null, task = null, basis = null } = asked;
+  const { requestedBy, idempotencyKey = null, task = null } = asked;
   const known = async () =>
     idempotencyKey === null
       ? undefined
@@ -51,6 +53,8 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   const { inputs } = asked;
   checkInputs(skill, inputs);
   requireContractRights(context, skill, task === null ? `tenant:${context.tenantId}` : `task:${task.id}`);
+  // What allows effects outside is used up by one call: others don't take it.
+  const basis = skill.side_effects === 'external_write' ? (asked.basis ?? null) : null;
   if (skill.side_effects === 'external_write' && basis === null) fail('skill_side_effect_not_authorized');
   const place = { taskId: task?.id ?? null, workspaceId: task?.workspaceId ?? asked.workspaceId ?? null };
   const row =
@@ -72,13 +76,30 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
 export type InvocationEnd = Pick<
   SkillInvocation,
   'id' | 'skillId' | 'status' | 'output' | 'error' | 'artifactId'
->;
+> & {
+  /** Since it was asked for. */
+  readonly ageSeconds: number;
+  /** `name@version` */
+  readonly skill: string;
+};
 
 /** The end of a call that the core asked for; its status is pending or running before. Nothing is locked. */
 export async function getInvocationEnd(
   { db, tenantId }: Context,
   invocationId: string,
 ): Promise<InvocationEnd | undefined> {
-  const row = await db.row(findInvocation(tenantId, invocationId));
-  return row === undefined ? undefined : invocationOf(row);
+  const row = await db.row(findNamedInvocation(tenantId, invocationId));
+  if (row === undefined) return undefined;
+  return { ...invocationOf(row), skill: `${row.skill}@${row.version}`, ageSeconds: row.age_seconds };
+}
+
+/** The first member that an output must have, of just this value, and has not; undefined where it has all. */
+export function missesExpected(
+  { output }: Pick<InvocationEnd, 'output'>,
+  expected: JsonObject = {},
+): string | undefined {
+  const given = output ?? {};
+  return Object.keys(expected).find(
+    (name) => !Object.hasOwn(given, name) || canonicalJson(given[name]) !== canonicalJson(expected[name]),
+  );
 }

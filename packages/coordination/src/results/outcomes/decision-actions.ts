@@ -1,5 +1,5 @@
 import type { JsonObject } from '@baton/kernel/wire';
-import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
+import type { Reaction } from '../../definitions/declared-actions/actions.ts';
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { passClaimGate } from '../../leases/gate.ts';
@@ -17,6 +17,9 @@ import { fail } from '../errors.ts';
 /** What is acted on: the gate's task, by its state of before the outcome, and the values of expressions. */
 export interface Subject {
   readonly approvalId: string;
+  readonly decision: 'approved' | 'rejected';
+  /** What `$.approval` stands for. */
+  readonly approval: object;
   readonly task: Task;
   readonly lookup: Lookup;
 }
@@ -31,7 +34,7 @@ export const waitingCodes: readonly string[] = ['task_claimed', 'approval_requir
 export async function doDecisionAction(
   acting: Context,
   subject: Subject,
-  action: DecisionAction,
+  action: Reaction,
 ): Promise<JsonObject> {
   const { task, lookup } = subject;
   if ('ensureWork' in action || 'comment' in action) return doDeclared(acting, task, action, lookup);

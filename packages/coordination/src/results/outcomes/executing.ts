@@ -8,9 +8,10 @@ import { type Task, type TaskRow, taskOf } from '../../work/tasks/task.ts';
 import { parseTaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
+import { doCall, withCall } from './calls.ts';
 import { doDecisionAction, type Subject, waitingCodes } from './decision-actions.ts';
 import { fileFailureWork } from './failure-work.ts';
-import { type OutcomeOfApprovalRow, untried } from './outcome.ts';
+import { type OutcomeOfApprovalRow, stepsOf, untried } from './outcome.ts';
 import { outcomeDeferred, outcomeExecuted, outcomeFailed } from './outcomes.events.ts';
 import {
   findOutcome,
@@ -50,7 +51,8 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
   const task = taskOf(locked.find(({ id }) => id === gateTask.id) as TaskRow);
   const acting = { ...context, caller, causationId };
   const lookup = lookupOf(acting, task, { approval: approvalOf(outcome) });
-  await doActions(acting, outcome, { approvalId, task, lookup });
+  const { outcome: decision } = outcome;
+  await doActions(acting, outcome, { approvalId, decision, approval: approvalOf(outcome), task, lookup });
   return 1;
 }
 
@@ -58,7 +60,7 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
 async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
   const lookup = lookupOf(context, task, { approval: approvalOf(outcome) });
   const ids: string[] = [];
-  for (const action of outcome.declared) {
+  for (const { action } of stepsOf(outcome.declared)) {
     const named =
       'completeTask' in action
         ? action.completeTask.task
@@ -88,12 +90,27 @@ function approvalOf(outcome: OutcomeOfApprovalRow) {
 
 /** Does the actions that are left, in their order, up to the first that fails or has to wait. */
 async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject: Subject): Promise<void> {
-  const { declared } = outcome;
-  const results = declared.map((action, index) => outcome.actions[index] ?? untried(action, index));
-  for (const [index, action] of declared.entries()) {
+  const steps = stepsOf(outcome.declared);
+  const results = steps.map(({ action }, index) => outcome.actions[index] ?? untried(action, index));
+  for (const [index, step] of steps.entries()) {
     const before = results[index] as ActionResult;
     if (before.status === 'executed' || before.status === 'skipped') continue;
-    const { result, error } = await attemptAction(acting, () => doDecisionAction(acting, subject, action));
+    if ('invokeSkill' in step.action) {
+      const call = await doCall(acting, subject, step.action.invokeSkill, before);
+      results[index] = call.result;
+      if (call.is === 'waiting')
+        return defer(acting, outcome, results, { waiting: call.result, error: call.error });
+      if (call.is === 'failed') return failOutcome(acting, outcome, results, call.error);
+      continue;
+    }
+    const { action } = step;
+    const cause = step.reactsTo === null ? undefined : results[step.reactsTo];
+    if (cause !== undefined && cause.result?.['ended'] !== step.when) {
+      results[index] = { ...before, status: 'skipped', result: { skipped: 'condition_unmet' } };
+      continue;
+    }
+    const reacting = cause === undefined ? subject : await withCall(acting, subject, cause);
+    const { result, error } = await attemptAction(acting, () => doDecisionAction(acting, reacting, action));
     if (error !== null && waitingCodes.includes(error.code)) {
       results[index] = { ...before, status: 'not_executed', result: null, error: null };
       return defer(acting, outcome, results, { waiting: results[index], error });

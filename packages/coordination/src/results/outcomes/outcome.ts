@@ -84,13 +84,33 @@ export function outcomeOf(
     attempts: row.attempts,
     lastError: row.last_error,
     nextAttemptAt: row.next_attempt_at,
-    // Skill calls, which come later, have reactions: actions of theirs with a condition.
-    actions: declared.map((action, index) => ({
+    actions: stepsOf(declared).map(({ action, reactsTo, when }, index) => ({
       ...(actions[index] ?? untried(action, index)),
-      reactsTo: null,
-      when: null,
+      reactsTo,
+      when,
     })),
   };
+}
+
+/** One thing that an outcome does in its turn. */
+export interface Step {
+  readonly action: DecisionAction;
+  /** For what follows from a call of a skill: the index of the call, and how it must have ended. */
+  readonly reactsTo: number | null;
+  readonly when: 'success' | 'failure' | null;
+}
+
+/** The actions of an outcome in their order; after a call of a skill stand its reactions. */
+export function stepsOf(declared: readonly DecisionAction[]): Step[] {
+  const steps: Step[] = [];
+  for (const action of declared) {
+    const reactsTo = steps.push({ action, reactsTo: null, when: null }) - 1;
+    if (!('invokeSkill' in action)) continue;
+    const { onSuccess = [], onFailure = [] } = action.invokeSkill;
+    steps.push(...onSuccess.map((reaction): Step => ({ action: reaction, reactsTo, when: 'success' })));
+    steps.push(...onFailure.map((reaction): Step => ({ action: reaction, reactsTo, when: 'failure' })));
+  }
+  return steps;
 }
 
 /** An action that was not tried yet. */

@@ -1,4 +1,3 @@
-import { canonicalJson } from '@baton/kernel/idempotency';
 import { Refusal } from '@baton/kernel/refusal';
 import type { JsonObject } from '@baton/kernel/wire';
 import { mayAllowEffects, skillOfCheck } from '../../definitions/acceptance/acceptance.ts';
@@ -7,7 +6,12 @@ import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import type { AuthorizationBasis } from '../../leases/invocations/invocation-row.ts';
 import { eventText } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
-import { getInvocationEnd, type InvocationEnd, requestInvocation } from '../invocations/requesting.ts';
+import {
+  getInvocationEnd,
+  type InvocationEnd,
+  missesExpected,
+  requestInvocation,
+} from '../invocations/requesting.ts';
 import type { Judged, Verdict } from './judgement.ts';
 
 /** A skill judges a check (core, section 8.8): it is called once for the attempt, and its output is compared. */
@@ -79,12 +83,8 @@ function verdictOf({ check }: Judged, end: InvocationEnd): Verdict {
     const reason = end.status === 'failed' ? 'skill_failed' : 'skill_cancelled';
     return { is: 'failed', reason, message: eventText(`${code}: ${message}`), evidence };
   }
-  const expected = (check.spec?.['expect'] ?? {}) as JsonObject;
-  const output = end.output ?? {};
-  const missed = Object.entries(expected).find(
-    ([name, value]) => !Object.hasOwn(output, name) || canonicalJson(output[name]) !== canonicalJson(value),
-  );
+  const missed = missesExpected(end, check.spec?.['expect'] as JsonObject | undefined);
   if (missed === undefined) return { is: 'passed', evidence };
-  const message = eventText(`The output has another value of ${missed[0]}.`);
+  const message = eventText(`The output has another value of ${missed}.`);
   return { is: 'failed', reason: 'expectation_not_met', message, evidence };
 }

@@ -13,6 +13,11 @@ export async function layersAt(context: Context, place: Parameters<typeof findLa
   return rows.map(layerOf);
 }
 
+/** The governance of a workspace: what all projects at it and above it allow. */
+export async function governanceAt(context: Context, workspaceId: string): Promise<Governance> {
+  return ceilingOf(await layersAt(context, { workspaceId })).governance;
+}
+
 /** What a project's documents have to keep to. */
 export interface Ceiling {
   readonly governance: Governance;

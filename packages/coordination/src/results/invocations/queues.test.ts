@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { invoke, makeCallable } from '../../testing/invocations.ts';
+import { done } from '../../testing/leases.ts';
+import { pagesReadBy } from '../../testing/pages-read.ts';
+import { lockNextPending } from './claiming.sql.ts';
+
+/** A queue of others costs a claim one look, however long it is (organisation, section 26, row 28): 100,000 read no page more. */
+const foreignCalls = 40_000;
+/** Steps from queue to queue, and the few calls at the head of the own one; four queues read 40. */
+const pagesMax = 120;
+
+let baton: TestCoordination;
+let executor: Actor;
+before(async () => {
+  baton = await startCoordination();
+  executor = await baton.actor();
+});
+after(() => baton.close());
+
+const http = (origin: string, auth: object | null = null) =>
+  makeCallable(baton.admin, {
+    implementation: { protocol: 'http', endpoint: `${origin}/call`, entrypoint: null, auth },
+  });
+
+/** As many calls like this one, asked for before it. */
+const copyOf = ({ id }: { id: string }, count: number) =>
+  baton.pool.run(sql`
+    insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,
+      credential, inputs, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience, available_at)
+    select gen_random_uuid(), tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id, credential,
+      inputs, max_attempts, timeout_seconds, backoff_seconds, protocol, target, audience,
+      available_at - make_interval(secs => n)
+    from skill_invocations cross join generate_series(1, ${count}) n where id = ${id}`);
+
+test('calls of other protocols, origins and audiences, and those that wait for their retry, slow no claim', async () => {
+  const own = { audience: 'own' };
+  const [mine, elsewhere, foreign, mcp] = await Promise.all([
+    http('https://own.example.com', own),
+    http('https://a.example.com'),
+    http('https://own.example.com', { audience: 'foreign' }),
+    makeCallable(baton.admin, { implementation: { protocol: 'mcp', entrypoint: 'search' } }),
+  ]);
+  for (const skill of [elsewhere, foreign, mcp])
+    await copyOf(await done(invoke(baton.admin, skill), 201), foreignCalls / 4);
+  // Of the own queue, but for later.
+  const later = await done(invoke(baton.admin, mine), 201);
+  await baton.pool.run(sql`
+    update skill_invocations set available_at = available_at + interval '1 day' where id = ${later.id}`);
+  await copyOf(later, foreignCalls / 4);
+  const wanted = await done(invoke(baton.admin, mine), 201);
+  await baton.pool.run(sql`analyze skill_invocations`);
+  const asked = { protocols: ['http'], httpOrigins: ['https://own.example.com'], audiences: ['own'] };
+  const reach = { ...asked, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
+  const pages = await pagesReadBy(baton.pool, lockNextPending(baton.tenantId, reach));
+  assert.ok(pages <= pagesMax, `${pages} pages`);
+  const { invocation } = await done(executor.post('/skill-invocations:claim', asked));
+  assert.equal(invocation.id, wanted.id);
+  assert.equal((await executor.post('/skill-invocations:claim', asked)).status, 204);
+  // Nor does another tenant with nothing of its own read any of it.
+  const others = await pagesReadBy(
+    baton.pool,
+    lockNextPending(baton.otherTenantId, { ...reach, httpOrigins: null, audiences: null }),
+  );
+  assert.ok(others <= pagesMax, `${others} pages`);
+});
