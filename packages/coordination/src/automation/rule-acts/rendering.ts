@@ -4,6 +4,7 @@ import {
   holdsCondition,
   valueAt,
 } from '../../definitions/declared-actions/evaluate-condition.ts';
+import { documentBytesMax } from '../../service/documents.ts';
 import type { RequirementNames } from '../../work/tasks/requirements.ts';
 import { NewTask } from '../../work/tasks/task.ts';
 import {
@@ -21,19 +22,28 @@ import { refuseAct } from './work-item.ts';
 /** Of a text in custom fields that has other text beside its placeholder. */
 const fieldCharactersMax = 2000;
 const wordCharactersMax = 500;
+/**
+ * Steps of `where` for all items of a cause together. An event holds some 5,000 items, and each might take as many steps as a
+ * condition by itself: seconds, in which the process does nothing else. 1,000,000 take about 10 ms.
+ */
+const whereStepsMax = 1_000_000;
 
 /**
  * The roots of each item that the action is done for; one, without `item`, where it has no forEach.
- * @throws ConditionFault for what is no list, or a longer one than 50
+ * @throws ConditionFault for what is no list, or a longer one than 50, and for a `where` that takes too many steps
  */
 export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
   if (forEach === undefined) return [roots];
   const list = valueAt(forEach, roots);
   if (list === null) return [];
   if (!Array.isArray(list)) throw new ConditionFault('forEach takes a list');
-  const items = list.map((item) => ({ ...roots, item }));
-  const chosen = where === undefined ? items : items.filter((item) => holdsCondition(where, item));
-  if (chosen.length > itemsMax) throw new ConditionFault(`forEach found more than ${itemsMax} items`);
+  const steps = { left: whereStepsMax };
+  const chosen: RuleRoots[] = [];
+  for (const item of list) {
+    const ofItem = { ...roots, item };
+    if (where === undefined || holdsCondition(where, ofItem, steps)) chosen.push(ofItem);
+    if (chosen.length > itemsMax) throw new ConditionFault(`forEach found more than ${itemsMax} items`);
+  }
   return chosen;
 }
 
@@ -57,7 +67,10 @@ export interface RenderedFields {
   readonly customFields?: JsonObject;
 }
 
-/** A field whose value is null or empty is left out. */
+/**
+ * A field whose value is null or empty is left out.
+ * @throws ActRefused `payload_too_large` for custom fields that are larger than a document may be
+ */
 export function renderFields({ fields = {} }: RuleAction, roots: RuleRoots): RenderedFields {
   const word = (text: string | undefined) =>
     text === undefined ? '' : renderText(text, roots, wordCharactersMax).trim();
@@ -79,9 +92,14 @@ export function renderFields({ fields = {} }: RuleAction, roots: RuleRoots): Ren
     ...(assignee !== '' && role === undefined && { assigneeId: assignee }),
     ...(workspaceId !== '' && { workspaceId }),
     ...(fields.customFields !== undefined && {
-      customFields: renderDocument(fields.customFields, roots, fieldCharactersMax) as JsonObject,
+      customFields: renderCustomFields(fields.customFields, roots),
     }),
   };
+}
+
+function renderCustomFields(fields: JsonObject, roots: RuleRoots): JsonObject {
+  const room = { charactersMax: fieldCharactersMax, charactersLeft: documentBytesMax };
+  return (renderDocument(fields, roots, room) ?? refuseAct('payload_too_large')) as JsonObject;
 }
 
 /** The type of a task to be filed. @throws ActRefused `task_type_not_allowed` for one that the action doesn't list */
@@ -103,10 +121,12 @@ export function renderRefs(
   roots: RuleRoots,
   refsMax: number,
 ): string[] {
-  const given =
-    named === undefined ? [] : [named].flat().flatMap((text) => [renderValue(text, roots, 200)].flat());
-  const refs = given.filter((value) => value !== null && value !== '');
-  if (refs.length > refsMax || !refs.every((value) => typeof value === 'string'))
-    return refuseAct('invalid_relations');
-  return [...new Set(refs)];
+  const refs = new Set<string>();
+  for (const text of named === undefined ? [] : [named].flat())
+    for (const value of [renderValue(text, roots, 200)].flat()) {
+      if (value === null || value === '') continue;
+      if (typeof value !== 'string' || refs.size === refsMax + 1) return refuseAct('invalid_relations');
+      refs.add(value);
+    }
+  return refs.size > refsMax ? refuseAct('invalid_relations') : [...refs];
 }

@@ -79,17 +79,41 @@ function cut(text: string, charactersMax: number): string {
   return `${text.slice(0, charactersMax - 1).toWellFormed()}…`;
 }
 
-/** A document with the placeholders in its texts resolved, at every depth; the names of members stay as they are. */
-export function renderDocument(document: Json, roots: Roots, charactersMax: number): Json {
-  if (typeof document === 'string') return renderValue(document, roots, charactersMax);
-  if (typeof document !== 'object' || document === null) return document;
-  if (Array.isArray(document)) return document.map((item) => renderDocument(item, roots, charactersMax));
-  const members = Object.entries(document).map(([name, value]): [string, Json] => [
-    name,
-    renderDocument(value, roots, charactersMax),
-  ]);
-  // From entries: a member that is named __proto__ stays a plain one.
-  return Object.fromEntries(members);
+/** How much a rendered document may hold. */
+export interface RenderRoom {
+  /** Of a text that has other text beside its placeholder. */
+  readonly charactersMax: number;
+  /** Of all values together, as JSON; what is rendered takes from it. */
+  charactersLeft: number;
+}
+
+/**
+ * A document with the placeholders in its texts resolved, at every depth; the names of members stay as they are. 4,000 texts
+ * may each name a value of 64 KiB: rendering stops where there is no room left, not when everything is there.
+ * @returns undefined for one that is larger than its room
+ */
+export function renderDocument(document: Json, roots: Roots, room: RenderRoom): Json | undefined {
+  const lengths = new Map<object, number>();
+  const lengthOf = (value: Json): number => {
+    if (typeof value !== 'object' || value === null) return String(value).length;
+    const length = lengths.get(value) ?? JSON.stringify(value).length;
+    lengths.set(value, length);
+    return length;
+  };
+  const render = (part: Json): Json => {
+    if (room.charactersLeft < 0) return null;
+    if (typeof part === 'string') {
+      const value = renderValue(part, roots, room.charactersMax);
+      room.charactersLeft -= lengthOf(value);
+      return value;
+    }
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(render);
+    // From entries: a member that is named __proto__ stays a plain one.
+    return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, render(value)]));
+  };
+  const rendered = render(document);
+  return room.charactersLeft < 0 ? undefined : rendered;
 }
 
 /** Every text in a document with where it stands: `fields.customFields.region`. */

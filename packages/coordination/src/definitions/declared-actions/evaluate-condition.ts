@@ -12,23 +12,33 @@ export type Roots = { [name: string]: Json };
  */
 export const conditionStepsMax = 100_000;
 
+/** What is left of the steps that one or more conditions may take together. */
+export interface Steps {
+  left: number;
+}
+
 /**
  * Whether a condition holds (organisation, section 8.3). What a path does not find is null; equality is that of JSON, so
  * true is not 1; nothing is smaller or larger than null.
  * @param condition one that `faultInCondition` found nothing wrong with
+ * @param steps what conditions that are evaluated together share
  * @throws ConditionFault
  */
-export function holdsCondition(condition: Json, roots: Roots, stepsMax = conditionStepsMax): boolean {
-  return new Evaluation(roots, stepsMax).holds(condition);
+export function holdsCondition(
+  condition: Json,
+  roots: Roots,
+  steps: Steps = { left: conditionStepsMax },
+): boolean {
+  return new Evaluation(roots, steps).holds(condition);
 }
 
 class Evaluation {
   readonly #roots: Roots;
-  #stepsLeft: number;
+  readonly #steps: Steps;
 
-  constructor(roots: Roots, stepsMax: number) {
+  constructor(roots: Roots, steps: Steps) {
     this.#roots = roots;
-    this.#stepsLeft = stepsMax;
+    this.#steps = steps;
   }
 
   holds(condition: Json): boolean {
@@ -52,8 +62,8 @@ class Evaluation {
   }
 
   #step(): void {
-    this.#stepsLeft -= 1;
-    if (this.#stepsLeft < 0) throw new ConditionFault('the condition takes too many steps');
+    this.#steps.left -= 1;
+    if (this.#steps.left < 0) throw new ConditionFault('the condition takes too many steps');
   }
 
   #compare(operator: string, left: Json, right: Json): boolean {

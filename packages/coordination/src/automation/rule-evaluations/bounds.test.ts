@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+
+
+let baton: TestCoordination;
+let worker: ReturnType<typeof makeRuleWorker>;
+before(async () => {
+  baton = await startCoordination();
+  worker = makeRuleWorker(baton);
+});
+after(async () => {
+  await worker.close();
+  await baton.close();
+});
+
+const kind = () => `k-${newId()}`;
+const manyNumbers = Array.from({ length: 4900 }, (_, n) => n);
+const isListed = (value: number) => ({ in: [{ const: value }, { var: 'payload.data.list' }] });
+
+async function resultOf(type: string, action: object, data: object) {
+  const rule = await makeRule(baton.admin, { trigger: observed(type), action });
+  await observe(baton.admin, type, data);
+  const cpu = process.cpuUsage();
+  await worker.run();
+  const { user } = process.cpuUsage(cpu);
+  const [evaluation] = await evaluationsOf(baton.admin, rule.id);
+  return { evaluation, cpuMs: user / 1000 };
+}
+
+test('the items of a cause share the steps of their condition: a list does not keep the worker for seconds', async () => {
+  const type = kind();
+  const dedupKeyTemplate = `${type}-{{ item }}`;
+  const forEach = 'payload.data.list';
+  const costly = { or: Array.from({ length: 19 }, () => isListed(-1)) };
+  const list = { list: manyNumbers };
+  const { evaluation } = await resultOf(type, { forEach, where: costly, dedupKeyTemplate }, list);
+  assert.deepEqual(
+    [evaluation.status, evaluation.error.code, evaluation.error.details],
+    ['failed', 'rule_condition_error', { message: 'the condition takes too many steps' }],
+  );
+  const simple = { and: [{ ge: [{ var: 'item' }, 4898] }, isListed(1)] };
+  const chosen = await resultOf(kind(), { forEach, where: simple, dedupKeyTemplate }, list);
+  assert.equal(chosen.evaluation.createdTaskIds.length, 2);
+});
+
+test('custom fields are rendered up to the size of a document, not beyond', async () => {
+  const type = kind();
+  const customFields = { all: Array.from({ length: 4000 }, () => '{{ payload }}') };
+  const list = Array.from({ length: 4000 }, (_, n) => `text ${n}`);
+  const { evaluation, cpuMs } = await resultOf(
+    type,
+    {
+      forEach: 'payload.data.items',
+      dedupKeyTemplate: `${type}-{{ item }}`,
+      fields: { title: 'All of it', customFields },
+    },
+    { items: [1, 2], list },
+  );
+  assert.deepEqual(
+    evaluation.result.work.map((item: any) => item.refused),
+    ['payload_too_large', 'payload_too_large'],
+  );
+  // Without the bound 7,000 ms, and 700 MB.
+  assert.ok(cpuMs < 2500, `${cpuMs} ms`);
+});
