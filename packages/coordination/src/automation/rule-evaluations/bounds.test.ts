@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
+import { done } from '../../testing/leases.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 
 
 let baton: TestCoordination;
@@ -65,4 +67,30 @@ test('custom fields are rendered up to the size of a document, not beyond', asyn
   );
   // Without the bound 7,000 ms, and 700 MB.
   assert.ok(cpuMs < 2500, `${cpuMs} ms`);
+});
+
+test('a dry-run ends after a second with what it has', async () => {
+  const type = kind();
+  const causes = 100;
+  const list = Array.from({ length: 1600 }, (_, n) => ({ n: n / 7, on: 'x' }));
+  for (let n = 0; n < causes; n += 1) await observe(baton.admin, type, { list });
+  const texts = Array.from({ length: 32 }, () => '{{ payload }} and more');
+  const body = ruleBody({
+    trigger: observed(type),
+    action: {
+      forEach: 'payload.data.list',
+      where: { lt: [{ var: 'item.n' }, 7] },
+      dedupKeyTemplate: `${type}-{{ item }}`,
+      fields: { title: '{{ payload }}', description: '{{ payload }}', customFields: { texts } },
+    },
+  });
+  await journalIsStable(baton.pool);
+  const cpu = process.cpuUsage();
+  const { results } = await done(baton.admin.post('/rules:dry-run', { ...body, limit: causes }));
+  const perCauseMs = process.cpuUsage(cpu).user / 1000 / results.length;
+  assert.ok(results.length > 0);
+  assert.ok(
+    results.length < causes || perCauseMs * causes < 2000,
+    `${results.length}, ${perCauseMs} ms each`,
+  );
 });

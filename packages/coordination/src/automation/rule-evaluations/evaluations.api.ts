@@ -36,7 +36,7 @@ export const evaluationsApi = [
     path: '/rules:dry-run',
     summary: 'See what a work rule would have done.',
     description:
-      'At the newest events that would have caused it, 2,000 of its type at most, with tasks and goals as they are now. Nothing is written.',
+      'At the newest events that would have caused it, 2,000 of its type at most, with tasks and goals as they are now. After a second, those that were not looked at yet are left out. Nothing is written.',
     permission: 'rules.write',
     // Nothing changes, so there is no answer to keep.
     idempotency: 'ignored',
