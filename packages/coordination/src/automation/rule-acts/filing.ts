@@ -3,6 +3,7 @@ import type { JsonObject } from '@baton/kernel/wire';
 import { emit } from '../../ledger/journal/journal.ts';
 import { ApprovalRequest } from '../../results/approvals/approval.ts';
 import { requestApproval } from '../../results/approvals/approvals.ts';
+import { isInSight } from '../../service/sight/sight.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
 import { relateNewTask } from '../../work/relations/task-relations.ts';
 import type { Task } from '../../work/tasks/task.ts';
@@ -37,7 +38,8 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
     const isOlder = known?.rule_id === rule.id && (known?.rule_version ?? 0) < rule.version;
     const note = { ...workHeadOf(acting, open, dedupKey), created: false };
     emit(context, workDerived, { entityId: open.id, workspaceId: open.workspaceId }, note);
-    if (!isOlder) return { ...untouched, dedupKey, taskId: open.id };
+    const taskId = (await isInSight(context, open.workspaceId)) ? open.id : null;
+    if (!isOlder || taskId === null) return { ...untouched, dedupKey, taskId };
     const changed = await changeWork(acting, open.id, dedupKey, roots);
     if (!changed.skipped || changed.reason === 'unchanged') await keep(acting, dedupKey, open.id);
     return changed.reason === 'unchanged' ? { ...untouched, dedupKey, taskId: open.id } : changed;
@@ -56,7 +58,7 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
   return { ...untouched, dedupKey, taskId: task.id, created: true };
 }
 
-/** The same task is looked at whether or not the authority sees it: a key is the tenant's. */
+/** Also one out of the authority's sight, of which it learns nothing but that it is there: a key is the tenant's. */
 async function findOpenTask(context: Context, taskId: string): Promise<Task | undefined> {
   const task = await findTaskUnseen(context, { id: taskId, number: null });
   return task !== undefined && !terminalCategories.includes(task.systemStatusCategory) ? task : undefined;

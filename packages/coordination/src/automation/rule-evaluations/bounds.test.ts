@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
-import { done } from '../../testing/leases.ts';
+import { done, eventsOf } from '../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
+import { makeNarrowPerson } from '../../testing/workspaces.ts';
 
 
 let baton: TestCoordination;
@@ -93,4 +94,25 @@ test('a dry-run ends after a second with what it has', async () => {
     results.length < causes || perCauseMs * causes < 2000,
     `${results.length}, ${perCauseMs} ms each`,
   );
+});
+
+test('whoever does not see the open task of a key learns of it only that it is there', async () => {
+  const type = kind();
+  const { person, mine, other } = await makeNarrowPerson(baton);
+  const action = { dedupKeyTemplate: type, fields: { title: 'One of it' } };
+  const first = await makeRule(baton.admin, { trigger: observed(type), action, workspaceId: other.id });
+  await observe(baton.admin, type, {});
+  await worker.run();
+  const [filed] = await evaluationsOf(baton.admin, first.id);
+  const [taskId] = filed.createdTaskIds;
+  const rule = await makeRule(person, { trigger: observed(type), action, workspaceId: mine.id });
+  await observe(baton.admin, type, {});
+  await worker.run();
+  const [evaluation] = await evaluationsOf(person, rule.id);
+  assert.deepEqual(
+    [evaluation.status, evaluation.result.work[0].taskId, evaluation.result.work[0].created],
+    ['matched', null, false],
+  );
+  const evaluated = (await eventsOf(baton, rule.id)).find((event) => event.type === 'rule.evaluated');
+  assert.ok(!JSON.stringify(evaluated?.payload).includes(taskId));
 });
