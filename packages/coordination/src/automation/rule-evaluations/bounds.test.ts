@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
+import { makeTenant } from '../../testing/retention.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
-
+import { ruleConsumer } from '../rules/rules.ts';
+import { runRules } from './rule-jobs.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
@@ -115,4 +118,32 @@ test('whoever does not see the open task of a key learns of it only that it is t
   );
   const evaluated = (await eventsOf(baton, rule.id)).find((event) => event.type === 'rule.evaluated');
   assert.ok(!JSON.stringify(evaluated?.payload).includes(taskId));
+});
+
+test('tenants whose turns fail keep no other from its turn', async () => {
+  const type = kind();
+  await makeRule(baton.admin, { trigger: observed(type) });
+  const ill: string[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    const tenantId = await makeTenant(baton.pool);
+    ill.push(tenantId);
+    await baton.pool.run(sql`
+      insert into event_consumers (tenant_id, consumer) values (${tenantId}, ${ruleConsumer})`);
+    await writeEvents(baton.pool, tenantId, [{}]);
+  }
+  const served: string[] = [];
+  const { tools } = worker;
+  const { run } = runRules({
+    ...tools,
+    async command(job, tenantId, work) {
+      if (ill.includes(tenantId)) throw new Error('this turn breaks');
+      served.push(tenantId);
+      return tools.command(job, tenantId, work);
+    },
+  });
+  await observe(baton.admin, type, {});
+  await journalIsStable(baton.pool);
+  await run();
+  await run();
+  assert.ok(served.includes(baton.admin.tenantId));
 });

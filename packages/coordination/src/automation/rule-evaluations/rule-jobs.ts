@@ -32,7 +32,8 @@ export function runRules({ pool, command, log }: Tools): Job {
     name,
     batchMax: tenantsMax,
     async run() {
-      const due = (await pool.rows(findDueTenants(ruleConsumer, tenantsMax))).map((row) => row.tenant_id);
+      const rows = await pool.rows(findDueTenants(ruleConsumer, putOff.waiting(), tenantsMax));
+      const due = rows.map((row) => row.tenant_id);
       let more = 0;
       for (let at = 0; at < due.length; at += parallelMax)
         more += (await Promise.all(due.slice(at, at + parallelMax).map(turnOf))).filter(Boolean).length;

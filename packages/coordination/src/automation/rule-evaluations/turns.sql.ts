@@ -11,13 +11,13 @@ export interface TurnRow extends JournalPosition {
 
 /**
  * Tenants with stable events behind the cursor of their rules, the least recently served first. A tenant without rules has no
- * cursor; one whose turn failed waits.
+ * cursor; one whose turn failed waits, and those that this process has put off are left out.
  */
-export function findDueTenants(consumer: string, tenantsMax: number) {
+export function findDueTenants(consumer: string, except: readonly string[], tenantsMax: number) {
   return sql<{ tenant_id: string }>`
     with horizon as materialized (select journal_horizon() as position)
     select c.tenant_id from event_consumers c cross join horizon h
-    where c.consumer = ${consumer} and (c.next_attempt_at is null or c.next_attempt_at <= now())
+    where c.consumer = ${consumer} and c.tenant_id <> all (${except}::uuid[]) and (c.next_attempt_at is null or c.next_attempt_at <= now())
       and exists (
         select from events e where e.tenant_id = c.tenant_id and (e.position, e.sequence) > (c.position, c.sequence)
           and e.position < h.position)
