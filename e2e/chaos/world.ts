@@ -91,6 +91,8 @@ export async function openWorld(
     CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
     CP_OUTBOX_BACKOFF_MAX_SECONDS: '2',
     CP_OUTBOX_MAX_ATTEMPTS: '100',
+    // Its default port may be another program's: the adapter would end by itself.
+    CP_CONTEXT_ADAPTER_METRICS_PORT: '0',
     CP_CONTEXT_PROVIDER: 'http',
     CP_CONTEXT_BASE_URL: memory.url,
     CP_CONTEXT_BATCH_SIZE: '100',
