@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@baton/kernel/testing/free-port';
+import { killableProgram } from './killable-program.ts';
 import { until } from './waiting.ts';
 
 /** Cerbos: a decision point of somebody else's that speaks AuthZEN 1.0, without a search. */
@@ -31,34 +31,27 @@ export async function startCerbos(policies: Readonly<Record<string, string>>): P
   for (const [name, text] of Object.entries(policies)) writeFileSync(join(home, `${name}.yaml`), text);
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${httpPort}`;
-  let child: ChildProcess | undefined;
-  const start = async () => {
-    const settings = [
-      `server.httpListenAddr=127.0.0.1:${httpPort}`,
-      `server.grpcListenAddr=127.0.0.1:${grpcPort}`,
-      'storage.driver=disk',
-      `storage.disk.directory=${home}`,
-      'telemetry.disabled=true',
-    ];
-    child = spawn(binary, ['server', ...settings.map((setting) => `--set=${setting}`)], { stdio: 'ignore' });
-    await until(
-      () =>
-        fetch(`${url}/_cerbos/health`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      'Cerbos',
-      readyMsMax,
-    );
-  };
-  const kill = async () => {
-    const ending = child;
-    child = undefined;
-    if (ending === undefined) return;
-    const ended = new Promise((done) => ending.once('exit', done));
-    ending.kill('SIGKILL');
-    await ended;
-  };
+  const settings = [
+    `server.httpListenAddr=127.0.0.1:${httpPort}`,
+    `server.grpcListenAddr=127.0.0.1:${grpcPort}`,
+    'storage.driver=disk',
+    `storage.disk.directory=${home}`,
+    'telemetry.disabled=true',
+  ];
+  const { start, kill } = killableProgram(
+    binary,
+    ['server', ...settings.map((setting) => `--set=${setting}`)],
+    () =>
+      until(
+        () =>
+          fetch(`${url}/_cerbos/health`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        'Cerbos',
+        readyMsMax,
+      ),
+  );
   await start();
   return {
     url,

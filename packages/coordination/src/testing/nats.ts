@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectToNats } from '@nats-io/transport-node';
+import { killableProgram } from './killable-program.ts';
 
 /** Debian's NATS server, with JetStream; for tests, on loopback. */
 export interface NatsServer {
@@ -36,21 +36,11 @@ export async function startNats(args: readonly string[] = []): Promise<NatsServe
   const home = mkdtempSync(join(tmpdir(), 'baton-nats-'));
   const port = await freePort();
   const url = `nats://127.0.0.1:${port}`;
-  let child: ChildProcess | undefined;
-  const start = async () => {
-    child = spawn(binary, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', home, ...args], {
-      stdio: 'ignore',
-    });
-    await untilOpen(port);
-  };
-  const kill = async () => {
-    const ending = child;
-    child = undefined;
-    if (ending === undefined) return;
-    const ended = new Promise((done) => ending.once('exit', done));
-    ending.kill('SIGKILL');
-    await ended;
-  };
+  const { start, kill } = killableProgram(
+    binary,
+    ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', home, ...args],
+    () => untilOpen(port),
+  );
   await start();
   return {
     url,

@@ -1,0 +1,32 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+/** A server of somebody else's, for tests. */
+export interface KillableProgram {
+  /** Begins it, anew after a kill, and waits until it answers. */
+  start(): Promise<void>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+}
+
+/** @param answers waits until it can be asked, and throws when that takes too long */
+export function killableProgram(
+  binary: string,
+  args: readonly string[],
+  answers: () => Promise<void>,
+): KillableProgram {
+  let child: ChildProcess | undefined;
+  return {
+    async start() {
+      child = spawn(binary, args, { stdio: 'ignore' });
+      await answers();
+    },
+    async kill() {
+      const ending = child;
+      child = undefined;
+      if (ending === undefined) return;
+      const ended = new Promise((done) => ending.once('exit', done));
+      ending.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
