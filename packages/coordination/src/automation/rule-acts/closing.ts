@@ -99,8 +99,10 @@ async function addEvidence(
   if (!known.includes(check)) return task;
   const added = evidence.map((item) => ({ ...item, check }));
   const ref = { id: task.id, number: null };
-  const change = TaskChange.parse({ evidence: [...task.evidence, ...added] });
-  await updateTask(context, ref, task.version, change);
+  const change = TaskChange.safeParse({ evidence: [...task.evidence, ...added] });
+  // A task has 200 pieces of evidence at most.
+  if (!change.success) return refuseAct('invalid_evidence');
+  await updateTask(context, ref, task.version, change.data);
   return lockTaskRow(context, ref);
 }
 

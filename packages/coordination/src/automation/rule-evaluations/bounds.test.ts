@@ -4,7 +4,7 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { done, eventsOf } from '../../testing/leases.ts';
+import { done, eventsOf, makeTask } from '../../testing/leases.ts';
 import { makeTenant } from '../../testing/retention.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
@@ -146,4 +146,31 @@ test('tenants whose turns fail keep no other from its turn', async () => {
   await run();
   await run();
   assert.ok(served.includes(baton.admin.tenantId));
+});
+
+test('a task with as much evidence as it may have refuses more, and keeps no event waiting', async () => {
+  const type = kind();
+  const acceptance = [{ key: 'deployed', kind: 'external_state', description: 'It runs.' }];
+  const evidence = Array.from({ length: 200 }, (_, n) => ({
+    kind: 'external',
+    externalRef: { system: 'ci', id: `${type}-${n}` },
+  }));
+  const target = await makeTask(baton, { acceptance, evidence });
+  const rule = await makeRule(baton.admin, {
+    trigger: observed(type, { actorId: baton.admin.principalId }),
+    action: {
+      kind: 'complete_work',
+      target: 'task',
+      check: 'deployed',
+      taskType: undefined,
+      fields: undefined,
+    },
+  });
+  await observe(baton.admin, type, {}, { task: target.id });
+  await worker.run();
+  const [evaluation] = await evaluationsOf(baton.admin, rule.id);
+  assert.deepEqual(
+    [evaluation?.error.code, evaluation?.result.work[0].refused],
+    ['work_items_refused', 'invalid_evidence'],
+  );
 });
