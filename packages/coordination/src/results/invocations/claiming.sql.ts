@@ -131,7 +131,7 @@ export function updateLease(tenantId: string, id: string, shown: ShownLease, lea
         least(greatest(coalesce(${leaseSeconds}::integer, timeout_seconds + 30), 10), 3600)),
       started_at + make_interval(secs => 2 * timeout_seconds + 30))
     where id = ${id} and tenant_id = ${tenantId} and status = 'running' and executor_principal_id = ${shown.principalId}
-      and fencing_token = ${shown.fencingToken}
+      and fencing_token = ${shown.fencingToken}::bigint
       and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
       and lease_expires_at > clock_timestamp()
     returning *`;
@@ -143,7 +143,7 @@ export function lockLeased(tenantId: string, id: string, shown: ShownLease) {
     with held as materialized (
       select * from skill_invocations
       where id = ${id} and tenant_id = ${tenantId} and status = 'running'
-        and executor_principal_id = ${shown.principalId} and fencing_token = ${shown.fencingToken}
+        and executor_principal_id = ${shown.principalId} and fencing_token = ${shown.fencingToken}::bigint
         and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
       for no key update
     )

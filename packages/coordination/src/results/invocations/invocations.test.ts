@@ -520,6 +520,7 @@ describe('under the lease', () => {
     };
     await stale(await baton.actor(), {}, 'running');
     await stale(executor, { fencingToken: 2 }, 'running');
+    await stale(executor, { fencingToken: Number.MAX_SAFE_INTEGER }, 'running');
     await stale(executor, { sessionId: await openSession(executor) }, 'running');
     await done(act(executor, id, 'heartbeat', { fencingToken, sessionId }));
     await endCallLease(baton, id);
