@@ -420,6 +420,25 @@ create table comments (
 );
 CREATE INDEX comments_of_task ON public.comments USING btree (task_id, created_at, id);
 
+create table context_packs (
+  id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  claim_id uuid not null,
+  created_by uuid not null,
+  as_of timestamp(3) with time zone not null,
+  as_of_mode text not null,
+  budget_tokens integer not null,
+  question jsonb not null,
+  pack jsonb not null,
+  trace_id text,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint context_packs_pkey PRIMARY KEY (id),
+  constraint context_packs_claim_id_key UNIQUE (claim_id),
+  constraint context_packs_as_of_mode_check CHECK ((as_of_mode = ANY (ARRAY['claim'::text, 'now'::text]))),
+  constraint context_packs_trace_id_check CHECK ((length(trace_id) <= 200))
+);
+
 create table delegations (
   id uuid not null,
   tenant_id uuid not null,

@@ -3,13 +3,22 @@
 /** No answer came in time, or none that can be read. The message names no header and no body. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
+  /** Whether the time ran out: the request may have been done all the same. */
+  readonly isLate: boolean;
+
+  constructor(message: string, { isLate = false, ...options }: ErrorOptions & { isLate?: boolean } = {}) {
+    super(message, options);
+    this.isLate = isLate;
+  }
 }
 
 export interface JsonRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** A body that is JSON already, instead of `body`. */
+  readonly text?: string;
   /** From the first byte of the request to the last of the answer. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
@@ -31,6 +40,7 @@ export interface JsonAnswer {
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<JsonAnswer> {
   const { method, headers, body, timeoutMs, answerBytesMax, signal } = request;
+  const text = request.text ?? (body === undefined ? undefined : JSON.stringify(body));
   const late = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
@@ -40,21 +50,23 @@ export async function requestJson(url: string, request: JsonRequest): Promise<Js
       headers: {
         accept: 'application/json',
         'accept-encoding': 'identity',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(text !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(text !== undefined && { body: text }),
     });
-    const text = await readText(response, answerBytesMax);
+    const answer = await readText(response, answerBytesMax);
     return {
       status: response.status,
-      json: parsed(text),
+      json: parsed(answer),
       retryAfterSeconds: secondsIn(response.headers.get('retry-after')),
     };
   } catch (error) {
     if (error instanceof RequestFailed) throw error;
-    throw new RequestFailed(late.aborted ? `no answer within ${timeoutMs} ms` : failureOf(error), {
+    const isLate = late.aborted;
+    throw new RequestFailed(isLate ? `no answer within ${timeoutMs} ms` : failureOf(error), {
       cause: error,
+      isLate,
     });
   }
 }

@@ -10,6 +10,7 @@ import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
+import { openGateway } from '../results/memory/gateway.ts';
 import { openAuthorization } from './authz/authorization.ts';
 import type { Tools } from './context.ts';
 import { describeApi } from './describe.ts';
@@ -73,6 +74,7 @@ export async function createCoordination({
   const tools: Tools = {
     settings,
     contents,
+    memory: openGateway(settings, counters),
     log,
     counters,
     health,

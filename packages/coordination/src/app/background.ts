@@ -4,6 +4,7 @@ import type { Logger } from '@baton/kernel/log';
 import { Differences } from '../access/policy/differences.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
+import { openGateway } from '../results/memory/gateway.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
@@ -13,7 +14,7 @@ import { Notifier } from './notifier/notifier.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
 
-export type WorkerTools = JobTools<Context> & Pick<Context, 'contents'>;
+export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory'>;
 
 /** What a process without requests works with. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
@@ -38,6 +39,7 @@ export async function openBackground(
     counters,
     health,
     contents,
+    memory: openGateway(settings, counters),
     publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
     pool,
     wake: (tenantId) => notifier.announceJournal(tenantId),
@@ -62,6 +64,7 @@ export function workerTools({ pool, wake, ...parts }: BackgroundParts): WorkerTo
     log: tools.log,
     counters: tools.counters,
     contents: tools.contents,
+    memory: tools.memory,
     pool,
     async command(job, tenantId, work) {
       const origin = {

@@ -38,6 +38,7 @@ import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
+import { contextApi } from '../results/context/context.api.ts';
 import { contextAdapterApi } from '../results/context-adapter/context-adapter.api.ts';
 import { invocationsApi } from '../results/invocations/invocations.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
@@ -99,6 +100,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Observations',
     about: 'Facts that are published in the journal, for whoever remembers them.',
     endpoints: observationsApi,
+  },
+  {
+    tag: 'Context',
+    about:
+      'What somebody who is about to act should know: the state of the work, and what memory knows of it.',
+    endpoints: contextApi,
   },
   {
     tag: 'Approvals',

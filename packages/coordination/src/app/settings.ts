@@ -5,7 +5,7 @@ import { checkPolicySettings } from '../access/policy/policy-settings.ts';
 import { settings as lowerSettings } from '../automation/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
-import { checkMemorySettings } from '../results/memory/memory.ts';
+import { checkMemorySettings } from '../results/memory/memory-settings.ts';
 
 const seconds = 'seconds';
 

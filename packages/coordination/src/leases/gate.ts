@@ -44,3 +44,15 @@ export async function passClaimGate(
   }
   return gate;
 }
+
+/**
+ * The claim that protects a task now; undefined when nobody holds it. Whoever needs that it stays so has locked the task.
+ * It writes nothing.
+ */
+export async function findLiveClaim(
+  { db, tenantId }: Context,
+  taskId: string,
+): Promise<ClaimRow | undefined> {
+  const gate = await db.row(findGate(tenantId, taskId));
+  return gate === undefined || gate.id === null || gate.delegation_over ? undefined : gate;
+}

@@ -26,6 +26,16 @@ export const errors = {
   approval_precondition_failed: conflict('What must be observed before an approval was not observed.'),
   outcome_not_replayable: conflict('What the decision leads to is done, under way, or nothing.'),
   separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
+  invalid_context_request: invalid(
+    'An anchor is malformed, there are too many, or the run is not of the task.',
+  ),
+  invalid_recall_request: invalid('A recall is by one anchor or one query, of a task or a workspace.'),
+  memory_disabled: row(503, 'Do without memory.')('No memory service is set up.'),
+  memory_timeout: row(503, retryLater)('The memory service did not answer in time.'),
+  memory_unavailable: row(
+    502,
+    'Retry where the details say retryable.',
+  )('The memory service did not handle the request; the details say with which status.'),
   invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
   idempotency_key_reuse: conflict('The key names another call of a skill.'),
   invalid_skill_inputs: badRequest("The inputs don't fit the contract of the skill."),

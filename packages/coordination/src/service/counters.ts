@@ -1,4 +1,4 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry, Summary } from 'prom-client';
 
 /** The counters of coordination-core section 2 that this part moves. No tenant, task or run is ever a label. */
 export interface Counters {
@@ -13,6 +13,12 @@ export interface Counters {
   ruleEvaluations: Counter<'result'>;
   /** By `result`: succeeded, failed, retried, cancelled. */
   skillInvocations: Counter<'result'>;
+  contextRequests: Counter;
+  contextDegraded: Counter;
+  contextProviderFailures: Counter;
+  contextRequestDuration: Summary;
+  /** Each says for how many tenants a part of this process does not ask the memory service now. */
+  contextCircuits: Set<() => number>;
 }
 
 export function createCounters(registry: Registry): Counters {
@@ -46,5 +52,39 @@ export function createCounters(registry: Registry): Counters {
       labelNames: ['result'],
       registers: [registry],
     }),
+    contextRequests: counter('context_requests_total', 'Contexts asked for.'),
+    contextDegraded: counter(
+      'context_degraded_total',
+      'Contexts without what the memory service knows, because it did not say.',
+    ),
+    contextProviderFailures: counter(
+      'context_provider_failures_total',
+      'Calls to the memory service that failed or took too long.',
+    ),
+    contextRequestDuration: new Summary({
+      name: 'context_request_duration_seconds',
+      help: 'How long contexts took.',
+      percentiles: [],
+      registers: [registry],
+    }),
+    contextCircuits: circuitGauge(registry),
   };
+}
+
+/** The gauge is read when the metrics are: a circuit closes by the time alone. */
+function circuitGauge(registry: Registry): Set<() => number> {
+  const parts = new Set<() => number>();
+  new Gauge({
+    name: 'context_circuits_open',
+    help: 'Tenants for which this process does not ask the memory service now, after repeated failures.',
+    registers: [registry],
+    collect() {
+      this.set(openCircuitsOf(parts));
+    },
+  });
+  return parts;
+}
+
+export function openCircuitsOf(parts: Counters['contextCircuits']): number {
+  return [...parts].reduce((sum, count) => sum + count(), 0);
 }

@@ -20,6 +20,7 @@ export interface Tables {
   claims: ClaimsTable;
   comment_revisions: CommentRevisionsTable;
   comments: CommentsTable;
+  context_packs: ContextPacksTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
   ensured_work: EnsuredWorkTable;
@@ -336,6 +337,21 @@ interface CommentsTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   edited_at: string | null;
+}
+
+interface ContextPacksTable {
+  id: string;
+  tenant_id: string;
+  task_id: string;
+  claim_id: string;
+  created_by: string;
+  as_of: string;
+  as_of_mode: 'claim' | 'now';
+  budget_tokens: number;
+  question: unknown;
+  pack: unknown;
+  trace_id: string | null;
+  created_at: Generated<string>;
 }
 
 interface DelegationsTable {

@@ -7,6 +7,7 @@ import { endpoints } from '../app/endpoints.ts';
 import { permissionNames } from '../service/permissions.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from './coordination.ts';
 import type { FixtureTenant } from './fixtures.ts';
+import { startMemoryService } from './memory-service.ts';
 
 const [task, workspace, principal] = [
   { object: '/tasks/{ref}' },
@@ -38,7 +39,12 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
     object: '/artifacts/{id}',
     fields: (id) => ({ createdFrom: { kind: 'human', ...evidence('artifact', 'artifactId').fields(id) } }),
   },
-  'createdFrom.evidence.[].contextPackId': unbuilt,
+  'createdFrom.evidence.[].contextPackId': {
+    object: '/context-packs/{id}',
+    fields: (id) => ({
+      createdFrom: { kind: 'human', ...evidence('context_pack', 'contextPackId').fields(id) },
+    }),
+  },
   'createdFrom.evidence.[].observationId': {
     object: '/observations/{id}',
     fields: (id) => ({
@@ -47,7 +53,10 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   },
   entityId: task,
   'evidence.[].artifactId': { object: '/artifacts/{id}', ...evidence('artifact', 'artifactId') },
-  'evidence.[].contextPackId': unbuilt,
+  'evidence.[].contextPackId': {
+    object: '/context-packs/{id}',
+    ...evidence('context_pack', 'contextPackId'),
+  },
   'evidence.[].observationId': { object: '/observations/{id}', ...evidence('observation', 'observationId') },
   'excludedPrincipals.[]': principal,
   forTask: task,
@@ -66,7 +75,10 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
     object: '/artifacts/{id}',
     ...originEvidence('artifact', 'artifactId'),
   },
-  'origin.evidence.[].contextPackId': unbuilt,
+  'origin.evidence.[].contextPackId': {
+    object: '/context-packs/{id}',
+    ...originEvidence('context_pack', 'contextPackId'),
+  },
   'origin.evidence.[].observationId': {
     object: '/observations/{id}',
     ...originEvidence('observation', 'observationId'),
@@ -142,7 +154,8 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
 };
 
 async function start() {
-  const baton = await startCoordination();
+  const memory = await startMemoryService();
+  const baton = await startCoordination({ CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url });
   // A person: some permissions are for people only.
   const allowed = await baton.actor({ kind: 'human' });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -192,6 +205,9 @@ async function start() {
     tenant: { baton, actor: allowed },
     otherTenant: { baton, actor: baton.otherAdmin },
     headersOf,
-    close: () => baton.close(),
+    async close() {
+      await baton.close();
+      await memory.close();
+    },
   };
 }

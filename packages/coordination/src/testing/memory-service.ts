@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepMessage } from '@baton/kernel/testing/leaks';
 import type { MemoryItem } from '../results/memory/memory.ts';
+import { MemoryKnowledge } from './memory-knowledge.ts';
 
 /** A batch as it arrived, whatever it was answered. */
 export interface ArrivedBatch {
@@ -13,11 +14,27 @@ export interface ArrivedBatch {
   readonly atMs: number;
 }
 
+/** A question or a piece of knowledge as it arrived, whatever it was answered. */
+export interface ArrivedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly namespace: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the form of a question is what the tests are about
+  readonly body: any;
+  readonly headers: IncomingMessage['headers'];
+}
+
 /** How the service behaves towards one namespace, or towards all. */
 export interface MemoryBehaviour {
   readonly delayMs?: number;
   /** Takes the connection away instead of an answer. */
   readonly hangsUp?: boolean;
+  /** Does what it is asked, then takes the connection away: who asked never learns of it. */
+  readonly losesAnswers?: boolean;
+  /** Sends a byte of an answer that never ends, so often. */
+  readonly tricklesEveryMs?: number;
+  /** Refuses any call that names this namespace among others, with this status. */
+  readonly refusesNamespace?: { readonly name: string; readonly status: number };
   /** Answers this, whatever was sent, and keeps nothing. */
   readonly answer?: {
     readonly status: number;
@@ -37,6 +54,9 @@ export interface MemoryBehaviour {
 export interface TestMemory {
   readonly url: string;
   readonly arrived: ArrivedBatch[];
+  /** Every other call. */
+  readonly calls: ArrivedCall[];
+  readonly knowledge: MemoryKnowledge;
   /** What it keeps, by namespace. */
   kept(namespace: string): readonly MemoryItem[];
   /** The ids of the events that it keeps. */
@@ -52,6 +72,8 @@ const itemsMax = 500;
 
 export async function startMemoryService(port = 0): Promise<TestMemory> {
   const arrived: ArrivedBatch[] = [];
+  const calls: ArrivedCall[] = [];
+  const knowledge = new MemoryKnowledge();
   const kept = new Map<string, Map<string, MemoryItem>>();
   const underWay = new Map<string, { now: number; max: number }>();
   const behaviours = new Map<string, MemoryBehaviour>();
@@ -61,9 +83,9 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method === 'GET' && req.url === '/healthz') return send(res, 200, { status: 'ok' });
-    if (req.method !== 'POST' || req.url !== '/api/memory/observations:batch') return send(res, 404, {});
     const text = await textOf(req);
     keepMessage({ authorization: req.headers.authorization ?? '' }, text);
+    if (req.url !== '/api/memory/observations:batch') return answerCall(req, res, text);
     const { observations, scope } = JSON.parse(text) as {
       observations: MemoryItem[];
       scope: { namespace: string };
@@ -83,18 +105,50 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
     res.once('close', () => {
       counted.now -= 1;
     });
-    const behaviour = behaviours.get(scope.namespace) ?? behaviours.get('') ?? {};
-    if (behaviour.delayMs !== undefined) await sleep(behaviour.delayMs, undefined, { ref: false });
-    if (behaviour.hangsUp) return void res.destroy();
-    if (behaviour.answer !== undefined) {
-      const { status, body = '{}', headers } = behaviour.answer;
-      return void res.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(body);
-    }
+    const behaviour = behaviourTo(scope.namespace);
+    if (await misbehaves(behaviour, res)) return;
     if (observations.length > itemsMax) return send(res, 413, {});
     const { refusedWhole } = behaviour;
     if (refusedWhole !== undefined && ids.some((id) => refusedWhole.ids.has(id)))
       return send(res, refusedWhole.status, { error: 'invalid' });
     return send(res, 207, take(scope.namespace, observations, behaviour.refused ?? new Set()));
+  }
+
+  const behaviourTo = (namespace: string) => behaviours.get(namespace) ?? behaviours.get('') ?? {};
+
+  async function misbehaves(behaviour: MemoryBehaviour, res: ServerResponse): Promise<boolean> {
+    const { delayMs, hangsUp, answer: fixed, tricklesEveryMs } = behaviour;
+    if (delayMs !== undefined) await sleep(delayMs, undefined, { ref: false });
+    if (hangsUp) {
+      res.destroy();
+      return true;
+    }
+    if (tricklesEveryMs !== undefined) {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => res.write(' '), tricklesEveryMs).unref();
+      res.once('close', () => clearInterval(timer));
+      return true;
+    }
+    if (fixed === undefined) return false;
+    const { status, body = '{}', headers } = fixed;
+    res.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(body);
+    return true;
+  }
+
+  async function answerCall(req: IncomingMessage, res: ServerResponse, text: string): Promise<void> {
+    const { pathname: path, searchParams } = new URL(req.url ?? '', origin);
+    const method = req.method as string;
+    const body = text === '' ? {} : JSON.parse(text);
+    const namespace = String(body.scope?.namespace ?? body.namespace ?? searchParams.get('namespace') ?? '');
+    calls.push({ method, path, namespace, body, headers: req.headers });
+    const behaviour = behaviourTo(namespace);
+    if (await misbehaves(behaviour, res)) return;
+    const { refusesNamespace: refused, losesAnswers } = behaviour;
+    if (refused !== undefined && (body.scope?.namespaces ?? [namespace]).includes(refused.name))
+      return send(res, refused.status, {});
+    const told = knowledge.handle(method, path, searchParams, body) ?? { status: 404, body: {} };
+    if (losesAnswers) return void res.destroy();
+    return send(res, told.status, told.body);
   }
 
   function take(namespace: string, observations: readonly MemoryItem[], refused: ReadonlySet<string>) {
@@ -122,6 +176,8 @@ export async function startMemoryService(port = 0): Promise<TestMemory> {
   return {
     url: origin,
     arrived,
+    calls,
+    knowledge,
     kept: keptOf,
     keptIds: (namespace) => keptOf(namespace).map(idOf),
     parallelMax: (namespace) => underWay.get(namespace)?.max ?? 0,

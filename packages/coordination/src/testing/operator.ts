@@ -37,6 +37,7 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     counters,
     pool,
     contents: undefined,
+    memory: undefined,
     health: createHealth({ db: pool, registry, counters, headRevision: 0, log }),
     wake: () => undefined,
     publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),

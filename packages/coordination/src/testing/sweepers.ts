@@ -5,6 +5,7 @@ import { type WorkerTools, workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
+import { openGateway } from '../results/memory/gateway.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
 
@@ -39,6 +40,7 @@ export function makeWorkerTools(
     counters,
     pool,
     contents: openContentStore(settings),
+    memory: openGateway(settings, counters),
     health: createHealth({ db: pool, registry, counters, headRevision: 1, log }),
     wake: () => undefined,
     publishBindingChange: () => undefined,

@@ -24,6 +24,9 @@ export const anchorsOf = {
   artifact: (tenantId, ids) => sql<AnchorRow>`
     select id, task_id, workspace_id, null::uuid as person_id
     from artifacts where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  context_pack: (tenantId, ids) => sql<AnchorRow>`
+    select id, task_id, null::uuid as workspace_id, null::uuid as person_id
+    from context_packs where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
   goal: (tenantId, ids) => sql<AnchorRow>`
     select id, null::uuid as task_id, workspace_id, null::uuid as person_id
     from goals where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,

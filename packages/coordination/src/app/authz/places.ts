@@ -38,6 +38,7 @@ const kindAt: Readonly<Record<string, Kind>> = {
   '/runs/{id}': 'run',
   '/approvals/{id}': 'approval',
   '/artifacts/{id}': 'artifact',
+  '/context-packs/{id}': 'context_pack',
   '/goals/{id}': 'goal',
   '/workspaces/{id}': 'workspace',
   '/child-handles/{id}': 'child_handle',

@@ -33,6 +33,7 @@ import * as workspaces from '../../organisation/workspaces/workspaces.events.ts'
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
 import * as artifacts from '../../results/artifacts/artifacts.events.ts';
+import * as context from '../../results/context/context.events.ts';
 import * as contextAdapter from '../../results/context-adapter/context-adapter.events.ts';
 import * as invocations from '../../results/invocations/invocations.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
@@ -82,6 +83,7 @@ const declarations: readonly object[] = [
   approvals,
   artifactContents,
   artifacts,
+  context,
   contextAdapter,
   observations,
   outcomes,

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { type Db, type Pool, sqlState } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
 import { within } from '@baton/kernel/within';
-import type { Counters } from '../../service/counters.ts';
+import { type Counters, openCircuitsOf } from '../../service/counters.ts';
 import { EpochWatch } from './epoch-watch.ts';
 import { createGauges } from './gauges.ts';
 import { findRevision } from './health.sql.ts';
@@ -30,7 +30,7 @@ const undefinedTable = '42P01';
 export function createHealth(options: {
   db: Pool;
   registry: Registry;
-  counters: Pick<Counters, 'journalCursorsRefused'>;
+  counters: Pick<Counters, 'journalCursorsRefused' | 'contextCircuits'>;
   headRevision: number;
   log: Logger;
 }): Health {
@@ -39,11 +39,19 @@ export function createHealth(options: {
   const epoch = new EpochWatch(db, log, options.counters.journalCursorsRefused);
   const gauges = createGauges(db, log);
 
-  /** Who holds the readers back, and whether history changed; undefined when there is nothing to tell. */
+  /**
+   * Who holds the readers back, whether history changed, and whether the memory service is given a rest; undefined when there
+   * is nothing to tell.
+   */
   async function detailOf() {
     const [horizonHolder, journalEpoch] = await Promise.all([horizon.holder(), epoch.detail()]);
-    if (horizonHolder === undefined && journalEpoch === undefined) return undefined;
-    return { ...(horizonHolder && { horizonHolder }), ...(journalEpoch && { journalEpoch }) };
+    const circuitsOpen = openCircuitsOf(options.counters.contextCircuits);
+    if (horizonHolder === undefined && journalEpoch === undefined && circuitsOpen === 0) return undefined;
+    return {
+      ...(horizonHolder && { horizonHolder }),
+      ...(journalEpoch && { journalEpoch }),
+      ...(circuitsOpen > 0 && { memory: { circuitsOpen } }),
+    };
   }
 
   async function ask(): Promise<Readiness> {

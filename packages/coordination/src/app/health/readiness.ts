@@ -29,12 +29,22 @@ const JournalEpoch = z
 
 export type JournalEpoch = z.infer<typeof JournalEpoch>;
 
+const MemoryRest = z.strictObject({ circuitsOpen: z.int() }).meta({
+  id: 'MemoryRest',
+  description:
+    'The memory service has failed again and again for so many tenants, and is not asked for them now. Contexts come without it; nothing else depends on it.',
+});
+
 export const Ready = z
   .strictObject({
     status: z.literal('ready'),
     revision: z.int().meta({ description: 'The newest migration that the database holds.' }),
     detail: z
-      .strictObject({ horizonHolder: HorizonHolder.optional(), journalEpoch: JournalEpoch.optional() })
+      .strictObject({
+        horizonHolder: HorizonHolder.optional(),
+        journalEpoch: JournalEpoch.optional(),
+        memory: MemoryRest.optional(),
+      })
       .optional(),
   })
   .meta({ id: 'Ready' });

@@ -15,3 +15,11 @@ export function findObservationIds(tenantId: string, viewerId: string | null, id
     where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and (${viewerId}::uuid is null or
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
+
+/** The same of context packs, which hang on the task that they were recorded for. */
+export function findContextPackIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
+  return sql<{ id: string }>`
+    select id from context_packs
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}
+      and (${viewerId}::uuid is null or sees_task(${viewerId}, task_id))`;
+}

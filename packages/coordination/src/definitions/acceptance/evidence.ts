@@ -5,7 +5,7 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { checkKeyForm } from './acceptance.ts';
-import { findArtifactIds, findObservationIds } from './evidence.sql.ts';
+import { findArtifactIds, findContextPackIds, findObservationIds } from './evidence.sql.ts';
 import { parseDocument, withoutNulls } from './parsed-document.ts';
 
 export const evidenceItemsMax = 200;
@@ -63,7 +63,7 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 }
 
 /**
- * Looks up what evidence points at. Context packs come with their registry; until then none exists.
+ * Looks up what evidence points at.
  * @throws Refusal `not_found` with the id of the first that doesn't exist, or that the caller doesn't see
  */
 export async function requireEvidenceTargets(context: Context, evidence: readonly Evidence[]): Promise<void> {
@@ -75,21 +75,26 @@ export async function requireEvidenceTargets(context: Context, evidence: readonl
   }
 }
 
-/** `artifact/<id>` and `observation/<id>` of those that exist. */
+/** `artifact/<id>` and the like of those that exist. */
 async function findKnownFacts(context: Context, evidence: readonly Evidence[]): Promise<ReadonlySet<string>> {
   const { db, tenantId } = context;
-  const artifactIds = evidence.flatMap((item) => (item.kind === 'artifact' ? [item.artifactId] : []));
-  const observationIds = evidence.flatMap((item) =>
-    item.kind === 'observation' ? [item.observationId] : [],
-  );
-  if (artifactIds.length + observationIds.length === 0) return new Set();
-  const viewerId = await viewerOf(context);
-  const artifacts =
-    artifactIds.length === 0 ? [] : await db.rows(findArtifactIds(tenantId, viewerId, artifactIds));
-  const observations =
-    observationIds.length === 0 ? [] : await db.rows(findObservationIds(tenantId, viewerId, observationIds));
-  return new Set([
-    ...artifacts.map(({ id }) => `artifact/${id}`),
-    ...observations.map(({ id }) => `observation/${id}`),
-  ]);
+  const known = new Set<string>();
+  const lookups = [
+    ['artifact', findArtifactIds],
+    ['observation', findObservationIds],
+    ['context_pack', findContextPackIds],
+  ] as const;
+  for (const [kind, find] of lookups) {
+    const ids = evidence.flatMap((item) => (item.kind === kind ? idOf(item) : []));
+    if (ids.length === 0) continue;
+    const rows = await db.rows(find(tenantId, await viewerOf(context), ids));
+    for (const { id } of rows) known.add(`${kind}/${id}`);
+  }
+  return known;
+}
+
+function idOf(item: Evidence): string[] {
+  if (item.kind === 'external') return [];
+  if (item.kind === 'artifact') return [item.artifactId];
+  return [item.kind === 'observation' ? item.observationId : item.contextPackId];
 }

@@ -45,14 +45,22 @@ export async function getRunContext(context: Context, runId: string): Promise<Ru
 
 /** Without relations to tasks, and inputs from tasks, that are out of the caller's sight (organisation, section 1.5). */
 async function withinSight(context: Context, row: RunContextRow): Promise<RunContextRow> {
-  const sources = row.inputs.flatMap(({ sourceTaskId }) => sourceTaskId ?? []);
-  const seen = await tasksInSight(context, [...new Set(sources)]);
   return {
     ...row,
     relations: await relationsInSight(context, row.relations),
-    inputs: row.inputs.map((input) => ({
-      ...input,
-      artifactId: input.sourceTaskId !== null && seen.has(input.sourceTaskId) ? input.artifactId : null,
-    })),
+    inputs: await inputsInSight(context, row.inputs),
   };
+}
+
+/** Inputs without the artifacts of tasks that the caller does not see. */
+export async function inputsInSight(
+  context: Context,
+  inputs: RunContextRow['inputs'],
+): Promise<RunContextRow['inputs']> {
+  const sources = inputs.flatMap(({ sourceTaskId }) => sourceTaskId ?? []);
+  const seen = await tasksInSight(context, [...new Set(sources)]);
+  return inputs.map((input) => ({
+    ...input,
+    artifactId: input.sourceTaskId !== null && seen.has(input.sourceTaskId) ? input.artifactId : null,
+  }));
 }

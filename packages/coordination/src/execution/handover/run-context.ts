@@ -47,7 +47,7 @@ const ContextClaim = Claim.pick({
 }).meta({ id: 'ContextClaim' });
 
 /** A result without its documents; `GET /artifacts/{id}` has them. */
-const ContextArtifact = z
+export const ContextArtifact = z
   .strictObject({
     id: Uuid,
     type: z.string(),
@@ -78,7 +78,7 @@ const ContextApproval = z
  * What the task's type takes from other tasks, newest first: of each of those tasks the artifact that the task is given, of
  * the newest 50 where there are more; null where there is none, or none that the caller sees.
  */
-const ContextInput = z
+export const ContextInput = z
   .strictObject({
     key: z.string(),
     type: z.string(),
@@ -170,6 +170,6 @@ export function contextPartsOf(row: RunContextRow) {
   };
 }
 
-function withTextInstant<Item extends { createdAt: string }>(item: Item): Item {
+export function withTextInstant<Item extends { createdAt: string }>(item: Item): Item {
   return { ...item, createdAt: timestampText(item.createdAt) };
 }

@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
 import { standsAt } from '../../app/within-sight.ts';
+import { insertContextPack } from '../../testing/contexts.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
@@ -32,6 +33,7 @@ interface Filed {
   approvalId: string;
   artifactId: string;
   invocationId: string;
+  contextPackId: string;
   handleId: string;
   goalId: string;
   referenceId: string;
@@ -103,6 +105,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
     approvalId: approval.id,
     artifactId: artifact.id,
     invocationId: (await done(invoke(baton.admin, await makeCallable(baton.admin), { taskId }), 201)).id,
+    contextPackId: await insertContextPack(baton, worker.actor, { taskId, claimId }),
     workspaceId: workspaceId ?? mine.id,
   };
 }
@@ -126,6 +129,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/approvals/{id}': ({ approvalId }) => approvalId,
     '/artifacts/{id}': ({ artifactId }) => artifactId,
     '/skill-invocations/{id}': ({ invocationId }) => invocationId,
+    '/context-packs/{id}': ({ contextPackId }) => contextPackId,
     '/child-handles/{id}': ({ handleId }) => handleId,
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
@@ -144,6 +148,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     approvalId: id,
     artifactId: id,
     invocationId: id,
+    contextPackId: id,
     workspaceId: id,
     handleId: id,
     goalId: id,
@@ -171,6 +176,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/capabilities/',
       '/skills/',
       '/operations/',
+      '/calendars/',
     ];
     const others = endpoints.filter(
       ({ path }) =>

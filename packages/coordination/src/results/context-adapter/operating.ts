@@ -107,3 +107,35 @@ function placeFor(cursor: string, current: JournalPosition, floor: JournalPositi
     fail('cursor_below_journal_floor', { floorCursor: encodeCursor(floor), requestedCursor: cursor });
   return place;
 }
+
+/** What memory has been told of a tenant's journal, for who asks it (organisation, section 19.1). */
+export interface Told {
+  readonly memoryCursor: string | null;
+  readonly memoryLagEvents: number | null;
+  readonly memoryLagCapped: boolean;
+  readonly memoryIngest: {
+    readonly status: 'ok' | 'parked';
+    readonly lastError: string | null;
+    readonly lastDeliveryAt: string | null;
+    readonly parkedEventId: string | null;
+    readonly nextAttemptAt: string | null;
+  };
+}
+
+/** Counts at most 1,001 events, whatever waits. */
+export async function getFreshness({ db, tenantId }: Context): Promise<Told> {
+  const state = adapterStateOf((await db.row(findState(tenantId, consumer, lagMax + 1))) as StateRow);
+  const { parked, parkedReason, lastDeliveryAt, parkedEventId, nextAttemptAt } = state;
+  return {
+    memoryCursor: state.cursor,
+    memoryLagEvents: state.lagEvents,
+    memoryLagCapped: state.lagCapped,
+    memoryIngest: {
+      status: parked ? 'parked' : 'ok',
+      lastError: parkedReason,
+      lastDeliveryAt,
+      parkedEventId,
+      nextAttemptAt,
+    },
+  };
+}

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/json-request';
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { withoutAddresses } from '@baton/kernel/without-addresses';
-import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
-import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
+import { NoToken, openWire } from './wire.ts';
 
 /** What something is about, and who did it. */
 export interface MemoryRef {
@@ -62,32 +61,23 @@ const BatchAnswer = z.object({
 /** @param traceRunId what the memory service finds the calls of this process by (`X-Run-Id`) */
 export function openMemory(settings: Settings, traceRunId: string): Memory {
   const baseUrl = settings.CP_CONTEXT_BASE_URL.replace(/\/+$/, '');
-  const credential = credentialOf(settings);
+  const wire = openWire(settings);
   return {
     async ingest(namespace, observations, signal) {
-      let token: string | undefined;
       try {
-        token = await credential.get();
-      } catch (error) {
-        return failed(`no token of identity: ${(error as Error).message}`);
-      }
-      try {
-        const answer = await requestJson(`${baseUrl}/api/memory/observations:batch`, {
+        const { credential, ...answer } = await wire.request('/api/memory/observations:batch', {
           method: 'POST',
-          headers: {
-            'x-run-id': traceRunId,
-            ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          },
+          traceRunId,
           body: { observations, scope: { namespace } },
           timeoutMs: settings.CP_CONTEXT_INGEST_TIMEOUT_SECONDS * 1000,
           answerBytesMax,
           signal,
         });
-        if (answer.status === 401 && token !== undefined) credential.forget(token);
-        return resultOf(answer, observations.length, token);
+        return resultOf(answer, observations.length, credential);
       } catch (error) {
         if (!(error instanceof RequestFailed)) throw error;
-        return failed(`the memory service is out of reach: ${error.message}`);
+        const isUnasked = error instanceof NoToken;
+        return failed(isUnasked ? error.message : `the memory service is out of reach: ${error.message}`);
       }
     },
     async isAlive() {
@@ -103,48 +93,6 @@ export function openMemory(settings: Settings, traceRunId: string): Memory {
       }
     },
   };
-}
-
-interface Credential {
-  /** Undefined where the memory service asks for none. */
-  get(): Promise<string | undefined>;
-  forget(token: string): void;
-}
-
-function credentialOf(settings: Settings): Credential {
-  const kind = authKindOf(settings);
-  const key = settings.CP_CONTEXT_API_KEY;
-  if (kind !== 'iam') return { get: () => Promise.resolve(key), forget: () => undefined };
-  return createServiceTokens(settings, {
-    audience: settings.CP_CONTEXT_IAM_AUDIENCE,
-    scopes: scopesOf(settings),
-  });
-}
-
-/** Where a decision point decides, the memory service asks it about the person that a call is made for (core, section 20). */
-function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {
-  const onBehalf = 'memory:on-behalf';
-  return mode === 'policy' && !scopes.includes(onBehalf) ? [...scopes, onBehalf] : scopes;
-}
-
-/** `auto` is the key where there is one, else a token where there is a client, else nothing. */
-export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
-  const { CP_CONTEXT_AUTH: kind, CP_CONTEXT_API_KEY: key, CP_IAM_CLIENT_ID: clientId } = settings;
-  if (kind !== 'auto') return kind;
-  if (key !== undefined) return 'api_key';
-  return clientId === '' ? 'none' : 'iam';
-}
-
-/** @throws Error with one sentence for settings of the memory service that could only fail later */
-export function checkMemorySettings(settings: Settings): void {
-  if (settings.CP_CONTEXT_PROVIDER === 'none') return;
-  requireAddress('CP_CONTEXT_BASE_URL', settings.CP_CONTEXT_BASE_URL);
-  const kind = authKindOf(settings);
-  const key = settings.CP_CONTEXT_API_KEY;
-  if (kind === 'api_key' && (key === undefined || !/^[\x21-\x7e]+$/.test(key)))
-    throw new Error('CP_CONTEXT_AUTH api_key needs CP_CONTEXT_API_KEY, without blanks.');
-  if (kind !== 'iam') return;
-  requireOwnAccount(settings, 'CP_CONTEXT_AUTH iam');
 }
 
 function resultOf(

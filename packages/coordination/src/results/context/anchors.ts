@@ -1,0 +1,45 @@
+import type { Json } from '@baton/kernel/wire';
+import type { Task } from '../../work/tasks/task.ts';
+
+const anchorForm = /^[A-Za-z][A-Za-z0-9_.-]{0,99}:\S{1,400}$/;
+
+/** Whether a text names one thing in memory: `type:key`. */
+export function isAnchor(text: string): boolean {
+  return anchorForm.test(text);
+}
+
+/**
+ * The anchors of a task's type for one task (organisation, section 28): placeholders are filled in from the task. An anchor
+ * whose placeholder has no value, or one that can't stand in a key, is dropped.
+ * @returns the anchors, each once, and a warning for each that was dropped
+ */
+export function anchorsFor(
+  task: Pick<Task, 'publicId' | 'workspaceId' | 'projectId' | 'customFields'>,
+  templates: readonly string[],
+): { anchors: string[]; warnings: string[] } {
+  const filled = templates.map((template) => ({ template, anchor: filledIn(template, task) }));
+  return {
+    anchors: [...new Set(filled.flatMap(({ anchor }) => anchor ?? []))],
+    warnings: filled
+      .filter(({ anchor }) => anchor === undefined)
+      .map(({ template }) => `anchor_without_value:${template}`),
+  };
+}
+
+function filledIn(template: string, task: Parameters<typeof anchorsFor>[0]): string | undefined {
+  let isWhole = true;
+  const anchor = template.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+    const value = valueOf(name, task);
+    isWhole &&= value !== undefined;
+    return value ?? '';
+  });
+  return isWhole && isAnchor(anchor) ? anchor : undefined;
+}
+
+function valueOf(name: string, task: Parameters<typeof anchorsFor>[0]): string | undefined {
+  if (!name.startsWith('customFields.'))
+    return task[name as 'publicId' | 'workspaceId' | 'projectId'] ?? undefined;
+  const key = name.slice('customFields.'.length);
+  const value: Json | undefined = Object.hasOwn(task.customFields, key) ? task.customFields[key] : undefined;
+  return ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? String(value) : undefined;
+}

@@ -1,0 +1,127 @@
+import { NeedsTransaction } from '@baton/kernel/command';
+import type { Answer, Surroundings } from '@baton/kernel/service';
+import { getHarnessContext } from '../../execution/harness/harness.ts';
+import { holds } from '../../service/permissions.ts';
+import type { Context } from '../context.ts';
+import { getFreshness } from '../context-adapter/operating.ts';
+import { fail } from '../errors.ts';
+import { visibleNamespaces } from '../memory/visible-namespaces.ts';
+import { isAnchor } from './anchors.ts';
+import { anchorsMax, type ContextAnswer, type ContextRequest } from './context-answer.ts';
+import type { NewPack } from './context-packs.sql.ts';
+import { type Focus, findFocus, instructionsOf, readFocus } from './focus.ts';
+import { askMemory, type MemoryPart, withoutMemory } from './memory-pack.ts';
+import {
+  type AskedTaskContext,
+  type Asking,
+  askTaskContext,
+  prepareTaskContext,
+  recordPack,
+} from './task-context.ts';
+
+/** A context that is read, and the pack that is still to be recorded. */
+export interface ReadContext {
+  readonly answer: ContextAnswer;
+  readonly toRecord: NewPack | undefined;
+}
+
+/** @throws Refusal `invalid_context_request` */
+export function requireAnchors({ anchors }: Pick<ContextRequest, 'anchors'>): void {
+  const wrong = anchors.findIndex((anchor) => !isAnchor(anchor));
+  if (anchors.length > anchorsMax) fail('invalid_context_request', { field: 'anchors', max: anchorsMax });
+  if (wrong >= 0) fail('invalid_context_request', { field: `anchors[${wrong}]` });
+}
+
+/**
+ * What somebody who is about to act should know (organisation, section 19.1): the operational part always, what memory knows
+ * where it says so in time. While the memory service is asked nothing of the database is held; it is asked beside the
+ * operational part.
+ * @throws Refusal those of `findFocus`
+ */
+export async function getContext(
+  request: ContextRequest,
+  { context, command }: Surroundings<ReadContext, Context>,
+): Promise<Answer> {
+  const began = performance.now();
+  const answer = await command(await readContext(context, request));
+  const { contextRequests, contextRequestDuration } = context.counters;
+  contextRequests.inc();
+  contextRequestDuration.observe((performance.now() - began) / 1000);
+  return answer;
+}
+
+/** The end of `getContext`: what a claim is to keep is written in a transaction of its own. */
+export async function finishContext(
+  context: Context,
+  { answer, toRecord }: ReadContext,
+): Promise<ContextAnswer> {
+  const { taskContext } = answer;
+  if (toRecord === undefined || taskContext === undefined) return answer;
+  if (!context.transactional) throw new NeedsTransaction();
+  return { ...answer, taskContext: await recordPack(context, { answer: taskContext, toRecord }) };
+}
+
+async function readContext(context: Context, request: ContextRequest): Promise<ReadContext> {
+  const focus = await findFocus(context, request);
+  askRights(context);
+  const namespaces = await visibleNamespaces(context, focus.rootWorkspaceId);
+  const asking = mayAsk(context, request, namespaces);
+  const { task, type } = focus;
+  const prepared =
+    task === undefined || type === undefined
+      ? undefined
+      : await prepareTaskContext(context, task, type, namespaces);
+  const [operational, part, taskPart] = await Promise.all([
+    readOperational(context, focus),
+    'memory' in asking
+      ? askMemory(asking.memory, context, request, { focus, namespaces })
+      : withoutMemory(asking.status),
+    prepared && askTaskContext(context, prepared, asking),
+  ]);
+  if (isDegraded(part, taskPart)) context.counters.contextDegraded.inc();
+  return {
+    answer: {
+      ...operational,
+      ...part,
+      warnings: [...part.warnings],
+      ...(type !== undefined && { instructions: instructionsOf(type) }),
+      ...(taskPart !== undefined && { taskContext: taskPart.answer }),
+    },
+    toRecord: taskPart?.toRecord,
+  };
+}
+
+/** Where rights are asked of another service, that is done now: it may begin the call again, and memory is asked once. */
+function askRights({ caller }: Context): void {
+  for (const right of ['events.read', 'artifacts.read'] as const) holds(caller.permissions, right);
+  if (caller.kind === 'human') holds(caller.permissions, 'approvals.decide');
+}
+
+/** Switched off wins over a missing right (organisation, section 28). */
+function mayAsk(
+  { memory, caller }: Context,
+  { includeMemory }: Pick<ContextRequest, 'includeMemory'>,
+  namespaces: readonly string[],
+): Asking {
+  if (memory === undefined || !includeMemory) return { status: 'disabled' };
+  const mayRead = holds(caller.permissions, 'events.read') && namespaces.length > 0;
+  return mayRead ? { memory } : { status: 'forbidden' };
+}
+
+async function readOperational(
+  context: Context,
+  { task }: Focus,
+): Promise<Pick<ContextAnswer, 'operational' | 'freshness'>> {
+  const harness = await getHarnessContext(context);
+  const focus = task === undefined ? null : await readFocus(context, task);
+  const told = await getFreshness(context);
+  return {
+    operational: { ...harness, focus, project: null },
+    freshness: { currentCursor: harness.eventCursor, ...told },
+  };
+}
+
+function isDegraded(part: MemoryPart, taskPart: AskedTaskContext | undefined): boolean {
+  const statuses: (string | undefined)[] = [part.memoryStatus, taskPart?.answer.status];
+  return statuses.includes('timeout') || statuses.includes('unavailable');
+}

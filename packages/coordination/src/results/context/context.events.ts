@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import { asOfModes } from './context-pack.ts';
+
+const count = z.int().nonnegative();
+
+/** How much an executor was told, never what. */
+export const contextPackRecorded = defineEvent(
+  'task.context_pack_recorded',
+  'task',
+  z.strictObject({
+    publicId: z.string(),
+    contextPackId: Uuid,
+    claimId: Uuid,
+    asOf: Timestamp,
+    asOfMode: z.enum(asOfModes),
+    entities: count,
+    facts: count,
+    snapshots: count,
+  }),
+);

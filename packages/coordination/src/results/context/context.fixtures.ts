@@ -1,0 +1,15 @@
+import { claim } from '../../execution/claims/claims.fixtures.ts';
+import { insertContextPack } from '../../testing/contexts.ts';
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { task } from '../../work/tasks/tasks.fixtures.ts';
+
+/** A pack of the live claim on the task of the request. */
+export const contextPack = defineObject({
+  path: '/context-packs/{id}',
+  async make({ baton, actor, get }) {
+    const [{ id: claimId }, { id: taskId }] = [await get(claim), await get(task)];
+    return { id: await insertContextPack(baton, actor, { taskId, claimId }) };
+  },
+});
+
+export default defineFixtures({ objects: [contextPack] });

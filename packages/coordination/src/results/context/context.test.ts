@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { askContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
+import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
+import { done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
+import type { TestMemory } from '../../testing/memory-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+
+let started: WithMemory;
+let baton: TestCoordination;
+let memory: TestMemory;
+let admin: Actor;
+let tenants: string;
+before(async () => {
+  started = await startWithMemory();
+  ({ baton, memory } = started);
+  ({ admin } = baton);
+  tenants = `tenant:${baton.tenantId}`;
+});
+after(() => started.close());
+
+/** The last question of a kind that the memory service got. */
+const lastCall = (path = '/api/memory/context') => memory.calls.findLast((call) => call.path === path);
+
+describe('the operational part', () => {
+  test('is the harness context, with the focus on a task: what it brought, and what it is given', async () => {
+    await done(admin.post('/artifact-types', { key: 'plan', displayName: 'Plan', mediaTypes: ['*/*'] }), 201);
+    const inputs = [{ key: 'plan', type: 'plan', from: 'parent', required: true }];
+    const type = { key: 'planned', displayName: 'Planned', artifactSchema: { inputs } };
+    await done(admin.post('/task-types', type), 201);
+    const parent = await makeTask(baton);
+    const plan = await done(admin.post('/artifacts', { type: 'plan', name: 'plan', task: parent.id }), 201);
+    const task = await makeTask(baton, { typeKey: 'planned', parentTask: parent.id, description: 'All.' });
+    for (let n = 0; n < 21; n += 1)
+      await done(admin.post('/artifacts', { type: 'note', name: `note ${n}`, task: task.id }), 201);
+    const { operational, instructions, taskContext } = await askContext(admin, { task: task.publicId });
+    const { focus, project, ...harness } = operational;
+    const { eventCursor: _, ...alone } = await done(admin.get('/harness/context'));
+    assert.deepEqual({ ...harness, eventCursor: undefined }, { ...alone, eventCursor: undefined });
+    assert.equal(project, null);
+    const { id, publicId, title, description, status, priority, workspaceId, version } = task;
+    assert.deepEqual(focus.task, {
+      ...{ id, publicId, title, description, status, priority, workspaceId, version },
+      activeClaimId: null,
+    });
+    assert.deepEqual(focus.inputs, [{ ...inputs[0], artifactId: plan.id }]);
+    assert.equal(focus.artifacts.length, 20);
+    assert.equal(focus.artifacts[0].name, 'note 20');
+    assert.deepEqual([instructions, taskContext], [{ layers: [], hash: null }, undefined]);
+  });
+
+  test('without a focus it has none, and no instructions', async () => {
+    const { operational, instructions, taskContext } = await askContext(admin);
+    assert.deepEqual([operational.focus, instructions, taskContext], [null, undefined, undefined]);
+  });
+
+  test('is for anybody, without artifacts for who may not read them, and by a run', async () => {
+    const worker = await makeWorker(baton);
+    const { task, claim, run } = await makeRun(baton, worker);
+    const reader = await baton.actor({ permissions: ['tasks.read'] });
+    const { operational, memoryStatus } = await askContext(reader, { runId: run.id });
+    assert.deepEqual(
+      [operational.focus.task.id, operational.focus.task.activeClaimId, operational.focus.artifacts],
+      [task.id, claim.id, null],
+    );
+    assert.equal(memoryStatus, 'forbidden');
+    const nobody = await baton.actor({ permissions: [] });
+    assert.equal((await askContext(nobody)).operational.principal.id, nobody.principalId);
+  });
+
+  test('has the instructions of the type, by layer, with the hash that a run keeps', async () => {
+    const instructions = 'Read the plan first.';
+    const type = { key: 'instructed', displayName: 'Instructed', instructions };
+    await done(admin.post('/task-types', type), 201);
+    const worker = await makeWorker(baton);
+    const { task, run } = await makeRun(baton, worker, { task: { typeKey: 'instructed' } });
+    const answer = await askContext(admin, { task: task.id });
+    assert.deepEqual(answer.instructions, {
+      layers: [{ source: 'taskType', ref: 'taskType:instructed@1', version: 1, text: instructions }],
+      hash: `sha256:${createHash('sha256').update(instructions).digest('hex')}`,
+    });
+    assert.equal(answer.instructions.hash, run.instructionsHash);
+  });
+});
+
+describe('refuses', () => {
+  const asking = (actor: Actor, more: object) => actor.post('/context', { query: '', ...more });
+
+  test('malformed anchors, and more than ten, before anything else', async () => {
+    const nobody = await baton.actor({ permissions: [] });
+    for (const anchors of [Array(11).fill('a:b'), ['service'], [':x'], ['a: b']])
+      await refused(asking(nobody, { anchors, task: newId() }), 422, 'invalid_context_request');
+    await askContext(admin, { anchors: Array(10).fill('service:billing') });
+  });
+
+  test('a task or a run without tasks.read, then one that is not there', async () => {
+    const nobody = await baton.actor({ permissions: [] });
+    const task = await makeTask(baton);
+    for (const focus of [{ task: task.id }, { runId: newId() }]) {
+      const details = await refused(asking(nobody, focus), 403, 'permission_denied');
+      assert.deepEqual(details, { required: ['tasks.read'] });
+    }
+    for (const focus of [{ task: newId() }, { runId: newId() }, { task: 'TASK-999999' }])
+      await refused(asking(admin, focus), 404, 'not_found');
+    const { run } = await makeRun(baton, await makeWorker(baton));
+    const details = await refused(
+      asking(admin, { task: task.id, runId: run.id }),
+      422,
+      'invalid_context_request',
+    );
+    assert.deepEqual(details, { field: 'runId' });
+  });
+
+  test('a project without projects.read, then one that is not there, then a workspace', async () => {
+    const reader = await baton.actor({ permissions: ['tasks.read'] });
+    const both = { projectId: newId(), workspaceId: newId() };
+    const details = await refused(asking(reader, both), 403, 'permission_denied');
+    assert.deepEqual(details, { required: ['projects.read'] });
+    const absent = await refused(asking(admin, both), 404, 'not_found');
+    assert.deepEqual(absent, { projectId: both.projectId });
+    await refused(asking(reader, { task: newId(), projectId: newId() }), 404, 'not_found');
+    const { workspaceId } = both;
+    assert.deepEqual(await refused(asking(admin, { workspaceId }), 404, 'not_found'), { workspaceId });
+  });
+
+  test('another form: an unknown field, strategy, an instant without offset, a budget out of bounds', async () => {
+    for (const wrong of [
+      { namespace: 'tenant:x' },
+      { strategy: 'all' },
+      { asOf: '2026-01-01T00:00:00' },
+      { maxTokens: 0 },
+      { maxTokens: 1_000_001 },
+      { query: 'x'.repeat(2001) },
+    ])
+      await refused(asking(admin, wrong), 400, 'invalid_request');
+  });
+});
+
+describe('what memory knows', () => {
+  test('is asked by the query, its focus and its budget, in the namespaces of the tenant and of the tree', async () => {
+    const root = await makeWorkspace(baton);
+    const child = await makeWorkspace(baton, { parentId: root.id });
+    const task = await makeTask(baton, { workspaceId: child.id, title: 'Ship it' });
+    const tree = `${tenants}:ws:${root.id}`;
+    memory.knowledge.know(tree, { entities: [{ kind: 'service', key: 'service:billing' }] });
+    const answer = await askContext(admin, {
+      query: 'billing',
+      task: task.id,
+      anchors: ['service:billing'],
+      strategy: 'hybrid',
+      asOf: '2026-01-01T01:00:00+01:00',
+      maxTokens: 1_000_000,
+    });
+    assert.equal(answer.memoryStatus, 'ok');
+    assert.equal(answer.memory.sections[0].title, 'service:billing');
+    assert.equal(answer.memoryTraceId, answer.memory.trace_id);
+    const { body, headers } = lastCall() ?? assert.fail();
+    assert.deepEqual(body, {
+      query: 'billing',
+      subject: { type: 'task', id: task.id },
+      scopes: [
+        { type: 'task', id: task.id },
+        { type: 'workspace', id: child.id },
+      ],
+      anchors: ['service:billing'],
+      ephemeral_context: {
+        task: {
+          id: task.id,
+          publicId: task.publicId,
+          title: 'Ship it',
+          status: 'todo',
+          priority: 'medium',
+          version: 1,
+        },
+      },
+      max_tokens: 16_000,
+      strategy: 'hybrid',
+      as_of: '2026-01-01T00:00:00.000Z',
+      scope: { namespace: tenants, namespaces: [tenants, tree] },
+    });
+    assert.match(String(headers['x-run-id']), /^run_/);
+  });
+
+  test('has the usual budget without one, and passes the trace run of the request on', async () => {
+    const headers = { 'x-run-id': 'run-of-the-test' };
+    await done(admin.post('/context', { query: 'x', maxTokens: 10 }, headers));
+    assert.equal(lastCall()?.body.max_tokens, 10);
+    assert.equal(lastCall()?.headers['x-run-id'], 'run-of-the-test');
+    await askContext(admin, { workspaceId: (await makeWorkspace(baton)).id });
+    const { max_tokens: usual, subject, ephemeral_context: ephemeral } = lastCall()?.body ?? {};
+    assert.deepEqual([usual, subject.type, ephemeral], [8000, 'workspace', null]);
+  });
+
+  test('is left out where nobody wants it, and forbidden without events.read, which comes after', async () => {
+    const asked = memory.calls.length;
+    const off = await askContext(admin, { includeMemory: false });
+    assert.deepEqual([off.memoryStatus, off.memory, off.memoryTraceId], ['disabled', null, null]);
+    const reader = await baton.actor({ permissions: [] });
+    assert.equal((await askContext(reader)).memoryStatus, 'forbidden');
+    assert.equal((await askContext(reader, { includeMemory: false })).memoryStatus, 'disabled');
+    assert.equal(memory.calls.length, asked);
+    const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
+    const response = await fetch(`${without.url}/api/v1/context`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${reader.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: 'x' }),
+    });
+    const body = (await response.json()) as { memoryStatus: string };
+    assert.deepEqual([response.status, body.memoryStatus], [200, 'disabled']);
+    await without.close();
+  });
+
+  test('is told to a person with narrow sight from a tree that is in sight as a whole, and nothing else', async () => {
+    const { person, mine, other } = await makeNarrowPerson(baton);
+    assert.equal((await askContext(person)).memoryStatus, 'forbidden');
+    await refused(person.post('/context', { query: 'x', workspaceId: other.id }), 404, 'not_found');
+    assert.equal((await askContext(person, { workspaceId: mine.id })).memoryStatus, 'ok');
+    assert.deepEqual(lastCall()?.body.scope, { namespace: `${tenants}:ws:${mine.id}` });
+    const inner = await makeWorkspace(baton, { parentId: other.id });
+    const { principalId } = person;
+    await done(admin.post(`/workspaces/${inner.id}/members`, { principalId }), 201);
+    assert.equal((await askContext(person, { workspaceId: inner.id })).memoryStatus, 'forbidden');
+  });
+
+  test('comes with how fresh it is: both cursors, the lag, and what the delivery is stuck at', async () => {
+    await journalIsStable(baton.pool);
+    const before = await askContext(admin, { includeMemory: false });
+    assert.deepEqual(before.freshness, {
+      currentCursor: before.operational.eventCursor,
+      memoryCursor: null,
+      memoryLagEvents: null,
+      memoryLagCapped: false,
+      memoryIngest: {
+        status: 'ok',
+        lastError: null,
+        lastDeliveryAt: null,
+        parkedEventId: null,
+        nextAttemptAt: null,
+      },
+    });
+    const eventId = newId();
+    await baton.pool.run(sql`
+      insert into event_consumers (tenant_id, consumer, position, sequence, parked_at, parked_reason, parked_event_id,
+        failure_count, next_attempt_at, last_delivery_at)
+      values (${baton.tenantId}, 'context-adapter', 0, 0, now(), 'the memory service answered 500', ${eventId}, 1, now(),
+        now())`);
+    const { freshness } = await askContext(admin, { includeMemory: false });
+    assert.match(freshness.memoryCursor, /^ec1_/);
+    assert.ok(freshness.memoryLagEvents > 10 && freshness.memoryLagEvents <= 1000);
+    const { status, lastError, parkedEventId, nextAttemptAt, lastDeliveryAt } = freshness.memoryIngest;
+    assert.deepEqual(
+      [status, lastError, parkedEventId],
+      ['parked', 'the memory service answered 500', eventId],
+    );
+    assert.ok(nextAttemptAt !== null && lastDeliveryAt !== null);
+  });
+
+  test("another tenant's focus is not found, and its namespaces are never asked", async () => {
+    const task = await makeTask(baton);
+    const workspace = await makeWorkspace(baton);
+    const asked = memory.calls.length;
+    for (const focus of [{ task: task.id }, { workspaceId: workspace.id }])
+      await refused(baton.otherAdmin.post('/context', { query: 'x', ...focus }), 404, 'not_found');
+    assert.equal(memory.calls.length, asked);
+    await askContext(baton.otherAdmin);
+    assert.equal(lastCall()?.namespace, `tenant:${baton.otherTenantId}`);
+  });
+});

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { askContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
+import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { claimTask, done, makeTask, makeWorker } from '../../testing/leases.ts';
+import type { MemoryBehaviour, TestMemory } from '../../testing/memory-service.ts';
+import { until } from '../../testing/waiting.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
+
+let started: WithMemory;
+let baton: TestCoordination;
+let memory: TestMemory;
+let admin: Actor;
+before(async () => {
+  started = await startWithMemory({ CP_CONTEXT_TIMEOUT_SECONDS: '1' });
+  ({ baton, memory } = started);
+  ({ admin } = baton);
+});
+afterEach(() => memory.behave({}));
+after(() => started.close());
+
+/** What a context says when the memory service behaves like that. */
+async function statusWhen(behaviour: MemoryBehaviour) {
+  memory.behave(behaviour);
+  const { memoryStatus, memory: pack, memoryTraceId, warnings, operational } = await askContext(admin);
+  assert.equal(operational.principal.id, admin.principalId);
+  if (memoryStatus !== 'ok') assert.deepEqual([pack, memoryTraceId], [null, null]);
+  return [memoryStatus, ...warnings];
+}
+
+const withBody = (body: string, status = 200) => statusWhen({ answer: { status, body } });
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe('is answered all the same, with a status that says why', () => {
+  test('when memory is silent: timeout, after the time limit', async () => {
+    const began = performance.now();
+    assert.deepEqual(await statusWhen({ delayMs: 60_000 }), ['timeout']);
+    const tookMs = performance.now() - began;
+    assert.ok(tookMs >= 990 && tookMs < 6000, `${tookMs} ms`);
+  });
+
+  test('when memory trickles an answer that never ends: timeout, in the same time', async () => {
+    const began = performance.now();
+    assert.deepEqual(await statusWhen({ tricklesEveryMs: 20 }), ['timeout']);
+    assert.ok(performance.now() - began < 6000);
+  });
+
+  test('when it hangs up, or fails, or asks to be asked later: unavailable', async () => {
+    assert.deepEqual(await statusWhen({ hangsUp: true }), ['unavailable', 'memory_failed']);
+    for (const status of [500, 503, 401, 429, 302])
+      assert.deepEqual(await withBody('{}', status), ['unavailable', 'memory_failed'], `${status}`);
+  });
+
+  test('when its answer is malformed, huge, too deep, or holds what can not be stored: unavailable', async () => {
+    const unreadable = ['unavailable', 'memory_unreadable'];
+    for (const body of ['', 'null', '[]', '{"sections":{}}', '{"sections":[1]}', 'not JSON'])
+      assert.deepEqual(await withBody(body), unreadable, body);
+    assert.deepEqual(await withBody(`{"sections":[${'{},'.repeat(500)}{}]}`), unreadable);
+    assert.deepEqual(await withBody(`{"sections":[],"x":${nested(100)}}`), unreadable);
+    assert.deepEqual(await withBody(`{"sections":[],"x":${nested(200_000)}}`), unreadable);
+    assert.deepEqual(await withBody(`{"sections":[],"x":[${'0,'.repeat(200_001)}0]}`), unreadable);
+    for (const text of ['\\u0000', '\\ud800'])
+      for (const body of [`{"sections":[{"text":"${text}"}]}`, `{"sections":[{"${text}":1}]}`])
+        assert.deepEqual(await withBody(body), unreadable);
+    const long = `{"sections":[{"text":"${'x'.repeat(1_048_576)}"}]}`;
+    assert.deepEqual(await withBody(long), ['unavailable', 'memory_failed']);
+  });
+
+  test("when it answers with another tenant's namespace: unavailable, and nothing of it is shown", async () => {
+    const foreign = `tenant:${baton.otherTenantId}`;
+    for (const named of [`"namespace":"${foreign}:ws:x"`, `"namespaces":["a","${foreign}"]`])
+      assert.deepEqual(await withBody(`{"sections":[{"deep":[{${named}}]}]}`), [
+        'unavailable',
+        'memory_unreadable',
+      ]);
+    // A namespace of something else is data.
+    assert.deepEqual(await withBody('{"sections":[{"namespace":"kube-system"}]}'), ['ok']);
+  });
+
+  test('when it refuses even the namespace of the tenant alone: unavailable', async () => {
+    for (const status of [400, 403, 404, 422])
+      assert.deepEqual(await withBody('{}', status), ['unavailable', 'memory_refused'], `${status}`);
+  });
+
+  test('when it refuses several namespaces, the tenant alone is asked: ok, with a warning', async () => {
+    const { id: workspaceId } = await makeWorkspace(baton);
+    const tree = `tenant:${baton.tenantId}:ws:${workspaceId}`;
+    for (const status of [400, 403, 422]) {
+      memory.behave({ refusesNamespace: { name: tree, status } });
+      const { memoryStatus, warnings } = await askContext(admin, { workspaceId });
+      assert.deepEqual([memoryStatus, warnings], ['ok', ['memory_namespaces_refused']]);
+    }
+    memory.behave({ refusesNamespace: { name: tree, status: 404 } });
+    const { memoryStatus, warnings } = await askContext(admin, { workspaceId });
+    assert.deepEqual([memoryStatus, warnings], ['unavailable', ['memory_refused']]);
+  });
+
+  test('when it says more than the budget allows: ok, with a warning; its odd members are passed on', async () => {
+    const body = '{"sections":[],"token_estimate":8001,"trace_id":7,"__proto__":{"a":1}}';
+    assert.deepEqual(await withBody(body), ['ok', 'memory_over_budget']);
+    const answer = await askContext(admin);
+    assert.deepEqual([answer.memoryTraceId, answer.memory.trace_id], [null, 7]);
+    assert.ok(Object.hasOwn(answer.memory, '__proto__'));
+  });
+});
+
+test('a hundred contexts with memory silent hold no connection, and delay nobody’s claims', async () => {
+  const worker = await makeWorker(baton);
+  const tasks = await Promise.all(Array.from({ length: 20 }, () => makeTask(baton)));
+  const claimAll = async (some: typeof tasks) => {
+    const times: number[] = [];
+    for (const { id } of some) {
+      const began = performance.now();
+      await claimTask(worker, id);
+      times.push(performance.now() - began);
+    }
+    return times.sort((a, b) => a - b);
+  };
+  const quiet = await claimAll(tasks.slice(0, 5));
+  const slow = await baton.another({ CP_CONTEXT_TIMEOUT_SECONDS: '4', CP_DATABASE_CONNECTIONS_MAX: '4' });
+  const asked = memory.calls.length;
+  memory.behave({ delayMs: 60_000 });
+  const asking = Array.from({ length: 100 }, () =>
+    fetch(`${slow.url}/api/v1/context`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      body: '{"query":"x"}',
+    }).then((response) => response.json() as Promise<{ memoryStatus: string }>),
+  );
+  await until(() => memory.calls.length >= asked + 100, 'asking');
+  // The scrape itself reads the gauges of the store.
+  await until(async () => {
+    const text = await (await fetch(`${slow.url}/metrics`)).text();
+    return /^database_connections_in_use [01]$/m.test(text) && /^database_requests_waiting 0$/m.test(text);
+  }, 'giving the connections back');
+  const meanwhile = await claimAll(tasks.slice(5));
+  const [usual, slowest] = [quiet[2] as number, meanwhile[7] as number];
+  assert.ok(slowest < Math.max(250, usual * 5), `a claim took ${slowest} ms instead of ${usual}`);
+  const statuses = (await Promise.all(asking)).map(({ memoryStatus }) => memoryStatus);
+  assert.deepEqual(new Set(statuses), new Set(['timeout']));
+  await slow.close();
+});
+
+describe('the circuit', () => {
+  const figures = async (url: string) => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    return (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+  };
+
+  test('opens after repeated failures, for one tenant, and closes by itself; health and metrics say so', async () => {
+    const settings = { CP_CONTEXT_CIRCUIT_FAILURES: '3', CP_CONTEXT_CIRCUIT_SECONDS: '1' };
+    const process = await baton.another(settings);
+    const ask = async (actor: Actor) => {
+      const response = await fetch(`${process.url}/api/v1/context`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${actor.token}`, 'content-type': 'application/json' },
+        body: '{"query":"x"}',
+      });
+      const { memoryStatus, warnings } = (await response.json()) as any;
+      return [memoryStatus, ...warnings];
+    };
+    const detail = async () => ((await (await fetch(`${process.url}/health/ready`)).json()) as any).detail;
+    memory.behave({ answer: { status: 500 } }, `tenant:${baton.tenantId}`);
+    for (let n = 0; n < 3; n += 1) assert.deepEqual(await ask(admin), ['unavailable', 'memory_failed']);
+    const asked = memory.calls.length;
+    assert.deepEqual(await ask(admin), ['unavailable', 'memory_circuit_open']);
+    assert.equal(memory.calls.length, asked);
+    assert.deepEqual((await detail()).memory, { circuitsOpen: 1 });
+    const open = await figures(process.url);
+    const names = [
+      'context_circuits_open',
+      'context_requests_total',
+      'context_degraded_total',
+      'context_provider_failures_total',
+      'context_request_duration_seconds_count',
+    ];
+    assert.deepEqual(names.map(open), [1, 4, 4, 3, 4]);
+    assert.ok(open('context_request_duration_seconds_sum') > 0);
+    assert.deepEqual(await ask(baton.otherAdmin), ['ok']);
+    memory.behave({}, `tenant:${baton.tenantId}`);
+    const endsAt = performance.now() + 9000;
+    while ((await ask(admin))[0] !== 'ok') {
+      assert.ok(performance.now() < endsAt, 'it did not close');
+      await new Promise((next) => setTimeout(next, 100));
+    }
+    assert.equal((await detail())?.memory, undefined);
+    assert.equal((await figures(process.url))('context_circuits_open'), 0);
+    await process.close();
+  });
+});
+
+test('nothing that the memory service answers stands in the log', async () => {
+  const secret = 'what-memory-alone-knows-5173';
+  const lines: string[] = [];
+  const { listen } = await import('../../testing/coordination.ts');
+  const { createLog } = await import('@baton/kernel/log');
+  const destination = { write: (line: string) => void lines.push(line) };
+  const closers: (() => Promise<void>)[] = [];
+  const service = await listen(
+    { ...baton.env },
+    closers,
+    createLog({ name: 'coordination', level: 'debug', destination }),
+  );
+  const ask = (path: string, body: object) =>
+    fetch(`${service.url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).then((response) => response.text());
+  for (const [status, body] of [
+    [500, secret],
+    [400, `{"error":"${secret}"}`],
+    [200, `{"sections":"${secret}"}`],
+    [200, `{"sections":[{"text":"${secret}"}]}`],
+  ] as const) {
+    memory.behave({ answer: { status, body } });
+    await ask('/context', { query: 'x' });
+    await ask('/context/recall', { anchor: 'a:b' });
+  }
+  await service.close();
+  assert.equal(lines.join('').includes(secret), false);
+  await done(admin.get('/harness/context'));
+});

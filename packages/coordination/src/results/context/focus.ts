@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { inputsInSight } from '../../execution/handover/reading-context.ts';
+import { withTextInstant } from '../../execution/handover/run-context.ts';
+import { getRun } from '../../execution/runs/runs.ts';
+import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
+import { holds, type Permission } from '../../service/permissions.ts';
+import type { Task } from '../../work/tasks/task.ts';
+import type { TaskRef } from '../../work/tasks/task-ref.ts';
+import { getTask } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ContextFocus, ContextRequest, Instructions } from './context-answer.ts';
+import { findFocusParts, findRoot, findTypeOfTask, type TypeOfTaskRow } from './focus.sql.ts';
+
+const artifactsMax = 20;
+const inputsMax = 50;
+
+/** What a context is about: a task with its type, and the tree of workspaces whose knowledge counts. */
+export interface Focus {
+  readonly task: Task | undefined;
+  readonly type: TypeOfTaskRow | undefined;
+  readonly workspaceId: string | null;
+  readonly rootWorkspaceId: string | null;
+}
+
+/** @throws Refusal `permission_denied` */
+export function requireRight({ caller }: Context, ...required: Permission[]): void {
+  if (!required.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
+}
+
+/**
+ * Finds what a context is asked about, in the contract's order (organisation, section 19.1).
+ * @throws Refusal `permission_denied`, `not_found`; `invalid_context_request` for a run of another task
+ */
+export async function findFocus(
+  context: Context,
+  request: Pick<ContextRequest, 'task' | 'runId' | 'projectId' | 'workspaceId'>,
+): Promise<Focus> {
+  const { task: ref, runId, projectId, workspaceId } = request;
+  if (ref != null || runId != null) requireRight(context, 'tasks.read');
+  const task = await findTaskOfFocus(context, ref, runId);
+  if (projectId != null) {
+    requireRight(context, 'projects.read');
+    fail('not_found', { projectId });
+  }
+  const named = workspaceId == null ? undefined : await getWorkspaceRow(context, workspaceId);
+  const { db, tenantId } = context;
+  const type = task === undefined ? undefined : await db.row(findTypeOfTask(tenantId, task.typeId));
+  const placeId = named?.id ?? task?.workspaceId ?? null;
+  return { task, type, workspaceId: placeId, rootWorkspaceId: await rootOf(context, placeId) };
+}
+
+async function findTaskOfFocus(
+  context: Context,
+  ref: TaskRef | null | undefined,
+  runId: string | null | undefined,
+): Promise<Task | undefined> {
+  const run = runId == null ? undefined : await getRun(context, runId);
+  if (ref == null) return run === undefined ? undefined : getTask(context, { id: run.taskId, number: null });
+  const task = await getTask(context, ref);
+  if (run !== undefined && run.taskId !== task.id) fail('invalid_context_request', { field: 'runId' });
+  return task;
+}
+
+/** The workspace at the top of the tree; null for no workspace. */
+export async function rootOf({ db, tenantId }: Context, workspaceId: string | null): Promise<string | null> {
+  if (workspaceId === null) return null;
+  return (await db.row(findRoot(tenantId, workspaceId)))?.root_id ?? null;
+}
+
+/** The task with what it has brought and what it is given, as far as the caller may see it. */
+export async function readFocus(context: Context, task: Task): Promise<ContextFocus> {
+  const { db, tenantId, caller } = context;
+  const { artifacts, inputs } = (await db.row(
+    findFocusParts(tenantId, task.id, artifactsMax, inputsMax),
+  )) as NonNullable<ReturnType<typeof findFocusParts>['row']>;
+  const { id, publicId, title, description, status, priority, workspaceId, version, activeClaimId } = task;
+  return {
+    task: { id, publicId, title, description, status, priority, workspaceId, version, activeClaimId },
+    artifacts: holds(caller.permissions, 'artifacts.read') ? artifacts.map(withTextInstant) : null,
+    inputs: (await inputsInSight(context, inputs)).map(({ key, type, from, required, artifactId }) => ({
+      key,
+      type,
+      from,
+      required,
+      artifactId,
+    })),
+  };
+}
+
+/**
+ * What whoever executes a task is told, the most general first (organisation, section 19.1). The hash of one layer is that of
+ * its text, which a run keeps when it starts.
+ */
+export function instructionsOf({ key, version, instructions }: TypeOfTaskRow): Instructions {
+  const layer = {
+    source: 'taskType',
+    ref: `taskType:${key}@${version}`,
+    version,
+    text: instructions,
+  } as const;
+  const layers = instructions === '' ? [] : [layer];
+  const texts = layers.map(({ text }) => text);
+  return { layers, hash: texts.length === 0 ? null : hashOf(texts.join('\n\n')) };
+}
+
+function hashOf(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}

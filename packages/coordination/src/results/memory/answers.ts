@@ -1,0 +1,38 @@
+import type { Json } from '@baton/kernel/wire';
+
+/** What a memory service may answer at most, besides its bytes. */
+const depthMax = 64;
+const nodesMax = 200_000;
+
+/**
+ * Whether an answer of the memory service can be passed on and stored: not too deep and not too wide, with texts that
+ * PostgreSQL can hold, and without a namespace of another tenant. Nothing else is believed of it.
+ * @param isForeign whether a text names a namespace of another tenant
+ */
+export function isFit(answer: unknown, isForeign: (namespace: string) => boolean): boolean {
+  let nodes = 0;
+  let level: Json[] = [answer as Json];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    nodes += level.length;
+    if (depth > depthMax || nodes > nodesMax) return false;
+    const next: Json[] = [];
+    for (const value of level) {
+      if (typeof value === 'string' && !isStorable(value)) return false;
+      if (typeof value !== 'object' || value === null) continue;
+      if (!Array.isArray(value) && !isFitObject(value, isForeign)) return false;
+      for (const item of Object.values(value)) next.push(item);
+    }
+    level = next;
+  }
+  return true;
+}
+
+function isFitObject(object: { [name: string]: Json }, isForeign: (namespace: string) => boolean): boolean {
+  for (const key of Object.keys(object)) if (!isStorable(key)) return false;
+  const named = [object['namespace'], object['namespaces']].flat();
+  return !named.some((name) => typeof name === 'string' && isForeign(name));
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** What questions to memory are narrowed by. */
+
+/** An instant with its offset: what memory knew then. */
+export const AsOf = z.iso
+  .datetime({ offset: true })
+  .max(100)
+  .transform((text) => new Date(text).toISOString())
+  // An offset can push an instant out of the years that have four digits.
+  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
+  .meta({ format: 'date-time', description: 'RFC 3339 with an offset.' });
+
+export const Direction = z.enum(['out', 'in', 'both']);
+
+const scalar = z.union([z.string().max(1000), z.number(), z.boolean(), z.null()]);
+
+/** A condition on an attribute of an entity (organisation, section 18). */
+const Condition = z
+  .strictObject({
+    attr: z.string().min(1).max(200),
+    op: z.enum(['eq', 'in', 'prefix', 'lte', 'gte', 'exists']),
+    value: z.union([scalar, z.array(scalar).max(100)]).optional(),
+  })
+  .meta({ id: 'MemoryCondition' });
+type Condition = z.output<typeof Condition>;
+
+export const Conditions = z.array(Condition).max(20);
+
+/**
+ * The place of the first condition whose value does not fit its operator, or -1: `in` takes a list, `exists` nothing or a
+ * flag, the others one value.
+ */
+export function findUnfit(conditions: readonly Condition[]): number {
+  return conditions.findIndex(({ op, value }) => {
+    if (op === 'in') return !Array.isArray(value);
+    if (op === 'exists') return value !== undefined && typeof value !== 'boolean';
+    return value === undefined || Array.isArray(value);
+  });
+}

@@ -1,0 +1,67 @@
+import { type JsonAnswer, type JsonRequest, RequestFailed, requestJson } from '@baton/kernel/json-request';
+import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
+import type { Settings } from '../settings.ts';
+import { authKindOf } from './memory-settings.ts';
+
+export type WireRequest = Omit<JsonRequest, 'headers'> & {
+  /** What the memory service finds the call by (`X-Run-Id`). */
+  readonly traceRunId: string;
+};
+
+/** Requests to the memory service with its credential (organisation, section 20.2). */
+export interface MemoryWire {
+  /**
+   * @param path from the root of the service: `/api/memory/context`
+   * @throws RequestFailed without an answer, or without a token to ask with
+   */
+  request(
+    path: string,
+    request: WireRequest,
+  ): Promise<JsonAnswer & { readonly credential: string | undefined }>;
+}
+
+/** There was nothing to ask with; the message says what identity answered, without any secret. */
+export class NoToken extends RequestFailed {}
+
+interface Credential {
+  /** Undefined where the memory service asks for none. */
+  get(): Promise<string | undefined>;
+  forget(token: string): void;
+}
+
+export function openWire(settings: Settings): MemoryWire {
+  const baseUrl = settings.CP_CONTEXT_BASE_URL.replace(/\/+$/, '');
+  const credential = credentialOf(settings);
+  return {
+    async request(path, { traceRunId, ...request }) {
+      const token = await credential.get().catch((cause: Error) => {
+        throw new NoToken(`no token of identity: ${cause.message}`, { cause });
+      });
+      const answer = await requestJson(`${baseUrl}${path}`, {
+        ...request,
+        headers: {
+          'x-run-id': traceRunId,
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      });
+      if (answer.status === 401 && token !== undefined) credential.forget(token);
+      return { ...answer, credential: token };
+    },
+  };
+}
+
+function credentialOf(settings: Settings): Credential {
+  const kind = authKindOf(settings);
+  const key = settings.CP_CONTEXT_API_KEY;
+  if (kind !== 'iam') return { get: () => Promise.resolve(key), forget: () => undefined };
+  return createServiceTokens(settings, {
+    audience: settings.CP_CONTEXT_IAM_AUDIENCE,
+    scopes: scopesOf(settings),
+  });
+}
+
+/** Where a decision point decides, the memory service asks it about the person that a call is made for (core, section 20). */
+function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {
+  const onBehalf = 'memory:on-behalf';
+  return mode === 'policy' && !scopes.includes(onBehalf) ? [...scopes, onBehalf] : scopes;
+}

@@ -1,0 +1,57 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
+import { done } from './leases.ts';
+import { startMemoryService, type TestMemory } from './memory-service.ts';
+
+/** The service with a reference memory beside it. */
+export interface WithMemory {
+  readonly baton: TestCoordination;
+  readonly memory: TestMemory;
+  close(): Promise<void>;
+}
+
+export async function startWithMemory(settings: Record<string, string> = {}): Promise<WithMemory> {
+  const memory = await startMemoryService();
+  const baton = await startCoordination({
+    CP_CONTEXT_PROVIDER: 'http',
+    CP_CONTEXT_BASE_URL: memory.url,
+    CP_CONTEXT_CIRCUIT_FAILURES: '1000',
+    ...settings,
+  });
+  return {
+    baton,
+    memory,
+    async close() {
+      await baton.close();
+      await memory.close();
+    },
+  };
+}
+
+/** A task type whose tasks are told something from memory. @returns its key */
+export async function makeToldType(baton: TestCoordination, contextSchema: object, more: object = {}) {
+  const key = `told${newId()}`.slice(0, 40);
+  await done(baton.admin.post('/task-types', { key, displayName: 'Told', contextSchema, ...more }), 201);
+  return key;
+}
+
+export const askContext = (actor: Actor, more: object = {}) =>
+  done(actor.post('/context', { query: 'What is known?', ...more }));
+
+/** Puts an empty pack of a claim into the store. @returns its id */
+export async function insertContextPack(
+  { pool }: Pick<TestCoordination, 'pool'>,
+  { tenantId, principalId }: Pick<Actor, 'tenantId' | 'principalId'>,
+  { taskId, claimId }: { taskId: string; claimId: string },
+): Promise<string> {
+  const id = newId();
+  const question = { anchors: ['service:billing'], kinds: [], relations: [], depth: 1, strategy: null };
+  const namespaces = [`tenant:${tenantId}`];
+  await pool.run(sql`
+    insert into context_packs (id, tenant_id, task_id, claim_id, created_by, as_of, as_of_mode, budget_tokens, question,
+      pack)
+    values (${id}, ${tenantId}, ${taskId}, ${claimId}, ${principalId}, now(), 'claim', 3000,
+      ${JSON.stringify({ ...question, namespaces })}, ${JSON.stringify({ entities: [], facts: [], snapshots: [] })})`);
+  return id;
+}
