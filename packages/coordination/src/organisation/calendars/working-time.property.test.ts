@@ -16,7 +16,7 @@ import {
 } from './working-time.ts';
 
 /** `npm run model -- calendars 5000` runs so many. */
-const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? 100);
+const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? 300);
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
