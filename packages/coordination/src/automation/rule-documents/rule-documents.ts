@@ -12,7 +12,10 @@ import { parseTrigger, RuleTrigger } from './trigger.ts';
 /** What a rule asks a skill before it acts. */
 export const RuleInterpretation = z
   .strictObject({
-    skill: z.string().regex(/^[^@\s][^@]{0,199}@[^@\s]{1,50}$/),
+    skill: z
+      .string()
+      .regex(/^[^@\s][^@]{0,199}@[^@\s]{1,50}$/)
+      .meta({ examples: ['judge-severity@1.0.0'] }),
     inputs: z.record(z.string().min(1).max(200), AnyJson).default({}),
   })
   .meta({ id: 'RuleInterpretation' });
