@@ -77,6 +77,7 @@ const refusedWrites: Record<string, Write> = {
 const otherWrites: Record<string, string> = {
   heartbeatClaim: 'refused with the codes of heartbeats: claim_expired, claim_not_active, session_not_active',
   checkClaim: 'changes nothing',
+  getContext: 'reads; what it records is recorded for the holder of the live claim alone',
   releaseClaim: 'gives the own claim back, which leaves an ended one as it is',
   reclaimTask: 'takes a new claim, by the rules of :claim',
   failRun: 'says how the own attempt ended',
