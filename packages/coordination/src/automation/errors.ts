@@ -12,6 +12,8 @@ export const errors = {
   ),
   invalid_rule_action: invalid('The action of the rule is malformed.'),
   unknown_role: invalid('There is no such role for the rule.'),
+  unknown_skill: invalid('There is no such skill for the rule, or it can not be called.'),
+  rule_skill_side_effects: invalid('A skill with effects outside interprets nothing for a rule.'),
   rule_key_taken: conflict('Another rule has this key.'),
   rule_archived: conflict('The rule was archived.'),
   ...lowerErrors,

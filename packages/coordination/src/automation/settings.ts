@@ -26,6 +26,13 @@ export const settings = {
     unit: seconds,
     doc: 'How often an evaluation of a work rule that waits looks again.',
   }),
+  CP_RULES_SKILL_WAIT_SECONDS: integer({
+    default: 86_400,
+    min: 1,
+    max: 31_536_000,
+    unit: seconds,
+    doc: 'How long a work rule waits for the skill that it asks.',
+  }),
   CP_RULES_CLAIM_WAIT_SECONDS: integer({
     default: 86_400,
     min: 1,

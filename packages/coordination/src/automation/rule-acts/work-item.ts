@@ -33,6 +33,8 @@ export interface Acting {
   readonly cause: Cause;
   readonly evidence: readonly Evidence[];
   readonly chainDepth: number;
+  /** The call of the skill that was asked; null where none was. */
+  readonly skillInvocationId: string | null;
 }
 
 /** What is done for one item, with the roots that its templates read. */

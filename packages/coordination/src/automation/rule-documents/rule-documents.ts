@@ -2,24 +2,12 @@ import { z } from 'zod';
 import type { Json } from '@baton/kernel/wire';
 import { refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
-import { parseAction, RuleAction } from './action.ts';
-import { AnyJson } from './any-json.ts';
+import { creatingKinds, parseAction, type RuleAction } from './action.ts';
 import { parseCondition } from './condition.ts';
 import { refuseFaults } from './faults.ts';
+import { parseInterpretation, type RuleInterpretation } from './interpretation.ts';
 import { textsIn } from './template.ts';
-import { parseTrigger, RuleTrigger } from './trigger.ts';
-
-/** What a rule asks a skill before it acts. */
-export const RuleInterpretation = z
-  .strictObject({
-    skill: z
-      .string()
-      .regex(/^[^@\s][^@]{0,199}@[^@\s]{1,50}$/)
-      .meta({ examples: ['judge-severity@1.0.0'] }),
-    inputs: z.record(z.string().min(1).max(200), AnyJson).default({}),
-  })
-  .meta({ id: 'RuleInterpretation' });
-export type RuleInterpretation = z.output<typeof RuleInterpretation>;
+import { parseTrigger, type RuleTrigger } from './trigger.ts';
 
 /** Who a rule acts as instead of whoever enabled it. */
 export const RuleIdentity = z.strictObject({ agent: z.string().min(1).max(63) }).meta({ id: 'RuleIdentity' });
@@ -48,18 +36,13 @@ export interface RuleDocuments {
 export function parseRuleDocuments(sent: SentDocuments): RuleDocuments {
   const trigger = parseTrigger(sent.trigger);
   const condition = parseCondition(sent.condition);
-  // Skills can't be asked by rules yet.
-  if (sent.interpretation != null)
-    refuseFaults('invalid_rule_interpretation', [
-      { field: 'interpretation', message: 'rules ask no skills yet' },
-    ]);
-  const action = parseAction(sent.action, trigger, false);
-  const creates = action.kind === 'ensure_work' || action.kind === 'request_decision';
-  if (trigger.kind === 'schedule' && creates)
+  const interpretation = parseInterpretation(sent.interpretation);
+  const action = parseAction(sent.action, trigger, interpretation !== null);
+  if (trigger.kind === 'schedule' && interpretation === null && creatingKinds.includes(action.kind))
     refuseFaults('invalid_rule_interpretation', [
       { field: 'interpretation', message: 'a schedule that files tasks needs one' },
     ]);
-  const documents = { trigger, condition, interpretation: null, action };
+  const documents = { trigger, condition, interpretation, action };
   for (const [field, document] of Object.entries(documents)) refuseSecrets(document as Json, field);
   return documents;
 }

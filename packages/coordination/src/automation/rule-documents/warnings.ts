@@ -3,6 +3,7 @@ import type { EventDeclaration } from '@baton/kernel/service';
 import type { Json } from '@baton/kernel/wire';
 import { pathsIn, rootOf } from '../../definitions/declared-actions/condition.ts';
 import { textsOfAction } from './action.ts';
+import { textsOfInterpretation } from './interpretation.ts';
 import { type PathTypes, payloadSchemaOf, schemaOf, typeOf, typesAt } from './payload-paths.ts';
 import { RuleGoal, RuleTask, RuleTriggerRoot } from './roots.ts';
 import type { RuleDocuments } from './rule-documents.ts';
@@ -28,7 +29,7 @@ const ownRoots = new Map([
 
 /** Compares what a rule reads with what the payload of its event can hold. */
 export function warningsOf(
-  { trigger, condition, action }: RuleDocuments,
+  { trigger, condition, interpretation, action }: RuleDocuments,
   catalog: ReadonlyMap<string, EventDeclaration>,
 ): RuleWarning[] {
   const type = trigger.kind === 'event' ? trigger.type : 'observation.recorded';
@@ -57,7 +58,9 @@ export function warningsOf(
       ...ofPaths(field, pathsIn(one)),
       ...mismatchesIn(one, field, typesOf),
     ]),
-    ...textsOfAction(action).flatMap(({ field, text }) => ofPaths(field, pathsInTemplate(text))),
+    ...[...textsOfInterpretation(interpretation), ...textsOfAction(action)].flatMap(({ field, text }) =>
+      ofPaths(field, pathsInTemplate(text)),
+    ),
     ...(action.forEach === undefined ? [] : ofList(action.forEach, typesOf(action.forEach))),
   ].slice(0, warningsMax);
 }
@@ -110,11 +113,13 @@ function mismatch(operator: string, left: PathTypes, right: PathTypes): string |
 const listed = (types: ReadonlySet<string>) => [...types].join(' or ');
 
 /** Whether anything in the documents reads a root. */
-export function readsRoot({ condition, action }: RuleDocuments, root: string): boolean {
+export function readsRoot({ condition, interpretation, action }: RuleDocuments, root: string): boolean {
   const paths = [
     ...pathsIn(condition),
     ...(action.where === undefined ? [] : pathsIn(action.where)),
-    ...textsOfAction(action).flatMap(({ text }) => pathsInTemplate(text)),
+    ...[...textsOfInterpretation(interpretation), ...textsOfAction(action)].flatMap(({ text }) =>
+      pathsInTemplate(text),
+    ),
     ...(action.forEach === undefined ? [] : [action.forEach]),
   ];
   return paths.some((path) => rootOf(path) === root);

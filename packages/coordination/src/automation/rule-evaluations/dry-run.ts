@@ -125,6 +125,7 @@ async function lookAt(
     requireRights(context, rule);
     const roots = await rootsOf(context, rule, cause);
     if (!holdsCondition(rule.condition, roots)) return { status: 'not_matched' };
+    if (rule.interpretation !== null) return { status: 'waiting', reason: 'interpretation' };
     const items = itemsOfAction(rule.action, roots);
     if (items.length === 0) return { status: 'not_matched', reason: 'no_items' };
     const work = items.slice(0, shownItemsMax).map((item) => render(rule, cause, item));

@@ -8,7 +8,7 @@ import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors } from '../errors.ts';
 import { actOf } from '../rule-acts/acting.ts';
-import { type Cause, evidenceOf, rootsOf } from '../rule-acts/cause.ts';
+import { type Cause, evidenceOf, type RuleRoots, rootsOf } from '../rule-acts/cause.ts';
 import { findChain } from '../rule-acts/chain.ts';
 import { itemsOfAction } from '../rule-acts/rendering.ts';
 import {
@@ -22,17 +22,10 @@ import {
 import { isAuthorFiltered } from '../rule-documents/action.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
-import type { EvaluationError, EvaluationResult, EvaluationStatus, PendingWork } from './evaluation.ts';
+import { askSkill } from './asking.ts';
+import type { EvaluationResult, Finding } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
-
-/** What came of a look at a cause. */
-export interface Finding {
-  readonly status: EvaluationStatus;
-  readonly result: EvaluationResult;
-  readonly error?: EvaluationError;
-  readonly pending?: PendingWork;
-}
 
 /**
  * Looks at a cause for a rule, once: does what follows, and records it (organisation, section 8.4).
@@ -56,7 +49,7 @@ export async function evaluate(
 }
 
 function begun(rule: RuleRow, cause: Cause) {
-  return { rule, cause, evaluationId: newId(), evidence: evidenceOf(cause) };
+  return { rule, cause, evaluationId: newId(), evidence: evidenceOf(cause), skillInvocationId: null };
 }
 
 /** The context of the authority; its events follow from the cause. */
@@ -100,22 +93,35 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
     requireRights(context, rule);
     const roots = await rootsOf(context, rule, cause);
     if (!holdsCondition(rule.condition, roots)) return notMatched(false);
-    const items = itemsOfAction(rule.action, roots);
-    if (items.length === 0) return notMatched(true);
-    const work: WorkItem[] = [];
-    for (const item of items) work.push(await attemptAct(acting, actOf[rule.action.kind], item));
-    return findingFrom(acting, work);
+    if (rule.interpretation !== null) return await askSkill(acting, rule.interpretation, roots);
+    return await act(acting, roots);
   } catch (error) {
-    if (error instanceof ConditionFault) return failed('rule_condition_error', { message: error.message });
-    if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
-    return failed(error.code, error.details as JsonObject);
+    return findingOfFault(error);
   }
+}
+
+/** @throws what is no fault of the rule */
+export function findingOfFault(error: unknown): Finding {
+  if (error instanceof ConditionFault) return failed('rule_condition_error', { message: error.message });
+  if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
+  return failed(error.code, error.details as JsonObject);
+}
+
+/** Does the action for each of its items. @throws ConditionFault */
+export async function act(acting: Acting, roots: RuleRoots): Promise<Finding> {
+  const { action } = acting.rule;
+  const items = itemsOfAction(action, roots);
+  if (items.length === 0) return notMatched(true);
+  const work: WorkItem[] = [];
+  for (const item of items) work.push(await attemptAct(acting, actOf[action.kind], item));
+  return findingFrom(acting, work);
 }
 
 /** Who may not read tasks and goals does not read them by a rule. */
 export function requireRights(context: Context, rule: RuleRow): void {
   if (readsRoot(rule, 'task')) requirePermission(context, 'tasks.read');
   if (readsRoot(rule, 'goal')) requirePermission(context, 'goals.read');
+  if (rule.interpretation !== null) requirePermission(context, 'skills.invoke');
 }
 
 const notMatched = (conditionMatched: boolean): Finding => ({
@@ -135,6 +141,8 @@ const messages: Readonly<Record<string, string>> = {
   rule_condition_error: 'The condition compares what has no order, or takes too many steps.',
   rule_internal_error: 'An unhandled failure; the trace is in the log only.',
   work_items_refused: 'Every item of the action was refused.',
+  rule_skill_failed: 'The skill that the rule asked failed, or its call was cancelled.',
+  rule_skill_wait_expired: 'The skill that the rule asked did not answer in time.',
   claim_not_released: 'The claims on the tasks did not end in time.',
 };
 
@@ -157,11 +165,12 @@ const isWaiting = ({ reason, skipped, failed: isFailed }: WorkItem) =>
 
 /** Records what came of a look, and tells of it when it is final. */
 export async function finish(
-  { context, rule, evaluationId, cause, evidence }: Acting,
-  { status, result, error, pending }: Finding,
+  { context, rule, evaluationId, cause, evidence, ...acting }: Acting,
+  { status, result, error, pending, skillInvocationId: asked }: Finding,
   createdBefore: readonly string[],
 ): Promise<void> {
   const { db, tenantId, settings, counters } = context;
+  const skillInvocationId = asked ?? acting.skillInvocationId;
   const work = result.work ?? [];
   const created = work.flatMap((item) => (item.created && item.taskId !== null ? [item.taskId] : []));
   await db.run(
@@ -171,6 +180,7 @@ export async function finish(
       created_task_ids: [...new Set([...createdBefore, ...created])],
       error: error ?? null,
       pending: pending ?? null,
+      skill_invocation_id: skillInvocationId,
       againSeconds: status === 'waiting' ? settings.CP_RULES_SKILL_CHECK_SECONDS : null,
     }),
   );
@@ -191,7 +201,7 @@ export async function finish(
       result: status,
       conditionMatched: result.conditionMatched ?? false,
       evidence: [...evidence],
-      skillInvocationId: null,
+      skillInvocationId,
       work,
       ...(error !== undefined && { error: { code: error.code } }),
     },

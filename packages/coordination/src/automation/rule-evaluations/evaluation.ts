@@ -11,7 +11,7 @@ export type EvaluationStatus = (typeof evaluationStatuses)[number];
 /** What came of the condition and of each item of the action. */
 export const EvaluationResult = z.strictObject({
   conditionMatched: z.boolean().optional(),
-  waitingFor: z.enum(['claim']).optional(),
+  waitingFor: z.enum(['skill', 'claim']).optional(),
   work: z.array(WorkItem).optional(),
   reason: z.string().optional(),
 });
@@ -46,6 +46,8 @@ export const RuleEvaluationPage = pageOf(RuleEvaluation);
 /** What a waiting evaluation still has to do, and what its rule looked at. */
 export interface PendingWork {
   readonly cause: unknown;
+  /** Whether the skill's answer is waited for: nothing was done yet. */
+  readonly isAsking?: boolean;
   /** Places in `result.work` whose tasks are waited for. */
   readonly waiting: readonly number[];
 }
@@ -62,3 +64,13 @@ export type EvaluationRow = RowOf<
 >;
 
 export const evaluationOf = wireMapper<EvaluationRow>()(RuleEvaluation, {});
+
+/** What came of a look at a cause. */
+export interface Finding {
+  readonly status: EvaluationStatus;
+  readonly result: EvaluationResult;
+  readonly error?: EvaluationError;
+  readonly pending?: PendingWork;
+  /** Of the call that was asked for just now. */
+  readonly skillInvocationId?: string;
+}

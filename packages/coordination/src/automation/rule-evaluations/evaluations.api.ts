@@ -1,6 +1,7 @@
 import { QueryWord } from '@baton/kernel/wire';
 import { idParams } from '../../organisation/keys.ts';
 import { endpoint } from '../context.ts';
+import { documentErrors, referenceErrors } from '../rules/rule-refusals.ts';
 import { dryRunRule, RuleDryRun, RuleDryRunResults } from './dry-run.ts';
 import { RuleEvaluation, RuleEvaluationPage } from './evaluation.ts';
 import { getEvaluation, listEvaluations } from './evaluations.ts';
@@ -43,24 +44,7 @@ export const evaluationsApi = [
     transaction: 'none',
     body: RuleDryRun,
     returns: { 200: RuleDryRunResults },
-    errors: [
-      'invalid_rule_trigger',
-      'invalid_rule_condition',
-      'invalid_rule_interpretation',
-      'invalid_rule_action',
-      'invalid_document',
-      'payload_too_large',
-      'payload_too_deep',
-      'secret_material_rejected',
-      'invalid_status',
-      'not_found',
-      'workspace_archived',
-      'goal_abandoned',
-      'unknown_agent',
-      'unknown_task_type',
-      'unknown_role',
-      'invalid_acceptance_spec',
-    ],
+    errors: [...documentErrors, 'invalid_status', 'not_found', 'workspace_archived', ...referenceErrors],
     example: {
       key: 'review-what-is-done',
       trigger: { kind: 'event', type: 'task.completed' },

@@ -32,7 +32,7 @@ export function insertEvaluation(evaluation: NewEvaluation) {
 
 export type EvaluationEnd = Pick<
   EvaluationRow,
-  'status' | 'result' | 'created_task_ids' | 'error' | 'pending'
+  'status' | 'result' | 'created_task_ids' | 'error' | 'pending' | 'skill_invocation_id'
 > & {
   /** In how many seconds to look again; null for one that is final. */
   readonly againSeconds: number | null;
@@ -43,6 +43,7 @@ export function updateEvaluation(tenantId: string, id: string, end: EvaluationEn
     update rule_evaluations
     set status = ${end.status}, result = ${JSON.stringify(end.result)}, created_task_ids = ${end.created_task_ids}::uuid[],
       error = ${end.error === null ? null : JSON.stringify(end.error)},
+      skill_invocation_id = ${end.skill_invocation_id},
       pending = ${end.pending === null ? null : JSON.stringify(end.pending)},
       next_check_at = clock_timestamp() + make_interval(secs => ${end.againSeconds}::integer), failures = 0,
       updated_at = clock_timestamp()

@@ -167,11 +167,19 @@ test('forEach and where do one act for each item; more than 50 items fail the ev
       fields: { title: 'Look at {{ item.host }}', customFields: {} },
     },
   });
+  const before1 = (await worker.tools.counters.ruleEvaluations.get()).values;
+  const counts = Object.fromEntries(before1.map(({ labels, value }) => [labels.result, value]));
   await observe(baton.admin, type, { hosts: [{ host: 'a' }, { host: 'b' }, { host: 'c' }] });
   await observe(baton.admin, type, { hosts: [{ host: 'b' }] });
   await observe(baton.admin, type, { hosts: 7 });
   await observe(baton.admin, type, { hosts: Array.from({ length: 51 }, (_, n) => ({ host: `h${n}` })) });
   await worker.run();
+  const { values } = await worker.tools.counters.ruleEvaluations.get();
+  const counted = Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
+  assert.deepEqual(
+    ['matched', 'not_matched', 'failed'].map((result) => (counted[result] ?? 0) - (counts[result] ?? 0)),
+    [1, 1, 2],
+  );
   const [many, wrong, none, two] = await evaluationsOf(baton.admin, rule.id);
   assert.deepEqual([many.error.code, many.createdTaskIds], ['rule_condition_error', []]);
   assert.equal(wrong.error.code, 'rule_condition_error');

@@ -9,8 +9,8 @@ import { until } from '../../testing/waiting.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while causes come in.
 
-const kills = 4;
-const causesMax = 400;
+const kills = 3;
+const causesMax = 300;
 const hosts = 3;
 
 let baton: TestCoordination;

@@ -1,19 +1,14 @@
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { getInvocationEnd } from '../../results/invocations/requesting.ts';
 import type { Context } from '../context.ts';
-import type { Cause } from '../rule-acts/cause.ts';
+import { type Cause, rootsOf } from '../rule-acts/cause.ts';
 import { closeTarget } from '../rule-acts/closing.ts';
-import {
-  type Acting,
-  attemptAct,
-  isUnavailable,
-  untouched,
-  type WorkItem,
-  waitingReason,
-} from '../rule-acts/work-item.ts';
+import { type Acting, attemptAct, untouched, type WorkItem, waitingReason } from '../rule-acts/work-item.ts';
 import type { RuleRow } from '../rules/rule.ts';
+import { skillRootOf, withdrawCall } from './asking.ts';
 import { lockAuthorities } from './authorities.ts';
-import { actingOf, type Finding, failed, findingFrom, finish } from './evaluating.ts';
-import type { EvaluationRow } from './evaluation.ts';
+import { attempt } from './breaking.ts';
+import { act, actingOf, failed, findingFrom, findingOfFault, finish } from './evaluating.ts';
+import type { EvaluationRow, Finding } from './evaluation.ts';
 import { findEvaluation, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
 import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
 
@@ -30,7 +25,10 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
   if (known === undefined) return 0;
   const authorities = await lockAuthorities(context, [known]);
   const rule = (await db.row(shareRule(tenantId, known.id))) as RuleRow;
-  const row = await db.row(lockDueEvaluation(tenantId, id, settings.CP_RULES_CLAIM_WAIT_SECONDS));
+  const secondsMax = before?.pending?.isAsking
+    ? settings.CP_RULES_SKILL_WAIT_SECONDS
+    : settings.CP_RULES_CLAIM_WAIT_SECONDS;
+  const row = await db.row(lockDueEvaluation(tenantId, id, secondsMax));
   if (row?.pending == null) return 0;
   const cause = row.pending.cause as Cause;
   const authority = authorities.of(rule);
@@ -41,10 +39,15 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
     cause,
     evidence: row.evidence,
     chainDepth: row.chain_depth,
+    skillInvocationId: row.skill_invocation_id,
   };
   const ended = endOf(rule, row, authority !== undefined);
-  if (ended !== undefined) await finish(acting, ended, row.created_task_ids);
-  else await goOn(acting, row);
+  if (ended !== undefined) {
+    const why = ended.result.reason ?? 'credential_inactive';
+    if (row.pending.isAsking) await withdrawCall(acting.context, row.skill_invocation_id, why);
+    await finish(acting, ended, row.created_task_ids);
+  }
+  if (ended === undefined) await goOn(acting, row);
   return 1;
 }
 
@@ -60,17 +63,7 @@ function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, 
 async function goOn(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<void> {
   const { context } = acting;
   const { created_task_ids: created } = row;
-  const broke = await undoneOnFailure<{ error: unknown } | undefined>(
-    context,
-    async () => {
-      await finish(acting, await findingOf(acting, row), created);
-      return undefined;
-    },
-    (error) => {
-      if (isUnavailable(error)) throw error;
-      return { error };
-    },
-  );
+  const broke = await attempt(context, async () => finish(acting, await findingOf(acting, row), created));
   if (broke === undefined) return;
   const { db, tenantId, settings, log } = context;
   const failures = row.failures + 1;
@@ -80,7 +73,34 @@ async function goOn(acting: Acting, row: EvaluationRow & { is_over: boolean }): 
   else await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
 }
 
+/** The skill has answered, or is waited for still. */
+async function interpreted(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<Finding> {
+  const { context, rule, cause, skillInvocationId } = acting;
+  const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);
+  const isLive = end?.status === 'pending' || end?.status === 'running';
+  if (isLive && row.is_over) {
+    await withdrawCall(context, skillInvocationId, 'rule_skill_wait_expired');
+    return failed('rule_skill_wait_expired', {}, asked);
+  }
+  if (isLive) return { status: 'waiting', result: row.result, ...(row.pending && { pending: row.pending }) };
+  if (end?.status !== 'succeeded')
+    return failed(
+      'rule_skill_failed',
+      { code: end?.error?.code ?? null, status: end?.status ?? null },
+      asked,
+    );
+  try {
+    const roots = await rootsOf(context, rule, cause);
+    return await act(acting, { ...roots, skill: skillRootOf(end) });
+  } catch (error) {
+    return findingOfFault(error);
+  }
+}
+
+const asked = { conditionMatched: true, work: [] };
+
 async function findingOf(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<Finding> {
+  if (row.pending?.isAsking) return interpreted(acting, row);
   const work: WorkItem[] = [...(row.result.work ?? [])];
   for (const index of row.pending?.waiting ?? []) {
     const item = work[index] as WorkItem;

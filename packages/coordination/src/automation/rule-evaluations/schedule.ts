@@ -1,10 +1,9 @@
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { causeOfSchedule } from '../rule-acts/cause.ts';
-import { isUnavailable } from '../rule-acts/work-item.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { everySecondsOf, ruleConsumer } from '../rules/rules.ts';
 import { lockAuthorities } from './authorities.ts';
+import { attempt } from './breaking.ts';
 import { evaluate, recordBroken } from './evaluating.ts';
 import { findRuleOfEvaluation, lockTurn, takeSlot } from './turns.sql.ts';
 
@@ -26,17 +25,7 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const rule = (await db.row(findRuleOfEvaluation(tenantId, ruleId))) as RuleRow;
   const authority = authorities.of(rule);
   const cause = causeOfSchedule(rule, slot.slot_seconds);
-  const broke = await undoneOnFailure<{ error: unknown } | undefined>(
-    context,
-    async () => {
-      await evaluate(context, rule, authority, cause);
-      return undefined;
-    },
-    (error) => {
-      if (isUnavailable(error)) throw error;
-      return { error };
-    },
-  );
+  const broke = await attempt(context, () => evaluate(context, rule, authority, cause));
   if (broke === undefined) return 1;
   // The next moment is the next attempt.
   log.error({ err: broke.error, tenantId, ruleId }, 'a work rule broke');

@@ -2,13 +2,12 @@ import { Refusal } from '@baton/kernel/refusal';
 import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { everyEvent, isBehind, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { type Cause, causeOfEvent, isCausedBy } from '../rule-acts/cause.ts';
-import { isUnavailable } from '../rule-acts/work-item.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { ruleConsumer } from '../rules/rules.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
+import { attempt } from './breaking.ts';
 import { evaluate, recordBroken } from './evaluating.ts';
 import {
   deleteCursor,
@@ -155,17 +154,9 @@ class Turn {
   async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<boolean> {
     const context = this.#context;
     const authority = this.#authorities.of(rule);
-    const broke = await undoneOnFailure<{ error: unknown } | undefined>(
-      context,
-      async () => {
-        if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
-        return undefined;
-      },
-      (error) => {
-        if (isUnavailable(error)) throw error;
-        return { error };
-      },
-    );
+    const broke = await attempt(context, async () => {
+      if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
+    });
     if (broke === undefined) return true;
     const failures = this.#failuresAt(event);
     const { tenantId, log, settings } = context;

@@ -1,6 +1,7 @@
 import { Refusal } from '@baton/kernel/refusal';
 import { requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import { resolveTaskType } from '../../definitions/task-types/type-rules.ts';
+import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { requireGoalForTask } from '../../work/goals/goals.ts';
 import type { Context } from '../context.ts';
@@ -21,12 +22,12 @@ export type RulePlace = Pick<RuleRequest, 'identity'> & {
  * Looks up what a rule names, in the contract's order (organisation, section 8.2).
  * @param options.entersWorkspace whether the rule is filed in its workspace now
  * @throws Refusal `not_found`, `workspace_archived`, `goal_abandoned`, `unknown_agent`, `unknown_task_type`,
- * `unknown_role`, `invalid_acceptance_spec`
+ * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`
  */
 export async function requireReferences(
   context: Context,
   { workspaceId, goalId, identity }: RulePlace,
-  { trigger, action }: RuleDocuments,
+  { trigger, interpretation, action }: RuleDocuments,
   options: { entersWorkspace: boolean },
 ): Promise<void> {
   if (workspaceId !== null && options.entersWorkspace) await enterWorkspace(context, workspaceId);
@@ -39,6 +40,7 @@ export async function requireReferences(
       : taskTypes.map((key, index) => ({ field: `action.taskTypes[${index}]`, key }));
   for (const { field, key } of named) await requireTaskType(context, field, key);
   await requireRoles(context, workspaceId, fields);
+  if (interpretation !== null) await requireSkill(context, interpretation.skill);
   if (acceptance !== undefined)
     await requireSubjectsOfChecks(context, acceptance as never, 'action.acceptance');
   requireNoIdentity(identity);
@@ -74,4 +76,13 @@ async function requireRole(
   role: string,
 ): Promise<void> {
   if ((await findRoleId(context, role, workspaceId)) === undefined) fail('unknown_role', { field, role });
+}
+
+/** A skill that only says something: rules ask it as often as they look. */
+async function requireSkill(context: Context, ref: string): Promise<void> {
+  const field = 'interpretation.skill';
+  const skill = (await findSkillByRef(context, ref)) ?? fail('unknown_skill', { field, skill: ref });
+  const reason = obstacleToCall(skill);
+  if (reason !== undefined) fail('unknown_skill', { field, skill: ref, reason });
+  if (skill.side_effects === 'external_write') fail('rule_skill_side_effects', { field, skill: ref });
 }

@@ -6,7 +6,8 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { RuleAction } from '../rule-documents/action.ts';
 import { AnyJson } from '../rule-documents/any-json.ts';
-import { RuleIdentity, RuleInterpretation } from '../rule-documents/rule-documents.ts';
+import { RuleInterpretation } from '../rule-documents/interpretation.ts';
+import { RuleIdentity } from '../rule-documents/rule-documents.ts';
 import { RuleTrigger } from '../rule-documents/trigger.ts';
 import { RuleWarning } from '../rule-documents/warnings.ts';
 

@@ -6,30 +6,11 @@ import { endpoint } from '../context.ts';
 import { RuleWarning } from '../rule-documents/warnings.ts';
 import { Rule, RuleChange, RulePage, RuleRequest, RuleVersionPage, WrittenRule } from './rule.ts';
 import { archiveRule, disableRule, enableRule, updateRule } from './rule-changes.ts';
+import { documentErrors, referenceErrors } from './rule-refusals.ts';
 import { ruleArchived, ruleCreated, ruleDisabled, ruleEnabled, ruleUpdated } from './rules.events.ts';
 import { createRule, getRule, listRules, listRuleVersions, validateRule } from './rules.ts';
 
-/** What is wrong with the documents of a rule, in the contract's order; those of documents are not listed by field. */
-export const documentErrors = [
-  'invalid_rule_trigger',
-  'invalid_rule_condition',
-  'invalid_rule_interpretation',
-  'invalid_rule_action',
-  'invalid_document',
-  'payload_too_large',
-  'payload_too_deep',
-  'secret_material_rejected',
-] as const;
-
-export const referenceErrors = [
-  'goal_abandoned',
-  'unknown_agent',
-  'unknown_task_type',
-  'unknown_role',
-  'invalid_acceptance_spec',
-] as const;
-
-export const ruleExample = {
+const ruleExample = {
   key: 'review-what-is-done',
   description: 'Every finished change gets a review.',
   trigger: { kind: 'event', type: 'task.completed' },

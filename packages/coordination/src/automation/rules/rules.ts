@@ -119,7 +119,13 @@ export async function keepVersion({ db, tenantId }: Context, row: RuleRow): Prom
 }
 
 /** What actions of rules may ask for, and what their documents read. */
-const needed: readonly Permission[] = ['tasks.write', 'tasks.read', 'goals.read', 'approvals.manage'];
+const needed: readonly Permission[] = [
+  'tasks.write',
+  'tasks.read',
+  'goals.read',
+  'approvals.manage',
+  'skills.invoke',
+];
 
 /** In whose name a rule acts from now on, and with which rights at most. */
 export function authorityOf(caller: Caller): CredentialSnapshot {
