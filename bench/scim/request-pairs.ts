@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { BenchError } from '../bench-error.ts';
 import { RawConnection } from '../claim/raw-connection.ts';
+import type { SendRequest } from '../pair.ts';
 import type { FilledGroup } from './fill.ts';
 import { type FilledSource, largeMembers, type ScimFixture, smallMembers } from './fixture.ts';
-
-/** Sends the next request of one kind on the shared connection. */
-export type SendRequest = () => Promise<void>;
 
 /** The same kind of request on little and on much data. */
 export interface RequestPair {

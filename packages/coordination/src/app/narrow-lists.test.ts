@@ -42,6 +42,7 @@ const queries: Record<string, string[]> = {
   '/goals': ['', 'status=active', 'ownerId=ME'],
   '/goals/GOAL/work': ['', 'systemStatusCategory=backlog'],
   '/roles': ['', 'workspaceId=SEEN'],
+  '/projects': ['', 'status=archived', 'templateKey=narrow'],
   '/workspaces': ['', 'status=archived', 'status=active', 'parentId=SEEN'],
   '/principals/ME/roles': ['limit=20'],
 };
@@ -134,6 +135,18 @@ async function makeWorld({ parents, members, moves, archived }: any) {
 async function fill(ids: readonly string[], principalId: string): Promise<void> {
   const { tenantId, pool } = baton;
   await pool.transaction(async (tx) => {
+    const [template] = await tx.rows<{ id: string }>(sql`
+      insert into project_templates (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema,
+        default_config, default_views, governance_schema, memory_defaults, created_by)
+      select gen_random_uuid(), ${tenantId}, 'narrow', 1 + count(*), 'x', '{}', '{}', '{}', '[]', '{}', '{}', ${principalId}
+      from project_templates where tenant_id = ${tenantId} and key = 'narrow'
+      returning id`);
+    await tx.run(sql`
+      insert into projects (id, tenant_id, workspace_id, template_id, template_key, template_version, status_key,
+        system_status_category, custom_fields, settings, created_by, status)
+      select gen_random_uuid(), ${tenantId}, id, ${template?.id}, 'narrow', 1, 'planned', 'planned', '{}', '{}',
+        ${principalId}, case when random() < 0.6 then 'archived' else 'active' end
+      from unnest(${ids}::uuid[]) id`);
     await tx.run(sql`
       insert into goals (id, tenant_id, workspace_id, title, created_from, path, created_by, owner_id, created_at)
       select id, ${tenantId}::uuid, case when n = 1 then null else (${ids}::uuid[])[1 + floor(random() * ${ids.length + 1})] end,

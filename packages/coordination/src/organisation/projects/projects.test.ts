@@ -11,7 +11,7 @@ import {
   makeSubproject,
   makeTemplate,
 } from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace, makeWorkspaceType } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let template: any;
@@ -28,6 +28,12 @@ const change = (project: any, body: object) => changeProject(baton, project, bod
 const transition = (project: any, body: object) =>
   baton.admin.post(`/projects/${project.id}:transition`, body, { 'if-match': `project-${project.version}` });
 const act = (project: any, action: string) => baton.admin.post(`/projects/${project.id}:${action}`);
+/** A document that is nested deeper than any may be. */
+function nested(levels = 30): object {
+  let inner: object = {};
+  for (let level = 0; level < levels; level += 1) inner = { inner };
+  return inner;
+}
 const lastEvent = async (id: string) => {
   const event = (await eventsOf(baton, id)).at(-1);
   return [event?.type, event?.payload];
@@ -195,6 +201,7 @@ describe('POST /projects', () => {
     for (const [customFields, code] of [
       [[], 'invalid_document'],
       [{ market: 'x'.repeat(65_536) }, 'payload_too_large'],
+      [nested(), 'payload_too_deep'],
     ] as const)
       await refused(create({ ...second, customFields }), 422, code);
     const third = { ...second, customFields: {} };
@@ -213,6 +220,24 @@ describe('POST /projects', () => {
     const project = await done(create({ ...fourth, ownerPrincipalId: baton.admin.principalId }), 201);
     assert.deepEqual([project.statusKey, project.ownerPrincipalId], ['paused', baton.admin.principalId]);
     await refused(create({ workspaceSlug: 'A', templateId: template.id }), 400, 'invalid_request');
+  });
+
+  test('refuses a new workspace as POST /workspaces does', async () => {
+    const templateId = template.id;
+    const below = (parentWorkspaceId: string, more: object = {}) =>
+      create({ workspaceSlug: `p${newId()}`, parentWorkspaceId, templateId, ...more });
+    const { id, slug } = await makeWorkspace(baton);
+    await refused(create({ workspaceSlug: slug, templateId }), 409, 'workspace_slug_conflict');
+    const type = await makeWorkspaceType(baton, { allowedChildTypes: [] });
+    const strict = await makeWorkspace(baton, { typeId: type.id });
+    await refused(below(strict.id), 422, 'child_type_not_allowed');
+    const old = await makeWorkspaceType(baton);
+    await done(baton.admin.post(`/workspace-types/${old.id}:archive`));
+    await refused(below(id, { workspaceTypeKey: old.key }), 422, 'workspace_type_archived');
+    let deepest = id;
+    for (let level = 2; level <= 64; level += 1)
+      deepest = (await makeWorkspace(baton, { parentId: deepest })).id;
+    await refused(below(deepest), 422, 'workspace_too_deep');
   });
 
   test('names the newest active version of a key, or the version that is asked for', async () => {
@@ -386,11 +411,15 @@ describe('PATCH /projects/{id}', () => {
     await refused(change(project, second), 422, 'custom_fields_invalid');
     const { customFields: __, ...third } = second;
     await refused(change(project, third), 422, 'governance_not_in_settings');
-    await refused(
-      change(project, { ...third, settings: { x: { token: 1 } } }),
-      422,
-      'secret_material_rejected',
-    );
+    for (const [settings, code] of [
+      [[], 'invalid_document'],
+      [{ x: 'x'.repeat(65_536) }, 'payload_too_large'],
+      [nested(), 'payload_too_deep'],
+      [{ agentInstructions: 1 }, 'invalid_config'],
+      [{ agentInstructions: 'x'.repeat(16_385) }, 'instructions_too_large'],
+      [{ x: { token: 1 } }, 'secret_material_rejected'],
+    ] as const)
+      await refused(change(project, { ...third, settings }), 422, code);
     assert.deepEqual(
       await refused(change(project, { ...third, settings: { a: 1 } }), 422, 'setting_locked'),
       {

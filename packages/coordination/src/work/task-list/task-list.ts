@@ -86,7 +86,8 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
       { ...filter, workspace: undefined } as TaskFilter,
       order,
     );
-    const found = await rowsWithin(context, { scope: workspace, everywhere, inPlaces: list }, page);
+    const byIds = (ids: readonly string[]) => listOfTasks(context.tenantId, { ids }, order);
+    const found = await rowsWithin(context, { scope: workspace, everywhere, inPlaces: list, byIds }, page);
     return itemsOf(found, list.all(page), taskOf);
   }
   if (terms.length === 0) return listSeen(context.db, viewer, list, page, taskOf);

@@ -3,43 +3,60 @@ import type { SeenList } from '../../service/sight/places.ts';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
-import { countWorkspaces, findWithin, hasFewWorkspaces } from './tasks-within.sql.ts';
+import { countWorkspaces, findIdsOf, findWithin } from './tasks-within.sql.ts';
 
-/** How many rows the first search may pass, and how many times as many each further one at most. */
-const steps = { rowsMax: 256, growth: 8 };
-/** So many are looked into at once. */
-const fewWorkspaces = 64;
+/** How many tasks the first search may pass, and how many times as many each further one. */
+const steps = { rowsMax: 2048, growth: 4 };
+/** So many workspaces are looked into at once. */
+const fewWorkspaces = 256;
+/** So many are remembered while tasks are passed. */
+const rememberedMax = 2000;
+/** Looking into a workspace takes as long as passing so many tasks. */
+const tasksPerWorkspace = 6;
+
+export interface WithinLists {
+  readonly scope: WorkspaceScope;
+  /** The list without the scope. */
+  readonly everywhere: SeenList<TaskRow>;
+  /** The list, read from each workspace of the scope. */
+  readonly inPlaces: SeenList<TaskRow>;
+  /** Tasks by their ids, in the order of the list. */
+  byIds(ids: readonly string[]): SeenList<TaskRow>;
+}
 
 /**
- * The rows of a page of what is filed in several workspaces, and one more where there are more. Where there are few, each is
- * looked into. Else the list of the whole tenant is searched first, which is the cheapest where much of it lies in them. Where too little did, the search goes on as far as
- * the page should take by what was found, or each workspace is looked into, whichever reads less. So neither a project with
- * 10,000 others below it nor a small one among 100,000 tasks costs much more than its page.
+ * The rows of a page of what is filed in several workspaces, and one more where there are more. A page of few workspaces is
+ * read from each of them. Else the list of the whole tenant is searched, which ends soon where much of it lies in them, and
+ * goes on, or is left for a look into each of them, by what it has found. So neither a project with 10,000 others below it
+ * nor a small one among 100,000 tasks costs much more than its page (docs/performance.md).
  * @throws Refusal `invalid_cursor`
  */
-export async function rowsWithin(
+export async function rowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
+  const ids = await idsWithin(context, lists, page);
+  if (ids.length === 0) return [];
+  // Not one less than was found, whatever has changed since: a page that is short would end the list.
+  const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
+  return context.db.rows(found.statement);
+}
+
+async function idsWithin(
   { db, tenantId }: Context,
-  lists: {
-    readonly scope: WorkspaceScope;
-    readonly everywhere: SeenList<TaskRow>;
-    readonly inPlaces: SeenList<TaskRow>;
-  },
+  { scope, everywhere, inPlaces }: WithinLists,
   page: Page,
-): Promise<TaskRow[]> {
-  const { scope, everywhere, inPlaces } = lists;
-  const few = await db.row(hasFewWorkspaces(tenantId, scope, fewWorkspaces));
-  if (few?.has_few !== false) return db.rows(inPlaces.all(page).statement);
+): Promise<string[]> {
+  const countUpTo = async (count: number) =>
+    (await db.row(countWorkspaces(tenantId, scope, count + 1)))?.workspaces ?? 0;
+  const lookInto = async () => (await db.rows(findIdsOf(inPlaces.all(page)))).map(({ id }) => id);
+  const workspaces = await countUpTo(rememberedMax);
+  if (workspaces <= fewWorkspaces) return lookInto();
+  const how = workspaces <= rememberedMax ? 'remembered' : 'looked up';
   const rowsWanted = page.limit + 1;
-  for (let rowsMax = Math.max(steps.rowsMax, 2 * rowsWanted); ; ) {
-    const found = await db.rows(
-      findWithin(everywhere.all({ ...page, limit: rowsMax - 1 }), scope, rowsWanted),
-    );
-    const within = found.filter((row) => row.is_within);
+  for (let { rowsMax } = steps; ; rowsMax *= steps.growth) {
+    const passing = everywhere.all({ ...page, limit: rowsMax - 1 });
+    const found = await db.rows(findWithin(passing, scope, rowsWanted, how));
+    const within = found.filter((row) => row.is_within).map(({ id }) => id);
     if (within.length >= rowsWanted || found.at(-1)?.passed !== rowsMax) return within;
-    // By the share that lies within so far, with as much again.
-    const needed = Math.ceil((2 * rowsMax * rowsWanted) / Math.max(within.length, 1));
-    const { workspaces = 0 } = (await db.row(countWorkspaces(tenantId, scope, needed))) ?? {};
-    if (workspaces < needed) return db.rows(inPlaces.all(page).statement);
-    rowsMax = Math.min(needed, steps.growth * rowsMax);
+    const enough = Math.ceil((rowsMax * rowsWanted) / Math.max(within.length, 1) / tasksPerWorkspace);
+    if ((await countUpTo(enough)) <= enough) return lookInto();
   }
 }

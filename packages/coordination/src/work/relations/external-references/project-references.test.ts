@@ -30,6 +30,7 @@ test('a project gets names of other systems by its own path and by /external-ref
   );
   const named = { entityType: 'project', entityId: id, ...nameOf('A-1'), metadata: {} };
   assert.equal((await done(baton.admin.post('/external-references', named))).version, 2);
+  assert.equal((await done(put(id, 'A-1', { metadata: { b: 1 } }))).version, 3);
   const second = await done(baton.admin.post('/external-references', { ...named, externalId: 'A-2' }), 201);
   const { items } = await done(baton.admin.get(`/projects/${id}/external-references`));
   assert.deepEqual(
@@ -49,6 +50,7 @@ test('a project gets names of other systems by its own path and by /external-ref
     (await eventsOf(baton, id)).slice(1).map(({ type, payload: said }) => [type, said]),
     [
       ['project.external_reference_added', payload(first.id, 'A-1')],
+      ['project.external_reference_updated', payload(first.id, 'A-1')],
       ['project.external_reference_updated', payload(first.id, 'A-1')],
       ['project.external_reference_added', payload(second.id, 'A-2')],
       ['project.external_reference_removed', payload(second.id, 'A-2')],
