@@ -148,6 +148,8 @@ const samples: Record<string, string | boolean> = {
   'listProjectTemplates key': 'absent',
   'listProjectTemplates status': 'deprecated',
   'listProjects status': 'archived',
+  'listRules status': 'disabled',
+  'listRules triggerKind': 'schedule',
   'listProjects statusKey': 'absent',
   'listProjects systemStatusCategory': 'paused',
   'listProjects templateKey': 'absent',

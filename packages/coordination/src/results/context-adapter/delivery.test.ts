@@ -35,7 +35,9 @@ const placeOf = async (id: string) =>
     sql`select position, sequence from events where id = ${id}`,
   );
 const retryNow = (tenantId: string) =>
-  baton.pool.run(sql`update event_consumers set next_attempt_at = now() where tenant_id = ${tenantId}`);
+  baton.pool.run(
+    sql`update event_consumers set next_attempt_at = now() - interval '1 second' where tenant_id = ${tenantId}`,
+  );
 /** How many seconds a tenant waits for its next turn. */
 const waitOf = async (tenantId: string) => {
   const row = await baton.pool.row<{ wait: number }>(sql`
