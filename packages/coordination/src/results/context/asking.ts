@@ -9,7 +9,7 @@ import { visibleNamespaces } from '../memory/visible-namespaces.ts';
 import { isAnchor } from './anchors.ts';
 import { anchorsMax, type ContextAnswer, type ContextRequest } from './context-answer.ts';
 import type { NewPack } from './context-packs.sql.ts';
-import { type Focus, findFocus, instructionsOf, readFocus } from './focus.ts';
+import { type Focus, findFocus, readFocus, readInstructions, readProject } from './focus.ts';
 import { askMemory, type MemoryPart, withoutMemory } from './memory-pack.ts';
 import {
   type AskedTaskContext,
@@ -67,12 +67,15 @@ async function readContext(context: Context, request: ContextRequest): Promise<R
   const namespaces = await visibleNamespaces(context, focus.rootWorkspaceId);
   const asking = mayAsk(context, request, namespaces);
   const { task, type } = focus;
-  const prepared =
+  const [prepared, instructions] =
     task === undefined || type === undefined
-      ? undefined
-      : await prepareTaskContext(context, task, type, namespaces);
+      ? []
+      : [
+          await prepareTaskContext(context, task, type, namespaces),
+          await readInstructions(context, task, type),
+        ];
   const [operational, part, taskPart] = await Promise.all([
-    readOperational(context, focus),
+    readOperational(context, focus, request),
     'memory' in asking
       ? askMemory(asking.memory, context, request, { focus, namespaces })
       : withoutMemory(asking.status),
@@ -84,7 +87,7 @@ async function readContext(context: Context, request: ContextRequest): Promise<R
       ...operational,
       ...part,
       warnings: [...part.warnings],
-      ...(type !== undefined && { instructions: instructionsOf(type) }),
+      ...(instructions !== undefined && { instructions }),
       ...(taskPart !== undefined && { taskContext: taskPart.answer }),
     },
     toRecord: taskPart?.toRecord,
@@ -110,13 +113,15 @@ function mayAsk(
 
 async function readOperational(
   context: Context,
-  { task }: Focus,
+  { task, project }: Focus,
+  { includeSubprojects }: Pick<ContextRequest, 'includeSubprojects'>,
 ): Promise<Pick<ContextAnswer, 'operational' | 'freshness'>> {
   const harness = await getHarnessContext(context);
   const focus = task === undefined ? null : await readFocus(context, task);
+  const about = project === undefined ? null : await readProject(context, project, includeSubprojects);
   const told = await getFreshness(context);
   return {
-    operational: { ...harness, focus, project: null },
+    operational: { ...harness, focus, project: about },
     freshness: { currentCursor: harness.eventCursor, ...told },
   };
 }

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { FreeObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { ContextArtifact, ContextInput } from '../../execution/handover/run-context.ts';
 import { HarnessContext } from '../../execution/harness/harness-context.ts';
+import { EffectiveConfig } from '../../organisation/projects/config/effective-config.ts';
+import { Project } from '../../organisation/projects/project.ts';
 import { Task } from '../../work/tasks/task.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { AsOf } from '../memory/conditions.ts';
@@ -56,9 +58,21 @@ const ContextFocus = z
   .meta({ id: 'ContextFocus' });
 export type ContextFocus = z.infer<typeof ContextFocus>;
 
+export const projectWorkspacesMax = 200;
+
+const ContextProject = Project.extend({
+  effectiveConfig: EffectiveConfig.shape.config,
+  configProvenance: EffectiveConfig.shape.provenance,
+  workspaceScope: z.array(Uuid).meta({
+    description: `Its workspaces, its own first, with those of the projects below it where these are included; at most ${projectWorkspacesMax}.`,
+  }),
+  includeSubprojects: z.boolean(),
+}).meta({ id: 'ContextProject' });
+export type ContextProject = z.infer<typeof ContextProject>;
+
 const Operational = HarnessContext.extend({
   focus: ContextFocus.nullable(),
-  project: FreeObject.nullable(),
+  project: ContextProject.nullable(),
 }).meta({ id: 'OperationalContext' });
 
 const Freshness = z

@@ -8,6 +8,7 @@ import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import type { TestMemory } from '../../testing/memory-service.ts';
+import { configure, makeProject, makeSubproject } from '../../testing/projects.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let started: WithMemory;
@@ -84,6 +85,43 @@ describe('the operational part', () => {
       hash: `sha256:${createHash('sha256').update(instructions).digest('hex')}`,
     });
     assert.equal(answer.instructions.hash, run.instructionsHash);
+  });
+
+  test("has the instructions of the task's project before those of its type, as they count for it", async () => {
+    const instructions = 'Read the plan first.';
+    await done(admin.post('/task-types', { key: 'advised', displayName: 'Advised', instructions }), 201);
+    const above = await makeProject(baton);
+    await configure(baton, above.id, { settings: { agentInstructions: 'Ask before you delete.' } });
+    const project = await makeSubproject(baton, above);
+    const task = await makeTask(baton, { typeKey: 'advised', workspaceId: project.workspaceId });
+    const { layers, hash } = (await askContext(admin, { task: task.id })).instructions;
+    assert.deepEqual(layers, [
+      { source: 'project', ref: `project:${project.id}`, version: 1, text: 'Ask before you delete.' },
+      { source: 'taskType', ref: 'taskType:advised@1', version: 1, text: instructions },
+    ]);
+    const text = `Ask before you delete.\n\n${instructions}`;
+    assert.equal(hash, `sha256:${createHash('sha256').update(text).digest('hex')}`);
+  });
+
+  test('has the project that is named, with what counts for it and from where, and its workspaces', async () => {
+    const project = await makeProject(baton);
+    await configure(baton, project.id, { settings: { tone: 'plain' } });
+    const inside = await makeWorkspace(baton, { parentId: project.workspaceId });
+    const below = await makeSubproject(baton, project);
+    const { operational } = await askContext(admin, { projectId: project.id });
+    const { effectiveConfig, configProvenance, workspaceScope, includeSubprojects, ...alone } =
+      operational.project;
+    assert.deepEqual(alone, await done(admin.get(`/projects/${project.id}`)));
+    const { config, provenance } = await done(admin.get(`/projects/${project.id}/effective-config`));
+    assert.deepEqual([effectiveConfig, configProvenance], [config, provenance]);
+    assert.deepEqual([workspaceScope, includeSubprojects], [[project.workspaceId, inside.id], false]);
+    const { namespaces } = lastCall()?.body.scope ?? {};
+    assert.ok(JSON.stringify(namespaces).includes(project.workspaceId));
+    const wide = await askContext(admin, { projectId: project.id, includeSubprojects: true });
+    assert.deepEqual(
+      [wide.operational.project.workspaceScope.toSorted(), wide.operational.project.includeSubprojects],
+      [[project.workspaceId, inside.id, below.workspaceId].toSorted(), true],
+    );
   });
 });
 

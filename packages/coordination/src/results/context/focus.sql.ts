@@ -25,6 +25,20 @@ export function findRoot(tenantId: string, workspaceId: string) {
     select path[1] as root_id from workspaces where id = ${workspaceId} and tenant_id = ${tenantId}`;
 }
 
+/** The workspaces of a project, its own first. Whoever sees that one sees those below it. */
+export function findWorkspacesOfProject(
+  tenantId: string,
+  { id, workspaceId }: { readonly id: string; readonly workspaceId: string },
+  withSubprojects: boolean,
+  rowsMax: number,
+) {
+  return sql<{ id: string }>`
+    select id from workspaces
+    where tenant_id = ${tenantId} and path @> array[${workspaceId}::uuid]
+      and (${withSubprojects}::boolean or project_id = ${id}::uuid)
+    order by path limit ${rowsMax}`;
+}
+
 /** Parts come as JSON of wire names: only their instants have another form. */
 export interface FocusPartsRow {
   artifacts: NonNullable<ContextFocus['artifacts']>;

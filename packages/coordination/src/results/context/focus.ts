@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { inputsInSight } from '../../execution/handover/reading-context.ts';
 import { withTextInstant } from '../../execution/handover/run-context.ts';
 import { getRun } from '../../execution/runs/runs.ts';
+import { findEffectiveConfig } from '../../organisation/projects/config-revisions.ts';
+import type { Project } from '../../organisation/projects/project.ts';
+import { getProject } from '../../organisation/projects/projects.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Task } from '../../work/tasks/task.ts';
@@ -9,16 +12,29 @@ import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { ContextFocus, ContextRequest, Instructions } from './context-answer.ts';
-import { findFocusParts, findRoot, findTypeOfTask, type TypeOfTaskRow } from './focus.sql.ts';
+import {
+  type ContextFocus,
+  type ContextProject,
+  type ContextRequest,
+  type Instructions,
+  projectWorkspacesMax,
+} from './context-answer.ts';
+import {
+  findFocusParts,
+  findRoot,
+  findTypeOfTask,
+  findWorkspacesOfProject,
+  type TypeOfTaskRow,
+} from './focus.sql.ts';
 
 const artifactsMax = 20;
 const inputsMax = 50;
 
-/** What a context is about: a task with its type, and the tree of workspaces whose knowledge counts. */
+/** What a context is about: a task with its type, a project, and the tree of workspaces whose knowledge counts. */
 export interface Focus {
   readonly task: Task | undefined;
   readonly type: TypeOfTaskRow | undefined;
+  readonly project: Project | undefined;
   readonly workspaceId: string | null;
   readonly rootWorkspaceId: string | null;
 }
@@ -39,15 +55,13 @@ export async function findFocus(
   const { task: ref, runId, projectId, workspaceId } = request;
   if (ref != null || runId != null) requireRight(context, 'tasks.read');
   const task = await findTaskOfFocus(context, ref, runId);
-  if (projectId != null) {
-    requireRight(context, 'projects.read');
-    fail('not_found', { projectId });
-  }
+  if (projectId != null) requireRight(context, 'projects.read');
+  const project = projectId == null ? undefined : await getProject(context, projectId);
   const named = workspaceId == null ? undefined : await getWorkspaceRow(context, workspaceId);
   const { db, tenantId } = context;
   const type = task === undefined ? undefined : await db.row(findTypeOfTask(tenantId, task.typeId));
-  const placeId = named?.id ?? task?.workspaceId ?? null;
-  return { task, type, workspaceId: placeId, rootWorkspaceId: await rootOf(context, placeId) };
+  const placeId = named?.id ?? task?.workspaceId ?? project?.workspaceId ?? null;
+  return { task, type, project, workspaceId: placeId, rootWorkspaceId: await rootOf(context, placeId) };
 }
 
 async function findTaskOfFocus(
@@ -88,20 +102,53 @@ export async function readFocus(context: Context, task: Task): Promise<ContextFo
   };
 }
 
+/** What counts for a project, and where it reaches. @throws Refusal `not_found` */
+export async function readProject(
+  context: Context,
+  project: Project,
+  includeSubprojects: boolean,
+): Promise<ContextProject> {
+  const { db, tenantId } = context;
+  const { config, provenance } = (await findEffectiveConfig(context, project.id)).make();
+  const workspaces = await db.rows(
+    findWorkspacesOfProject(tenantId, project, includeSubprojects, projectWorkspacesMax),
+  );
+  return {
+    ...project,
+    effectiveConfig: config,
+    configProvenance: provenance,
+    workspaceScope: workspaces.map(({ id }) => id),
+    includeSubprojects,
+  };
+}
+
 /**
  * What whoever executes a task is told, the most general first (organisation, section 19.1). The hash of one layer is that of
  * its text, which a run keeps when it starts.
  */
-export function instructionsOf({ key, version, instructions }: TypeOfTaskRow): Instructions {
-  const layer = {
+export async function readInstructions(
+  context: Context,
+  { projectId }: Pick<Task, 'projectId'>,
+  { key, version, instructions }: TypeOfTaskRow,
+): Promise<Instructions> {
+  const ofType = {
     source: 'taskType',
     ref: `taskType:${key}@${version}`,
     version,
     text: instructions,
   } as const;
-  const layers = instructions === '' ? [] : [layer];
+  const ofProject = projectId === null ? [] : [await projectLayer(context, projectId)];
+  const layers = [...ofProject, ofType].filter(({ text }) => text !== '');
   const texts = layers.map(({ text }) => text);
   return { layers, hash: texts.length === 0 ? null : hashOf(texts.join('\n\n')) };
+}
+
+/** `settings.agentInstructions` as it counts for the project (organisation, section 5.4), with the version of the project. */
+async function projectLayer(context: Context, projectId: string) {
+  const { version, config } = (await findEffectiveConfig(context, projectId)).make();
+  const { agentInstructions: text } = config.settings;
+  const ref = `project:${projectId}`;
+  return { source: 'project', ref, version, text: typeof text === 'string' ? text : '' } as const;
 }
 
 function hashOf(text: string): string {

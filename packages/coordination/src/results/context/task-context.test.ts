@@ -339,6 +339,13 @@ describe('a recorded pack', () => {
   test('can not be replayed without memory', async () => {
     const { id } = await record();
     const replay = () => worker.actor.post(`/context-packs/${id}:replay`);
+    const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
+    const off = await fetch(`${without.url}/api/v1/context-packs/${id}:replay`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin.token}` },
+    });
+    assert.deepEqual([off.status, ((await off.json()) as any).error.code], [503, 'memory_disabled']);
+    await without.close();
     memory.behave({ delayMs: 60_000 });
     await refused(replay(), 503, 'memory_timeout');
     memory.behave({ answer: { status: 500 } });
