@@ -99,6 +99,7 @@ test('what waits and what was set aside is listed, the newest first, by pages, w
   const nobody = await baton.actor({ permissions: ['events.read'] });
   await refused(nobody.get('/operations/outbox'), 403, 'permission_denied');
   await refused(operator.get('/operations/outbox?status=other'), 400, 'invalid_request');
+  await refused(operator.get('/operations/outbox?cursor=x'), 422, 'invalid_cursor');
 });
 
 test('a redrive has a dead letter delivered, once more is a no-op, and says so in the journal', async () => {

@@ -55,7 +55,6 @@ export const invocationsApi = [
       'payload_too_large',
       'run_owner_mismatch',
       'run_not_active',
-      'run_holder_mismatch',
       'stale_claim',
       'run_id_required',
       'child_grant_exceeded',

@@ -13,6 +13,7 @@ import {
 } from '../../testing/invocations.ts';
 import {
   done,
+  endSessionLease,
   eventsOf,
   makeRun,
   makeTask,
@@ -677,6 +678,11 @@ describe('under the lease', () => {
     await refused(fail({ message: 'x'.repeat(4001) }), 400, 'invalid_request');
     await refused(fail({ details: 'text' }), 422, 'invalid_document');
     await refused(fail({ details: { text: 'x'.repeat(70_000) } }), 422, 'payload_too_large');
+    await refused(
+      fail({ details: JSON.parse(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`) }),
+      422,
+      'payload_too_deep',
+    );
     await refused(fail({ details: { apiKey: 'x' } }), 422, 'secret_material_rejected');
     const ended = await done(fail({ message: `refused ghp_${'a'.repeat(36)}` }));
     assert.deepEqual([ended.status, ended.error.message], ['failed', 'refused [redacted]']);
@@ -770,4 +776,21 @@ describe('GET and :cancel', () => {
     for (const reason of ['', 'x'.repeat(501)])
       await refused(act(asker, id, 'cancel', { reason }), 400, 'invalid_request');
   });
+});
+
+test('a claim finds the lease of another call over: without an attempt left, that call has failed', async () => {
+  const skill = await makeCallable(baton.admin, { contract: { retryPolicy: { maxAttempts: 1 } } });
+  const { id } = await runningCall(executor, baton.admin, skill);
+  await endCallLease(baton, id);
+  assert.equal((await claimCall(executor, skill)).status, 204);
+  const { status, error } = await read(id);
+  assert.deepEqual([status, error.code], ['failed', 'lease_expired']);
+  assert.equal((await eventsOf(baton, id)).at(-1)?.type, 'skill.invocation_failed');
+});
+
+test('an executor with a session must have a live one', async () => {
+  const skill = await makeCallable(baton.admin);
+  const sessionId = await openSession(executor);
+  await endSessionLease(baton, sessionId);
+  await refused(claimCall(executor, skill, { sessionId }), 409, 'session_expired');
 });

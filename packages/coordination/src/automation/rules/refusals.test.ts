@@ -1,0 +1,78 @@
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { makeCallable } from '../../testing/invocations.ts';
+import { done, refused } from '../../testing/leases.ts';
+import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
+
+let baton: TestCoordination;
+let ruleId: string;
+before(async () => {
+  baton = await startCoordination();
+  ({ id: ruleId } = await makeRule(baton.admin));
+});
+after(() => baton.close());
+
+/** What PATCH takes of a rule; the rest is set once. */
+const changeable = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goalId', 'identity'];
+
+/** By everything that takes the documents of a rule: to write it, to check it, to try it, and to change it. */
+async function refusedEverywhere(
+  status: number,
+  code: string,
+  wrong: Record<string, unknown>,
+): Promise<void> {
+  for (const path of ['/rules', '/rules:validate', '/rules:dry-run'])
+    await refused(baton.admin.post(path, { ...ruleBody(), ...wrong }), status, code);
+  if (Object.keys(wrong).every((name) => changeable.includes(name)))
+    await refused(baton.admin.patch(`/rules/${ruleId}`, wrong, { 'if-match': 'rule-1' }), status, code);
+}
+
+const action = (fields: object, more: object = {}) => ({
+  action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'x', ...fields }, ...more },
+});
+const customFields = (fields: object) => action({ customFields: fields });
+let nested: object = {};
+for (let level = 0; level < 21; level += 1) nested = { nested };
+const human = { key: 'seen', kind: 'human', description: 'Somebody saw it.' };
+const artifact = { ...human, kind: 'deterministic', spec: { artifact: { type: 'nothing' } } };
+
+const documents: [string, Record<string, unknown>][] = [
+  ['invalid_rule_trigger', { trigger: { kind: 'odd', type: 'x' } }],
+  ['invalid_rule_condition', { condition: { odd: [1, 2] } }],
+  ['invalid_rule_interpretation', { interpretation: { skill: 'bare' } }],
+  ['invalid_rule_action', action({}, { kind: 'odd' })],
+  ['invalid_document', customFields({ rounded: 2 ** 60 })],
+  ['payload_too_large', customFields({ long: 'x'.repeat(70_000) })],
+  ['payload_too_deep', customFields({ nested })],
+  ['secret_material_rejected', customFields({ api_key: 'y' })],
+  ['unknown_agent', { trigger: observed('x', { agent: 'ada' }) }],
+  ['unknown_task_type', action({}, { taskType: 'nothing' })],
+  ['unknown_role', action({ assignee: 'role:none' })],
+  ['unknown_skill', { interpretation: { skill: 'none@1' } }],
+  ['invalid_acceptance_spec', action({}, { acceptance: [artifact] })],
+];
+
+for (const [code, wrong] of documents)
+  test(`${code}: by whatever takes the documents of a rule`, () => refusedEverywhere(422, code, wrong));
+
+test('what a rule names must be open to it: its workspace, its goal, a skill without side effects', async () => {
+  await refusedEverywhere(422, 'invalid_status', { status: 'archived' });
+  const workspace = await makeWorkspace(baton);
+  await done(baton.admin.post(`/workspaces/${workspace.id}:archive`));
+  await refusedEverywhere(422, 'workspace_archived', { workspaceId: workspace.id });
+  const goal = await done(baton.admin.post('/goals', { title: 'g' }), 201);
+  await done(baton.admin.patch(`/goals/${goal.id}`, { status: 'abandoned' }, { 'if-match': 'goal-1' }));
+  await refusedEverywhere(422, 'goal_abandoned', { goalId: goal.id });
+  const writes = await makeCallable(baton.admin, { sideEffects: 'external_write' });
+  await refusedEverywhere(422, 'rule_skill_side_effects', {
+    interpretation: { skill: `${writes.name}@${writes.version}` },
+  });
+  await refusedEverywhere(404, 'not_found', { goalId: newId() });
+});
+
+test('cursors of other lists, or of none, are refused', async () => {
+  for (const path of ['/rules', `/rules/${ruleId}/versions`, `/rules/${ruleId}/evaluations`])
+    await refused(baton.admin.get(`${path}?cursor=x`), 422, 'invalid_cursor');
+});
