@@ -175,7 +175,8 @@ async function pagesOf(endpointId: string, query: object): Promise<number> {
     ...{ tenantId: baton.tenantId, principalId: person.principalId, kind: 'human', iamPrincipalId: null },
     permissions: new Set(['sessions.manage', 'tasks.read', 'principals.read', 'artifacts.read']),
   };
-  const context = contextOf({} as Tools, { caller, endpoint: endpointId } as Call<Caller>, counted, false);
+  const call = { caller, endpoint: endpointId, correlationId: 'test' } as Call<Caller>;
+  const context = contextOf({} as Tools, call, counted, false);
   const input = { params: {}, query, body: undefined, ifMatch: 0, page: { limit: 50, cursor: undefined } };
   await endpoint.handle(input as unknown as Input<never, never, never>, context);
   return pages;
