@@ -24,7 +24,7 @@ export function swiftMissing(): string | undefined {
 const readyMsMax = 60_000;
 const stopMsMax = 10_000;
 
-/** Starts it with data of its own, and makes the bucket `artifacts`. */
+/** Starts it with data of its own, and makes the bucket `artifacts`. `makeBucket` is tried again until it does not throw. */
 export async function startSwift(
   makeBucket: (env: Record<string, string>) => Promise<void>,
 ): Promise<S3Server> {
@@ -128,6 +128,10 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
       'use = egg:swift#proxy',
       'allow_account_management = true',
       'account_autocreate = true',
+      // On a busy machine its own servers take longer than the usual 0.5 s, and it would count them as gone for a minute.
+      'conn_timeout = 10',
+      'node_timeout = 30',
+      'error_suppression_limit = 1000',
       filter('tempauth', 'user_test_tester = testing-of-the-tests .admin\n'),
       filter('s3api', 'location = us-east-1\nauth_pipeline_check = false\n'),
       filter('catch_errors'),

@@ -97,8 +97,12 @@ describe("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissing() 
   before(async () => {
     swift = await startSwift(async (env) => {
       const client = createS3Client(readCoordinationSettings(env));
-      (await client.send({ method: 'PUT', expected: [200] })).resume();
+      // 409: an earlier try made it.
+      (await client.send({ method: 'PUT', expected: [200, 409] })).resume();
       client.close();
+      // The server of objects may come up after that of buckets.
+      const probing = storeOf(env);
+      await probing.write(nameOf(), chunksOf(freshBytes(1))).finally(() => probing.close());
     });
     store = storeOf(swift.env);
   });
