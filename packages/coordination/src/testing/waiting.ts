@@ -4,7 +4,8 @@ import type { Db } from '@baton/kernel/db';
 import { sql } from '@baton/kernel/sql';
 import type { Answer, TestCoordination } from './coordination.ts';
 
-const waitMsMax = 9_000;
+/** Longer than anything takes while many test files run at once; reached only when a test fails. */
+const waitMsMax = 25_000;
 
 /** Waits for a condition. @throws AssertionError when it doesn't come true in that time */
 export async function until(

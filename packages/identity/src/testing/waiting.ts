@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longer than anything takes while many test files run at once; reached only when a test fails. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 /** Polls until `holds`: a fixed sleep would be too short on some machine. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
