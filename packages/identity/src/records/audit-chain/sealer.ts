@@ -66,10 +66,13 @@ export class Sealer {
     }
   }
 
-  /** Logs one hash over the ends of all chains. Where the log is kept elsewhere, it shows whether a chain was cut later. */
-  async logHead(): Promise<void> {
+  /**
+   * Logs one hash over the ends of all chains. Where the log is kept elsewhere, it shows whether a chain was cut later.
+   * @returns false when nothing was sealed since the last time
+   */
+  async logHead(): Promise<boolean> {
     const through = (await this.#pool.row(findSealedThrough()))?.last ?? 0;
-    if (through <= this.#loggedThrough) return;
+    if (through <= this.#loggedThrough) return false;
     this.#loggedThrough = through;
     const head = await this.#pool.row(findOverallHead(through));
     const anchor = `${through}:${head?.hash}`;
@@ -77,6 +80,7 @@ export class Sealer {
       { tenants: head?.tenants, anchor },
       'the audit record is sealed; `baton identity audit verify --anchor` checks this anchor',
     );
+    return true;
   }
 
   /** @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process does */
@@ -176,8 +180,8 @@ export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: 
     async work(stopping) {
       await sealer.seal(stopping);
       if (Date.now() - headLoggedAt < headLogIntervalMs) return;
-      headLoggedAt = Date.now();
-      await sealer.logHead();
+      // A first look that finds nothing does not put the first anchor off for an hour.
+      if (await sealer.logHead()) headLoggedAt = Date.now();
     },
   });
   return async () => {
