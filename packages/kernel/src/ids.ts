@@ -1,10 +1,25 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
-/** A UUIDv7. It rises with time, so new rows land at the end of an index. */
+/** The time that the last id holds, in ms since 1970, as the id's first 12 digits, and its number among the ids of that ms. */
+let idMs = 0;
+let idTime = '';
+let idNumber = 0;
+const idNumberMax = 0xfff;
+
+/**
+ * A UUIDv7. Ids rise with time, so new rows land at the end of an index, and two ids of this process stand in the order in
+ * which they were made: rows of one transaction share their times, and lists order such rows by their ids.
+ */
 export function newId(): string {
-  const time = Date.now().toString(16).padStart(12, '0');
+  const nowMs = Date.now();
+  if (nowMs > idMs || idNumber === idNumberMax) {
+    idMs = Math.max(nowMs, idMs + 1);
+    idTime = idMs.toString(16).padStart(12, '0');
+    idNumber = 0;
+  } else idNumber += 1;
+  const number = idNumber.toString(16).padStart(3, '0');
   // randomUUID takes its bytes from a cache; asking for 16 random bytes on each call cost 5 % of a claim.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  return `${idTime.slice(0, 8)}-${idTime.slice(8)}-7${number}${randomUUID().slice(18)}`;
 }
 
 const traceBytes = Buffer.allocUnsafe(16 * 1024);
