@@ -53,7 +53,7 @@ test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the 
   const adapter = await start({ ...baton.env, CP_CONTEXT_BASE_URL: memory.url });
   await until(() => settled(tenantId).catch(() => false), 'the first move');
   await baton.pool.run(sql`
-    update event_consumers set parked_at = now(), parked_reason = 'x', failure_count = 1, next_attempt_at = now()
+    update event_consumers set parked_at = now(), parked_reason = 'x', failure_count = 1, next_attempt_at = now() - interval '1 s'
     where tenant_id = ${tenantId}`);
   await writeTold(baton, tenantId, 2);
   await until(() => settled(tenantId), 'the second move');
@@ -199,7 +199,7 @@ test('tenants whose last turn failed take up half of the places at most', async 
   await journalIsStable(baton.pool);
   await baton.pool.run(sql`
     insert into event_consumers (tenant_id, consumer, parked_at, parked_reason, failure_count, next_attempt_at)
-    select id, 'context-adapter', now(), 'x', 1, now() from unnest(${failing}::uuid[]) id`);
+    select id, 'context-adapter', now(), 'x', 1, now() - interval '1 s' from unnest(${failing}::uuid[]) id`);
   for (const tenantId of failing) memory.behave({ delayMs: 60_000 }, namespaceOf(tenantId));
   const more = { CP_CONTEXT_PARALLEL_TENANTS: '4', CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '600' };
   const adapter = await start(adapterEnv(baton, memory, more));

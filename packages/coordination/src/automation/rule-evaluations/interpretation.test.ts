@@ -24,7 +24,7 @@ const kind = () => `k-${newId()}`;
 const refOf = ({ name, version }: any) => `${name}@${version}`;
 const lookAgain = async () => {
   await baton.pool.run(
-    sql`update rule_evaluations set next_check_at = now() where next_check_at is not null`,
+    sql`update rule_evaluations set next_check_at = now() - interval '1 s' where next_check_at is not null`,
   );
   await worker.waiting();
 };
@@ -115,7 +115,7 @@ test('a schedule that files tasks asks a skill first', async () => {
     interpretation: { skill: refOf(skill) },
     action: { fields: { title: '{{ skill.output.title }}' } },
   });
-  await baton.pool.run(sql`update rules set next_run_at = now() where id = ${rule.id}`);
+  await baton.pool.run(sql`update rules set next_run_at = now() - interval '1 s' where id = ${rule.id}`);
   await worker.schedules();
   const call = (await done(claimCall(executor, skill))).invocation;
   await end(call, 'complete', { output: { title: 'Weekly' } });

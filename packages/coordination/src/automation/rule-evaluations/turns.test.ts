@@ -45,7 +45,9 @@ async function filed(type: string): Promise<string> {
   return (await evaluationsOf(baton.admin, rule.id))[0].createdTaskIds[0];
 }
 const due = () =>
-  baton.pool.run(sql`update rule_evaluations set next_check_at = now() where next_check_at is not null`);
+  baton.pool.run(
+    sql`update rule_evaluations set next_check_at = now() - interval '1 s' where next_check_at is not null`,
+  );
 
 test('closing a task that somebody works on waits until the claim ends', async () => {
   const type = kind();
@@ -95,7 +97,7 @@ test('a wait that is too long fails with claim_not_released; several items keep 
   await worker.run();
   assert.equal((await done(baton.admin.get(`/tasks/${first}`))).systemStatusCategory, 'terminal_cancelled');
   await baton.pool.run(sql`
-    update rule_evaluations set created_at = now() - interval '25 hours', next_check_at = now() where next_check_at is not null`);
+    update rule_evaluations set created_at = now() - interval '25 hours', next_check_at = now() - interval '1 s' where next_check_at is not null`);
   await worker.waiting();
   const found = await evaluationsOf(baton.admin, both.id);
   assert.deepEqual(

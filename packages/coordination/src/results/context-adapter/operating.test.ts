@@ -165,7 +165,7 @@ test('a rebuild to a cursor delivers what follows it, and unparks the tenant', a
   const page = await baton.admin.get('/events?limit=200');
   const place = page.body.items.find(({ type }: { type: string }) => type === 'capability.created');
   await baton.pool.run(sql`
-    update event_consumers set parked_at = now(), parked_reason = 'x', failure_count = 3, next_attempt_at = now()
+    update event_consumers set parked_at = now(), parked_reason = 'x', failure_count = 3, next_attempt_at = now() - interval '1 s'
     where tenant_id = ${baton.tenantId}`);
   const { status, body } = await operator.post(`${path()}:rebuild`, { cursor: place.cursor, reason: '' });
   assert.equal(status, 200);

@@ -653,7 +653,9 @@ describe('under the lease', () => {
       },
     ]);
     assert.equal((await claimCall(executor, skill)).status, 204);
-    await baton.pool.run(sql`update skill_invocations set available_at = now() where id = ${id}`);
+    await baton.pool.run(
+      sql`update skill_invocations set available_at = now() - interval '1 s' where id = ${id}`,
+    );
     const { invocation } = await done(claimCall(executor, skill));
     assert.deepEqual([invocation.attempt, invocation.fencingToken], [2, 2]);
     await refused(act(executor, id, 'fail', { fencingToken, error }), 409, 'stale_invocation_lease');

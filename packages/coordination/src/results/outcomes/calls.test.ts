@@ -133,7 +133,7 @@ test('a call that takes too long is taken back, and the outcome fails', async ()
   const { id, call } = await called(skill);
   const later = (seconds: number) =>
     baton.pool.run(sql`
-      with outcome as (update approval_outcomes set next_attempt_at = now() where approval_id = ${id})
+      with outcome as (update approval_outcomes set next_attempt_at = now() - interval '1 s' where approval_id = ${id})
       update skill_invocations set created_at = clock_timestamp() - make_interval(secs => ${seconds}) where id = ${call.id}`);
   await later(86_390);
   await tester.work();

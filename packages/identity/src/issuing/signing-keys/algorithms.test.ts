@@ -185,7 +185,7 @@ describe('an audience that opts in', () => {
     assert.deepEqual(await algorithmsOf(other), ['RS256', 'ES256']);
     await makeOlder(361);
     // A process that started meanwhile noted that it might sign.
-    await alone.pool.run(sql`update signing_keys set needed_until = now()`);
+    await alone.pool.run(sql`update signing_keys set needed_until = now() - interval '1 s'`);
     await until(async () => (await algorithmsOf(other)).length === 1, 'the key has left the document');
     assert.deepEqual(await algorithmsOf(await alone.another()), ['RS256']);
   });
@@ -345,7 +345,9 @@ test('with an overlap no token is refused while the key changes, at each of two 
     tokens.slice(-2).map((token) => decodeProtectedHeader(token).kid),
     [laterKid, laterKid],
   );
-  await one.pool.run(sql`update signing_keys set needed_until = now() where kid = ${formerKid}`);
+  await one.pool.run(
+    sql`update signing_keys set needed_until = now() - interval '1 s' where kid = ${formerKid}`,
+  );
   for (const [at] of steps) {
     await at.service.reload();
     assert.deepEqual(await kidsOf(at), [laterKid]);
