@@ -992,6 +992,7 @@ create table rule_evaluations (
 CREATE INDEX rule_evaluations_due ON public.rule_evaluations USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
 CREATE INDEX rule_evaluations_newest ON public.rule_evaluations USING btree (rule_id, created_at DESC, id DESC);
 CREATE INDEX rule_evaluations_of_status ON public.rule_evaluations USING btree (rule_id, status, created_at DESC, id DESC);
+CREATE INDEX rule_evaluations_old ON public.rule_evaluations USING btree (updated_at, id) WHERE (status <> 'waiting'::text);
 CREATE INDEX rule_evaluations_waiting ON public.rule_evaluations USING btree (rule_id) WHERE (next_check_at IS NOT NULL);
 
 create table rule_touched_tasks (
@@ -1003,6 +1004,7 @@ create table rule_touched_tasks (
   constraint rule_touched_tasks_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint rule_touched_tasks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX rule_touched_tasks_old ON public.rule_touched_tasks USING btree (touched_at);
 
 create table rule_versions (
   rule_id uuid not null,
@@ -1020,11 +1022,13 @@ create table rule_work (
   task_id uuid,
   rule_id uuid,
   rule_version integer,
+  looked_at timestamp(3) with time zone default now() not null,
   constraint rule_work_pkey PRIMARY KEY (tenant_id, dedup_key),
   constraint rule_work_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id),
   constraint rule_work_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint rule_work_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX rule_work_old ON public.rule_work USING btree (looked_at);
 
 create table rules (
   id uuid not null,
@@ -1300,6 +1304,7 @@ CREATE INDEX skill_invocations_of_authority ON public.skill_invocations USING bt
 CREATE INDEX skill_invocations_of_run ON public.skill_invocations USING btree (run_id, id) WHERE ((run_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
 CREATE INDEX skill_invocations_of_skill ON public.skill_invocations USING btree (skill_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
 CREATE INDEX skill_invocations_of_task ON public.skill_invocations USING btree (task_id, id) WHERE ((task_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
+CREATE INDEX skill_invocations_old ON public.skill_invocations USING btree (finished_at, id) WHERE ((finished_at IS NOT NULL) AND (approval_id IS NULL));
 CREATE UNIQUE INDEX skill_invocations_one_execution ON public.skill_invocations USING btree (run_id) WHERE ((run_id IS NOT NULL) AND ((authorization_basis ->> 'kind'::text) = 'execution'::text));
 CREATE UNIQUE INDEX skill_invocations_one_for_approval ON public.skill_invocations USING btree (approval_id, skill_id) WHERE (approval_id IS NOT NULL);
 CREATE UNIQUE INDEX skill_invocations_one_key ON public.skill_invocations USING btree (authority_principal_id, ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text]))), idempotency_key) WHERE (idempotency_key IS NOT NULL);

@@ -1,6 +1,7 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
+import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-retention/old-looks.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
@@ -17,6 +18,7 @@ import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
+import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
 import { withdrawCalls } from '../results/invocations/withdrawing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
@@ -50,6 +52,9 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   runRules,
   runRuleSchedules,
   lookAgainAtWaiting,
+  forgetOldEvaluations,
+  forgetOldWork,
+  forgetOldCalls,
   deleteAnsweredKeys,
   deleteUnneededContents,
   archiveOnSchedule,

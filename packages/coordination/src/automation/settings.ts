@@ -54,6 +54,13 @@ export const settings = {
     unit: 'links',
     doc: 'Work rules that may follow from each other, each within a minute; the next one is stopped as a loop.',
   }),
+  CP_RULES_RETENTION_SECONDS: integer({
+    default: 2_592_000,
+    min: 86_400,
+    max: 315_360_000,
+    unit: seconds,
+    doc: 'How long evaluations of work rules are kept after their end, and the key of a derived task after the task was closed.',
+  }),
   ...lowerSettings,
 };
 

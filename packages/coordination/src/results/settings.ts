@@ -79,6 +79,20 @@ export const settings = {
     unit: seconds,
     doc: 'How long a verification waits for an event or for evidence from outside.',
   }),
+  CP_SKILL_INVOCATIONS_PENDING_MAX: integer({
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    unit: 'calls',
+    doc: 'Calls of skills of one tenant that may wait for an executor; the next one is refused with 429. Calls that are asked for at the same moment may go over it by as many.',
+  }),
+  CP_SKILL_INVOCATIONS_RETENTION_SECONDS: integer({
+    default: 2_592_000,
+    min: 86_400,
+    max: 315_360_000,
+    unit: seconds,
+    doc: 'How long a call of a skill is kept after its end, with its inputs and its output; its idempotencyKey names it for as long. One that an approval allowed is kept as long as the approval.',
+  }),
   CP_CONTEXT_PROVIDER: choice(['none', 'http'], {
     default: 'none',
     doc: 'The memory service: `none` sends nothing, and moves on what would be sent; `http` is the one at CP_CONTEXT_BASE_URL.',

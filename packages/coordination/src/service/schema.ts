@@ -744,6 +744,7 @@ interface RuleWorkTable {
   task_id: string | null;
   rule_id: string | null;
   rule_version: number | null;
+  looked_at: Generated<string>;
 }
 
 interface RulesTable {

@@ -21,7 +21,8 @@ export function updateWorkKey(
   work: { taskId: string; ruleId: string; ruleVersion: number },
 ) {
   return sql`
-    update rule_work set task_id = ${work.taskId}, rule_id = ${work.ruleId}, rule_version = ${work.ruleVersion}
+    update rule_work set task_id = ${work.taskId}, rule_id = ${work.ruleId}, rule_version = ${work.ruleVersion},
+      looked_at = clock_timestamp()
     where tenant_id = ${tenantId} and dedup_key = ${key}`;
 }
 

@@ -14,7 +14,10 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { payloadBytesMax } from './invocation.ts';
 import { invocationRequested } from './invocations.events.ts';
-import { insertInvocation } from './invocations.sql.ts';
+import { hasPendingCalls, insertInvocation } from './invocations.sql.ts';
+
+/** Executors are to take calls meanwhile. */
+const retryAfterSeconds = 5;
 
 /** A skill that can be called. */
 export type CallableSkill = SkillRow & { contract: SkillContract };
@@ -66,11 +69,15 @@ export interface Call {
 /**
  * Stores a call in the caller's name, and says so in the journal.
  * @returns undefined where another call took the key or used the basis meanwhile, or the skill was disabled
+ * @throws Refusal `rate_limited` where CP_SKILL_INVOCATIONS_PENDING_MAX calls of the tenant wait
  */
 export async function writeCall(context: Context, call: Call): Promise<InvocationRow | undefined> {
   const { db, tenantId, caller } = context;
   const { skill, requestedBy, basis } = call;
   const { retryPolicy, timeoutSeconds } = skill.contract;
+  const pendingMax = context.settings.CP_SKILL_INVOCATIONS_PENDING_MAX;
+  if ((await db.row(hasPendingCalls(tenantId, pendingMax)))?.has === true)
+    fail('rate_limited', { retryAfterSeconds }, { headers: { 'retry-after': String(retryAfterSeconds) } });
   const row = await db.row(
     insertInvocation({
       ...call,

@@ -74,7 +74,7 @@ export const InvocationRequest = z
       .min(1)
       .max(200)
       .nullish()
-      .meta({ description: 'Names one call of the caller, for ever.' }),
+      .meta({ description: 'Names one call of the caller, for as long as the call is kept.' }),
     taskId: Uuid.nullish(),
     runId: Uuid.nullish(),
     approvalId: Uuid.nullish(),

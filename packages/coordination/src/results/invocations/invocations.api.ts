@@ -38,7 +38,7 @@ export const invocationsApi = [
       'inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and ' +
       'one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the ' +
       "task (`approvalId`, once for each version), or a run of a task whose type's `execution` pins this version (once " +
-      'in a run). `requestedBy.kind` is then `principal` or `run`.',
+      'in a run). `requestedBy.kind` is then `principal` or `run`. While too many calls of the tenant wait, 429 `rate_limited`.',
     permission: 'skills.invoke',
     params: { ref: SkillRef },
     body: InvocationRequest,

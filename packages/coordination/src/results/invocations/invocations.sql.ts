@@ -46,6 +46,14 @@ export function insertInvocation(call: NewInvocation) {
     returning *`;
 }
 
+/** Whether so many calls of the tenant wait for an executor. No more than those are counted, by the index of the queues. */
+export function hasPendingCalls(tenantId: string, calls: number) {
+  return sql<{ has: boolean }>`
+    select count(*) >= ${calls}::integer as has from (
+      select from skill_invocations where tenant_id = ${tenantId} and status = 'pending' limit ${calls}
+    ) as waiting`;
+}
+
 export function findInvocation(tenantId: string, id: string) {
   return sql<InvocationRow>`select * from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
 }

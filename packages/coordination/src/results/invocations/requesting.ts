@@ -35,7 +35,7 @@ export interface InternalCall {
  * `getInvocationEnd`. The call lives as long as the credential of `context.caller`.
  * @throws Refusal `not_found`, `skill_not_invocable`, `idempotency_key_required`, `invalid_document`, `payload_too_deep`,
  * `payload_too_large`, `invalid_skill_inputs`, `skill_permission_denied`, `skill_side_effect_not_authorized`,
- * `approval_already_used`
+ * `approval_already_used`, `rate_limited`
  */
 export async function requestInvocation(context: Context, asked: InternalCall): Promise<SkillInvocation> {
   const { db, caller } = context;

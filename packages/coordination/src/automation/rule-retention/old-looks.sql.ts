@@ -1,0 +1,75 @@
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+
+export type OldEvaluationRow = { id: string; tenant_id: string; updated_at: string };
+
+/** Evaluations of all tenants that ended so long ago. */
+export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
+  return sql<OldEvaluationRow>`
+    select id, tenant_id, updated_at from rule_evaluations
+    where status <> 'waiting' and updated_at < now() - make_interval(secs => ${ageSeconds}::integer)
+      and (updated_at, id) > (${updatedAt}::timestamptz, ${id}::uuid)
+    order by updated_at, id limit ${rowsMax}`;
+}
+
+/**
+ * Forgets those of these evaluations whose cause the rules of the tenant can't come by again. A turn that ended in the midst of
+ * an event, or broke there, sees that event again; it is among the next `nextEventsMax` behind the cursor.
+ */
+export function deleteEvaluations(
+  ids: readonly string[],
+  tenantIds: readonly string[],
+  consumer: string,
+  nextEventsMax: number,
+) {
+  return sql<{ id: string }>`
+    with next as materialized (
+      select e.id from event_consumers c cross join lateral (
+        select id from events
+        where tenant_id = c.tenant_id and (position, sequence) > (c.position, c.sequence)
+        order by position, sequence limit ${nextEventsMax}
+      ) e
+      where c.consumer = ${consumer} and c.tenant_id = any (${tenantIds}::uuid[])
+    )
+    delete from rule_evaluations v
+    using unnest(${ids}::uuid[], ${tenantIds}::uuid[]) as old (id, tenant_id)
+    where v.id = old.id and v.tenant_id = old.tenant_id and v.status <> 'waiting'
+      and (v.trigger_event_id is null or v.trigger_event_id not in (select id from next))
+    returning v.id`;
+}
+
+/**
+ * Looks at the keys of work that nobody looked at for so long, and forgets those whose task has been closed for as long, or
+ * that name none. A key that a rule holds is left out.
+ */
+export function tidyWorkKeys(ageSeconds: number, rowsMax: number) {
+  return sql<{ looked: number }>`
+    with old as materialized (
+      select tenant_id, dedup_key, task_id from rule_work
+      where looked_at < now() - make_interval(secs => ${ageSeconds}::integer)
+      order by looked_at limit ${rowsMax}
+      for update skip locked
+    ), judged as materialized (
+      select old.tenant_id, old.dedup_key, t.id is null or t.category in ('terminal_success', 'terminal_cancelled')
+        and t.updated_at < now() - make_interval(secs => ${ageSeconds}::integer) as is_over
+      from old left join tasks t on t.id = old.task_id and t.tenant_id = old.tenant_id
+    ), forgotten as (
+      delete from rule_work w using judged j
+      where j.is_over and w.tenant_id = j.tenant_id and w.dedup_key = j.dedup_key
+    ), kept as (
+      update rule_work w set looked_at = clock_timestamp() from judged j
+      where not j.is_over and w.tenant_id = j.tenant_id and w.dedup_key = j.dedup_key
+    )
+    select count(*)::integer as looked from judged`;
+}
+
+/** Forgets which tasks rules acted on so long ago: only an act within the last minute makes a link of a chain. */
+export function deleteOldTouches(ageSeconds: number, rowsMax: number) {
+  return sql<{ task_id: string }>`
+    delete from rule_touched_tasks where task_id in (
+      select task_id from rule_touched_tasks where touched_at < now() - make_interval(secs => ${ageSeconds}::integer)
+      order by touched_at limit ${rowsMax}
+      for update skip locked
+    )
+    returning task_id`;
+}

@@ -1,0 +1,38 @@
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../../service/queue-walk.ts';
+
+export type OldCallRow = { id: string; tenant_id: string; finished_at: string };
+
+/** Calls of all tenants that ended so long ago; those that an approval allowed are left out. */
+export function findOldCalls([finishedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
+  return sql<OldCallRow>`
+    select id, tenant_id, finished_at from skill_invocations
+    where finished_at is not null and approval_id is null
+      and finished_at < now() - make_interval(secs => ${ageSeconds}::integer)
+      and (finished_at, id) > (${finishedAt}::timestamptz, ${id}::uuid)
+    order by finished_at, id limit ${rowsMax}`;
+}
+
+/**
+ * Forgets those of these calls that nothing reads any more: an open attempt of a verification, a rule's evaluation that waits,
+ * an outcome that may still go on or be replayed, and a running run that may call its execution's skill just once do.
+ */
+export function deleteCalls(ids: readonly string[], tenantIds: readonly string[]) {
+  return sql<{ id: string }>`
+    delete from skill_invocations i
+    using unnest(${ids}::uuid[], ${tenantIds}::uuid[]) as old (id, tenant_id)
+    where i.id = old.id and i.tenant_id = old.tenant_id and i.finished_at is not null and i.approval_id is null
+      and not exists (
+        select from verifications v
+        where i.requested_by_kind = 'verification' and v.skill_invocation_id = i.id and v.finished_at is null)
+      and not exists (
+        select from rule_evaluations e
+        where i.requested_by_kind = 'rule' and e.id = i.requested_by_ref::uuid and e.status = 'waiting')
+      and not exists (
+        select from approvals a
+        where i.requested_by_kind = 'approval' and a.id = i.requested_by_ref::uuid and a.outcome_status <> 'executed')
+      and not exists (
+        select from runs r
+        where i.authorization_basis ->> 'kind' = 'execution' and r.id = i.run_id and r.status = 'running')
+    returning i.id`;
+}

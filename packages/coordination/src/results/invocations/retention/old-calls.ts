@@ -1,0 +1,31 @@
+import type { Job, JobTools } from '../../../service/job.ts';
+import { createWalk } from '../../../service/queue-walk.ts';
+import type { Context } from '../../context.ts';
+import { deleteCalls, findOldCalls, type OldCallRow } from './old-calls.sql.ts';
+
+/** A call has up to 512 KiB of inputs and output. */
+const batchMax = 200;
+
+/**
+ * Forgets calls of skills CP_SKILL_INVOCATIONS_RETENTION_SECONDS after their end. What still reads one keeps it, and one that an
+ * approval allowed is kept as long as the approval, so that it allows no second.
+ */
+export function forgetOldCalls({ pool, settings }: JobTools<Context>): Job {
+  const { CP_SKILL_INVOCATIONS_RETENTION_SECONDS: ageSeconds } = settings;
+  const walk = createWalk<OldCallRow>(
+    batchMax,
+    (after) => pool.rows(findOldCalls(after, ageSeconds, batchMax)),
+    ({ finished_at: at, id }) => [at, id],
+  );
+  return {
+    name: 'old-skill-calls',
+    batchMax,
+    async run() {
+      const old = await walk.next();
+      if (old.length === 0) return 0;
+      const ids = old.map(({ id }) => id);
+      const tenantIds = old.map(({ tenant_id: tenantId }) => tenantId);
+      return walk.handledOf(old, (await pool.rows(deleteCalls(ids, tenantIds))).length);
+    },
+  };
+}
