@@ -25,6 +25,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'work',
     'execution',
     'results',
+    'registry',
     'automation',
     'app',
   ],

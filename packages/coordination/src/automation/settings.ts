@@ -1,5 +1,5 @@
 import { integer, type SettingValues } from '@baton/kernel/config';
-import { settings as lowerSettings } from '../results/settings.ts';
+import { settings as lowerSettings } from '../registry/settings.ts';
 
 const seconds = 'seconds';
 
