@@ -1,3 +1,4 @@
+import { repeated } from '@baton/kernel/command';
 import type { Pool } from '@baton/kernel/db';
 import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
@@ -74,12 +75,14 @@ export function workerTools({ pool, wake, ...parts }: BackgroundParts): WorkerTo
         correlationId: `worker-${job}`,
         traceRunId,
       };
-      const { context, result } = await pool.transaction(async (tx) => {
-        const context = contextOf(tools, origin, tx, true);
-        const result = await work(context);
-        await flushEvents(context);
-        return { context, result };
-      });
+      const { context, result } = await repeated(() =>
+        pool.transaction(async (tx) => {
+          const context = contextOf(tools, origin, tx, true);
+          const result = await work(context);
+          await flushEvents(context);
+          return { context, result };
+        }),
+      );
       finishCommand(context, wake);
       return result;
     },

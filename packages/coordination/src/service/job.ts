@@ -19,7 +19,8 @@ export interface JobTools<LayerContext extends Context & { readonly settings: ob
   readonly pool: Pool;
   /**
    * Runs one unit of work of one tenant in a transaction of its own. Its events are written with it and name no actor
-   * (core, section 17.1); readers are woken after the commit.
+   * (core, section 17.1); readers are woken after the commit. After a deadlock or a failed serialisation it runs again, up to
+   * three times: `work` keeps nothing outside of its transaction.
    */
   command<T>(job: string, tenantId: string, work: (context: LayerContext) => Promise<T>): Promise<T>;
 }

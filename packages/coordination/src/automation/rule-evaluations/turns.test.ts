@@ -227,6 +227,29 @@ test('an evaluation that breaks three times is failed, keeps what came before, a
   await baton.pool.run({ text: 'drop trigger break_work on rule_work', values: [] });
 });
 
+test('a turn that meets a deadlock is done again at once, and only that', async () => {
+  const type = kind();
+  const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
+  // A sequence counts what was rolled back, too.
+  const meeting = [
+    'create sequence deadlocks',
+    `create function meet_deadlock() returns trigger language plpgsql as $$
+      begin if nextval('deadlocks') < 3 then raise exception using errcode = 'deadlock_detected'; end if; return new; end $$`,
+    'create trigger meet_deadlock before insert on rule_work for each row execute function meet_deadlock()',
+  ];
+  for (const text of meeting) await baton.pool.run({ text, values: [] });
+  await observe(baton.admin, type);
+  await worker.run();
+  await baton.pool.run({ text: 'drop trigger meet_deadlock on rule_work', values: [] });
+  const found = await evaluationsOf(baton.admin, rule.id);
+  assert.deepEqual(
+    found.map(({ status, createdTaskIds }) => [status, createdTaskIds.length]),
+    [['matched', 1]],
+  );
+  const told = (await eventsOf(baton, rule.id)).filter((event) => event.type === 'rule.evaluated');
+  assert.equal(told.length, 1);
+});
+
 test('a tenant without rules has no cursor: it holds nothing back, and the rest of the journal is not read', async () => {
   await makeTask(baton);
   await worker.run();
