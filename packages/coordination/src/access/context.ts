@@ -3,6 +3,7 @@ import type { Context as LowerContext } from '../leases/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
+import type { Authorities } from './policy/authorities.ts';
 import type { Differences } from './policy/differences.ts';
 import type { Settings } from './settings.ts';
 
@@ -11,6 +12,8 @@ export interface Context extends LowerContext {
   readonly settings: Settings;
   /** What a decision point would have decided otherwise. */
   readonly differences: Pick<Differences, 'of'>;
+  /** Judges those in whose name this command works; undefined where the permissions held here decide. */
+  readonly authorities: Authorities | undefined;
   /**
    * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
    * Call it in `afterCommit`.

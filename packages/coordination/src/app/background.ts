@@ -8,6 +8,8 @@ import { openContentStore } from '../results/contents/open-store.ts';
 import { openGateway } from '../results/memory/gateway.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
+import { openAuthorities } from './authz/authorization.ts';
+import { settled } from './authz/settling.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import type { Health } from './health/health.ts';
 import type { Measures } from './health/measures.ts';
@@ -20,6 +22,8 @@ export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory
 /** What a process without requests works with. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
   readonly pool: Pool;
+  /** Makes what judges those in whose name a command works; undefined where the permissions held here decide. */
+  readonly authorities: (() => NonNullable<Context['authorities']>) | undefined;
   /** Wakes the readers of the tenant's journal in the other processes. */
   wake(tenantId: string): void;
 }
@@ -31,7 +35,7 @@ export async function openBackground(
   applicationName: string,
   measures?: Measures,
 ): Promise<{ tools: WorkerTools; health: Health; close(): Promise<void> }> {
-  const { pool, counters, health } = await openStore(settings, log, applicationName, measures);
+  const { pool, registry, counters, health } = await openStore(settings, log, applicationName, measures);
   const notifier = new Notifier({ pool, log });
   const contents = openContentStore(settings);
   const tools = workerTools({
@@ -42,6 +46,7 @@ export async function openBackground(
     contents,
     memory: openGateway(settings, counters),
     publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
+    authorities: openAuthorities({ settings, registry, pool }),
     pool,
     wake: (tenantId) => notifier.announceJournal(tenantId),
   });
@@ -56,7 +61,10 @@ export async function openBackground(
   };
 }
 
-export function workerTools({ pool, wake, ...parts }: BackgroundParts): WorkerTools {
+/** How often a command begins anew because the decision point was to be asked: for two permissions on objects of each rule. */
+const roundsMax = 1000;
+
+export function workerTools({ pool, wake, authorities, ...parts }: BackgroundParts): WorkerTools {
   // Only requests are compared.
   const tools: Tools = { ...parts, differences: new Differences() };
   const traceRunId = `run_${newTraceHex()}`;
@@ -74,15 +82,16 @@ export function workerTools({ pool, wake, ...parts }: BackgroundParts): WorkerTo
         requestId: 'worker',
         correlationId: `worker-${job}`,
         traceRunId,
+        authorities: authorities?.(),
       };
-      const { context, result } = await repeated(() =>
+      const once = () =>
         pool.transaction(async (tx) => {
           const context = contextOf(tools, origin, tx, true);
           const result = await work(context);
           await flushEvents(context);
           return { context, result };
-        }),
-      );
+        });
+      const { context, result } = await settled(undefined, () => repeated(once), roundsMax);
       finishCommand(context, wake);
       return result;
     },

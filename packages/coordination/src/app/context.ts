@@ -24,7 +24,7 @@ export type Tools = Pick<
 
 /** Who started a command, and the ids that its events carry; the headers where it is a request. */
 type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'> &
-  Partial<Pick<Call<Caller>, 'headers'>>;
+  Partial<Pick<Call<Caller>, 'headers'>> & { readonly authorities?: Context['authorities'] };
 
 /** @param transactional whether `db` is the transaction of a command */
 export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: boolean): Context {
@@ -40,6 +40,7 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
     traceRunId: origin.traceRunId,
     idempotencyKey: keyIn(origin.headers?.['idempotency-key']),
     ifNoneMatch: origin.headers?.['if-none-match'],
+    authorities: origin.authorities,
     eventCatalog,
     drafts: [],
     wroteEvents: false,

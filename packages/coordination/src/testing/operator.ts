@@ -35,6 +35,7 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     settings,
     log,
     counters,
+    authorities: undefined,
     pool,
     contents: undefined,
     memory: undefined,

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
+import { openAuthorities } from '../app/authz/authorization.ts';
 import { type WorkerTools, workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
@@ -38,6 +39,7 @@ export function makeWorkerTools(
     settings,
     log,
     counters,
+    authorities: openAuthorities({ settings, registry, pool }),
     pool,
     contents: openContentStore(settings),
     memory: openGateway(settings, counters),

@@ -1,5 +1,5 @@
 import type { Caller } from '../../service/caller.ts';
-import { holds, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
+import { isCovered, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { findLiveCredential, type LiveCredentialRow } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
@@ -38,16 +38,40 @@ export async function callerOfSnapshot(
   return (await liveCredential(context, snapshot)) && callerWith(context, snapshot, permissions);
 }
 
-/** The same with no more permissions than the credential gives now: for what goes on acting for a long time. */
+/**
+ * The same with no more permissions than the credential gives now: for what goes on acting for a long time. Where a decision
+ * point says what an identity may do, `judgedStanding` asks it.
+ */
 export async function callerOfStandingSnapshot(
   context: Context,
   snapshot: CredentialSnapshot,
 ): Promise<Caller | undefined> {
   const live = await liveCredential(context, snapshot);
   if (live === undefined) return undefined;
-  const [then, now] = [new Set(snapshot.permissions), new Set(live.permissions)];
-  const held = permissionNames.filter((name) => holds(then, name) && holds(now, name));
+  const now = new Set(live.permissions);
+  const held = namesOf(snapshot).filter((name) => isCovered(now, name));
   return callerWith(context, snapshot, held);
+}
+
+/**
+ * Whom `callerOfStandingSnapshot` found, as the decision point judges it on what is filed in a workspace (null: on the
+ * tenant): with what it could do then and is granted now. A key, and a process without a decision point, go by the names.
+ * @throws NeedsDecision when a permission is asked for that was not judged yet
+ */
+export async function judgedStanding(
+  { db, authorities }: Context,
+  snapshot: CredentialSnapshot,
+  caller: Caller,
+  workspaceId: string | null,
+): Promise<Caller> {
+  if (authorities === undefined || caller.iamPrincipalId === null) return caller;
+  return authorities.judged(db, caller, new Set(namesOf(snapshot)), workspaceId);
+}
+
+/** What it could do, name by name. */
+function namesOf({ permissions }: CredentialSnapshot): Permission[] {
+  const then = new Set(permissions);
+  return permissionNames.filter((name) => isCovered(then, name));
 }
 
 function callerWith(

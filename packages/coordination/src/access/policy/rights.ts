@@ -20,10 +20,13 @@ export class NeedsDecision extends NeedsAnswer {
   readonly action: Permission;
   /** The objects that each need one; absent where it is about the object of the request. */
   readonly objects: { readonly type: ResourceType; readonly ids: readonly string[] } | undefined;
+  /** Whose; absent where nobody is judged yet. */
+  readonly rights: PolicyRights | undefined;
 
-  constructor(action: Permission, objects?: NeedsDecision['objects']) {
+  constructor(action: Permission, rights?: PolicyRights, objects?: NeedsDecision['objects']) {
     super(`${action} was not judged before it was asked for`);
     this.action = action;
+    this.rights = rights;
     this.objects = objects;
   }
 }
@@ -58,6 +61,14 @@ export class UnjudgedRights extends JudgedPermissions {
   }
 }
 
+/** What is said of somebody in whose name work is done while they are not there. */
+export interface Absent {
+  /** What they may have at most: there is no token whose scopes say so. */
+  readonly ceiling: ReadonlySet<string>;
+  /** Asks for it, and for what others who are not there may need. Objects are asked about one by one, never listed. */
+  askAll(): Promise<void>;
+}
+
 interface Outcome extends Pick<Decision, 'allowed'> {
   /** What a refusal says of it; absent where nobody was asked. */
   readonly details?: Details;
@@ -79,12 +90,14 @@ export class PolicyRights extends JudgedPermissions {
   /** The ids granted for a permission on a type; `each` where the point lists none. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
+  readonly #absent: Absent | undefined;
   #place: readonly Resource[] | undefined;
 
-  constructor(caller: Caller, judging: Judging) {
+  constructor(caller: Caller, judging: Judging, absent?: Absent) {
     super(caller.permissions);
     this.#judging = judging;
-    this.#ceiling = ceilingOf(caller);
+    this.#absent = absent;
+    this.#ceiling = absent?.ceiling ?? ceilingOf(caller);
     this.#subject = subjectOf(caller);
   }
 
@@ -92,7 +105,7 @@ export class PolicyRights extends JudgedPermissions {
     if (!this.#ceiling.has(wanted)) return false;
     if (isDecidedHere(wanted)) return isCovered(this, wanted);
     const outcome = this.#outcomes.get(wanted);
-    if (outcome === undefined) throw new NeedsDecision(wanted);
+    if (outcome === undefined) throw new NeedsDecision(wanted, this);
     if (outcome instanceof Refusal) throw outcome;
     return outcome.allowed;
   }
@@ -103,7 +116,7 @@ export class PolicyRights extends JudgedPermissions {
     if (list instanceof Set) return ids.filter((id) => list.has(id));
     const unknown = ids.filter((id) => !this.#objects.has(objectName(wanted, type, id)));
     if (list === undefined || unknown.length > 0)
-      throw new NeedsDecision(wanted, { type: type as ResourceType, ids: unknown });
+      throw new NeedsDecision(wanted, this, { type: type as ResourceType, ids: unknown });
     return ids.filter((id) => this.#objects.get(objectName(wanted, type, id)) === true);
   }
 
@@ -147,7 +160,7 @@ export class PolicyRights extends JudgedPermissions {
   /** Gets what a command stopped for. @throws Refusal `policy_unavailable` */
   async settle({ action, objects }: NeedsDecision): Promise<void> {
     if (objects === undefined) {
-      await this.#ask(action);
+      await (this.#absent?.askAll() ?? this.#ask(action));
       return;
     }
     const name = listName(action, objects.type);
@@ -171,7 +184,7 @@ export class PolicyRights extends JudgedPermissions {
     this.#place = undefined;
     const [asked] = [...this.#outcomes.keys()];
     this.#outcomes.clear();
-    throw new NeedsDecision(asked as Permission);
+    throw new NeedsDecision(asked as Permission, this);
   }
 
   /** What the decision point said of a permission; undefined where it was not asked. */
@@ -206,6 +219,24 @@ export class PolicyRights extends JudgedPermissions {
       rights.#outcomes.set(action, outcomeOf(questions[index] as Question, decisions[index] as Decision));
   }
 
+  /** Asks for the whole ceilings of those who are not there; no answer is thrown where one of their permissions is asked for. */
+  static async askTogether(all: readonly PolicyRights[]): Promise<void> {
+    const isOpen = (rights: PolicyRights) => (name: Permission) =>
+      rights.#ceiling.has(name) && !isDecidedHere(name) && !rights.#outcomes.has(name);
+    const asked = all.map((rights) => ({ rights, actions: permissionNames.filter(isOpen(rights)) }));
+    for (const { rights } of asked) {
+      const { places, db } = rights.#judging;
+      rights.#place ??= await places.ofRequest(db);
+    }
+    try {
+      await asked[0]?.rights.askAll(asked);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      for (const { rights, actions } of asked)
+        for (const action of actions) rights.#outcomes.set(action, error);
+    }
+  }
+
   /** The rights of the same caller on other objects, of which nothing was asked yet. */
   about(caller: Caller, place: readonly Resource[]): PolicyRights {
     const rights = new PolicyRights(caller, this.#judging);
@@ -226,7 +257,7 @@ export class PolicyRights extends JudgedPermissions {
 
   async #listOf(action: Permission, type: ResourceType): Promise<ReadonlySet<string> | 'each'> {
     const { point } = this.#judging;
-    if (type === 'tenant') return 'each';
+    if (type === 'tenant' || this.#absent !== undefined) return 'each';
     return (await point.objectsOf({ subject: this.#subject, action, type })) ?? 'each';
   }
 

@@ -1,13 +1,14 @@
 import type { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/db';
 import type { Logger } from '@baton/kernel/log';
+import type { Authorities } from '../../access/policy/authorities.ts';
 import { openDecisionPoint } from '../../access/policy/decision-point.ts';
 import { Differences } from '../../access/policy/differences.ts';
 import { policyCounters } from '../../access/policy/policy-counters.ts';
 import { openShadow } from '../../access/policy/shadow.ts';
 import type { Caller } from '../../service/caller.ts';
 import type { Settings } from '../settings.ts';
-import { type Judged, judgedByPolicy, judgedReaderBy, observedBy } from './judging.ts';
+import { authoritiesBy, type Judged, judgedByPolicy, judgedReaderBy, observedBy } from './judging.ts';
 
 /** The mode of authorization of one process (organisation, section 21.1). */
 export interface Authorization {
@@ -51,4 +52,22 @@ export function openAuthorization({
     forget,
     close: () => Promise.resolve(),
   };
+}
+
+/**
+ * What judges, for each command of a process without requests, in whose name it works; undefined where the permissions held
+ * here decide. Of the modes, only `policy` asks beside requests.
+ */
+export function openAuthorities({
+  settings,
+  registry,
+  pool,
+}: {
+  settings: Settings;
+  registry: Registry;
+  pool: Pool;
+}): (() => Authorities) | undefined {
+  if (settings.CP_AUTHZ_MODE !== 'policy') return undefined;
+  const point = openDecisionPoint(settings);
+  return authoritiesBy({ point, counters: policyCounters(registry), db: pool });
 }

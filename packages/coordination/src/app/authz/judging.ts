@@ -1,6 +1,7 @@
 import type { Db } from '@baton/kernel/db';
 import type { Act, JudgedRequest } from '@baton/kernel/runtime';
 import type { Answer, Operation } from '@baton/kernel/service';
+import { Authorities } from '../../access/policy/authorities.ts';
 import type { DecisionPoint } from '../../access/policy/decision-point.ts';
 import type { PolicyCounters } from '../../access/policy/policy-counters.ts';
 import { PolicyRights } from '../../access/policy/rights.ts';
@@ -36,10 +37,11 @@ export function judgedByPolicy(parts: PolicyParts): Judged {
     locksAlways: true,
     async judged({ call, endpoint, input, db }, act) {
       const { caller } = call;
-      if (!isIdentity(caller)) return act(call, input);
+      const asked = { ...call, authorities: authoritiesBy({ ...parts, db })() };
+      if (!isIdentity(caller)) return settled(undefined, () => act(asked, input));
       // The command inside an `around`: what was asked before it holds.
       if (caller.permissions instanceof PolicyRights)
-        return settled(caller.permissions, () => act(call, input));
+        return settled(caller.permissions, () => act(asked, input));
       const rights = new PolicyRights(caller, {
         point,
         counters,
@@ -47,7 +49,7 @@ export function judgedByPolicy(parts: PolicyParts): Judged {
         places: placesOf(caller, endpoint, input),
       });
       await askFor(rights, endpoint);
-      const judgedCall = { ...call, caller: judgedCaller(caller, rights) };
+      const judgedCall = { ...asked, caller: judgedCaller(caller, rights) };
       const list = listed[endpoint.id];
       if (list === undefined) return settled(rights, () => act(judgedCall, input));
       const page = (narrowed: typeof input) => settled(rights, () => act(judgedCall, narrowed));
@@ -62,6 +64,13 @@ export function judgedByPolicy(parts: PolicyParts): Judged {
       return judgedCaller(caller, rights);
     },
   };
+}
+
+/** Makes what judges those in whose name one command works. */
+export function authoritiesBy(parts: PolicyParts): () => Authorities {
+  const placesAt = (caller: Caller, workspaceId: string | null) =>
+    placesOf(caller, { path: '' }, { params: {}, query: { workspaceId }, body: undefined });
+  return () => new Authorities({ ...parts, placesAt });
 }
 
 /** Judges who reads the journal over a stream: `events.read` on the whole of it, or on one workspace. */

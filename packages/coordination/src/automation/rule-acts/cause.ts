@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
+import { permittedIds } from '../../service/permissions.ts';
 import { isTaskInSight } from '../../service/sight/sight.ts';
 import { getGoal } from '../../work/goals/goals.ts';
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
@@ -93,7 +94,8 @@ export function isCausedBy({ trigger: wanted }: Pick<RuleRow, 'trigger'>, { trig
 export type RuleRoots = { [root: string]: Json };
 
 /**
- * Reads what the documents of a rule read, as the authority sees it: a task or a goal out of its sight is null.
+ * Reads what the documents of a rule read, as the authority sees it: a task or a goal out of its sight is null, and a task
+ * that a decision point denies.
  * @param acting in the name of the authority
  */
 export async function rootsOf(acting: Context, rule: RuleRow, cause: Cause): Promise<RuleRoots> {
@@ -106,6 +108,7 @@ export async function rootsOf(acting: Context, rule: RuleRow, cause: Cause): Pro
 
 async function taskOfCause(acting: Context, { taskId }: Cause) {
   if (taskId === null || !(await isTaskInSight(acting, taskId))) return null;
+  if (permittedIds(acting.caller.permissions, 'tasks.read', 'task', [taskId]).length === 0) return null;
   const task = await findTaskUnseen(acting, { id: taskId, number: null });
   return task === undefined ? null : ruleTaskOf(task);
 }

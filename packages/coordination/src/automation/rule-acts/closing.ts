@@ -16,6 +16,7 @@ import { dedupKeyOf } from './rendering.ts';
 import {
   type Acting,
   refuseAct,
+  requireOnTask,
   requirePermission,
   skippedFor,
   touch,
@@ -47,6 +48,8 @@ export async function closeTarget(acting: Acting, { taskId, dedupKey }: ClosingT
   const { context, rule } = acting;
   requirePermission(context, 'tasks.write');
   if (taskId === null) return skippedFor('no_open_work', { dedupKey });
+  // What a rule finds under a key was filed by a rule; the task of the cause may be anybody's.
+  if (rule.action.target === 'task') requireOnTask(context, 'tasks.write', taskId);
   const task = await lockTaskRow(context, { id: taskId, number: null });
   const completes = rule.action.kind === 'complete_work';
   const done = closedReason(task, completes);

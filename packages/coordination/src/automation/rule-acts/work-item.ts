@@ -3,7 +3,7 @@ import { Refusal } from '@baton/kernel/refusal';
 import { Uuid } from '@baton/kernel/wire';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
-import { holds, type Permission } from '../../service/permissions.ts';
+import { holds, type Permission, permittedIds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { RuleRow } from '../rules/rule.ts';
@@ -118,4 +118,10 @@ export async function touch({ context, chainDepth }: Acting, taskId: string): Pr
 /** @throws Refusal `permission_denied`: the authority may not, or no longer */
 export function requirePermission({ caller }: Context, permission: Permission): void {
   if (!holds(caller.permissions, permission)) fail('permission_denied', { required: [permission] });
+}
+
+/** @throws Refusal `permission_denied`: not on this task, which is judged by itself where a decision point says who may */
+export function requireOnTask({ caller }: Context, permission: Permission, taskId: string): void {
+  if (permittedIds(caller.permissions, permission, 'task', [taskId]).length === 0)
+    fail('permission_denied', { required: [permission], resource: `task:${taskId}` });
 }

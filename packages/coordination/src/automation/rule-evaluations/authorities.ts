@@ -1,4 +1,4 @@
-import { callerOfStandingSnapshot } from '../../access/authn/acting.ts';
+import { callerOfStandingSnapshot, judgedStanding } from '../../access/authn/acting.ts';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import type { RuleRow } from '../rules/rule.ts';
@@ -9,10 +9,11 @@ export class AuthorityChanged extends Error {}
 /** In whose names rules act. */
 export interface Authorities {
   /**
-   * Undefined where that principal or credential is not active any more.
+   * Undefined where that principal or credential is not active any more. Where a decision point says what it may do, it is
+   * asked on the rule's workspace, or on the tenant.
    * @throws AuthorityChanged
    */
-  of(rule: RuleRow): Caller | undefined;
+  of(rule: RuleRow): Promise<Caller | undefined>;
 }
 
 /**
@@ -27,10 +28,11 @@ export async function lockAuthorities(context: Context, rules: readonly RuleRow[
   for (const [text, snapshot] of inOrder)
     callers.set(text, await callerOfStandingSnapshot(context, snapshot));
   return {
-    of({ authority }) {
+    async of({ authority, workspace_id: workspaceId }) {
       const text = JSON.stringify(authority);
-      if (!callers.has(text)) throw new AuthorityChanged();
-      return callers.get(text);
+      if (authority === null || !callers.has(text)) throw new AuthorityChanged();
+      const caller = callers.get(text);
+      return caller && judgedStanding(context, authority, caller, workspaceId);
     },
   };
 }

@@ -7,12 +7,14 @@ import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, readPageBefore } from '../../ledger/journal/reading.ts';
+import { permittedIds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Cause, causeOfEvent, causeOfSchedule, isCausedBy, rootsOf } from '../rule-acts/cause.ts';
 import { dedupKeyOf, itemsOfAction, renderFields, renderTaskType } from '../rule-acts/rendering.ts';
-import { ActRefused } from '../rule-acts/work-item.ts';
+import { ActRefused, isUnavailable } from '../rule-acts/work-item.ts';
 import { creatingKinds } from '../rule-documents/action.ts';
+import { readsRoot } from '../rule-documents/warnings.ts';
 import { RuleRequest, type RuleRow } from '../rules/rule.ts';
 import { checkRule } from '../rules/rules.ts';
 import { requireRights } from './evaluating.ts';
@@ -80,6 +82,10 @@ export async function dryRunRule(context: Context, request: RuleDryRun): Promise
     rule.trigger.kind === 'schedule'
       ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
       : await findCauses(context, rule, request);
+  // Where a decision point judges each task: all of them together.
+  const tasks = new Set(causes.flatMap(({ taskId }) => taskId ?? []));
+  if (tasks.size > 0 && readsRoot(rule, 'task'))
+    permittedIds(context.caller.permissions, 'tasks.read', 'task', [...tasks]);
   const results: Results = [];
   const untilMs = performance.now() + lookMsMax;
   for (const cause of causes) {
@@ -132,7 +138,7 @@ async function lookAt(
     return { status: 'matched', would: { action: rule.action.kind, items: items.length, work } };
   } catch (error) {
     if (error instanceof ConditionFault) return { status: 'failed', reason: 'rule_condition_error' };
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
     return { status: 'failed', reason: error.code };
   }
 }

@@ -31,7 +31,7 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
   const row = await db.row(lockDueEvaluation(tenantId, id, secondsMax));
   if (row?.pending == null) return 0;
   const cause = row.pending.cause as Cause;
-  const authority = authorities.of(rule);
+  const authority = await authorities.of(rule);
   const acting: Acting = {
     context: actingOf(context, rule, authority, cause),
     rule,

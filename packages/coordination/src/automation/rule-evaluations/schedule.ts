@@ -23,7 +23,7 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const slot = await db.row(takeSlot(tenantId, ruleId, everySeconds));
   if (slot === undefined) return 0;
   const rule = (await db.row(findRuleOfEvaluation(tenantId, ruleId))) as RuleRow;
-  const authority = authorities.of(rule);
+  const authority = await authorities.of(rule);
   const cause = causeOfSchedule(rule, slot.slot_seconds);
   const broke = await attempt(context, () => evaluate(context, rule, authority, cause));
   if (broke === undefined) return 1;

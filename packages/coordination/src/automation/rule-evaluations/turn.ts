@@ -2,8 +2,10 @@ import { Refusal } from '@baton/kernel/refusal';
 import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { everyEvent, isBehind, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
+import { JudgedPermissions } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { type Cause, causeOfEvent, isCausedBy } from '../rule-acts/cause.ts';
+import { readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { ruleConsumer } from '../rules/rules.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
@@ -47,8 +49,33 @@ export async function takeTurn(context: Context): Promise<boolean> {
   }
   const ids = wanted.map(({ id }) => id);
   const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
+  await judgeTasks(page.rows, rules, authorities);
   return new Turn(context, turn, { rules, authorities }).run(page);
 }
+
+/**
+ * Has a decision point judge all tasks of a turn that rules read, or act on by themselves, before the first rule looks: for
+ * each of them alone the turn would begin anew.
+ * @throws NeedsDecision
+ */
+async function judgeTasks(
+  rows: readonly EventRow[],
+  rules: readonly RuleRow[],
+  authorities: Authorities,
+): Promise<void> {
+  for (const rule of rules) {
+    const permissions = (await authorities.of(rule))?.permissions ?? nothing;
+    if (!(permissions instanceof JudgedPermissions)) continue;
+    const causes = rows.filter((row) => isReached(rule, row)).map(causeOfEvent);
+    const ids = causes.flatMap((cause) => (isCausedBy(rule, cause) ? (cause.taskId ?? []) : []));
+    const tasks = [...new Set(ids)];
+    if (tasks.length === 0) continue;
+    if (readsRoot(rule, 'task')) permissions.permitted('tasks.read', 'task', tasks);
+    if (rule.action.target === 'task') permissions.permitted('tasks.write', 'task', tasks);
+  }
+}
+
+const nothing: ReadonlySet<string> = new Set();
 
 /** Events of the journal, and where to go on behind them. */
 interface EventPage {
@@ -153,7 +180,7 @@ class Turn {
   /** @returns false when it broke unexpectedly, and is to be tried again */
   async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<boolean> {
     const context = this.#context;
-    const authority = this.#authorities.of(rule);
+    const authority = await this.#authorities.of(rule);
     const broke = await attempt(context, async () => {
       if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
     });
