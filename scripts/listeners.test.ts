@@ -23,6 +23,7 @@ const allowed = [
   'packages/coordination/src/testing/licence-service.ts',
   'packages/coordination/src/testing/memory-service.ts',
   'packages/coordination/src/testing/policy-service.ts',
+  'packages/coordination/src/testing/secret-store.ts',
   'packages/coordination/src/testing/sinks.ts',
   'packages/identity/src/operations/outbound/outbound.test.ts',
   'packages/identity/src/provisioning/upstream-directory/testing/keycloak.ts',

@@ -1192,6 +1192,17 @@ CREATE INDEX runs_stalled ON public.runs USING btree (tenant_id, started_at DESC
 CREATE INDEX runs_to_stall ON public.runs USING btree (stalls_at, id) WHERE (((status)::text = 'running'::text) AND (stalled_at IS NULL) AND (stalls_at IS NOT NULL));
 CREATE TRIGGER runs_note_over AFTER UPDATE OF status ON public.runs FOR EACH ROW WHEN ((((new.status)::text <> 'running'::text) AND ((old.status)::text = 'running'::text))) EXECUTE FUNCTION note_run_over();
 
+create table sealed_secrets (
+  tenant_id uuid not null,
+  folder text not null,
+  name text not null,
+  key_id text not null,
+  sealed bytea not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint sealed_secrets_pkey PRIMARY KEY (tenant_id, folder, name),
+  constraint sealed_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table sessions (
   id uuid not null,
   tenant_id uuid not null,

@@ -5,6 +5,7 @@ import type { Db } from './db.ts';
 import { isUnreachable, sqlState } from './db.ts';
 import { entityTag } from './etag.ts';
 import {
+  findAnswer,
   fingerprintOf,
   freeKey,
   type KeyedCall,
@@ -91,10 +92,13 @@ export async function executeAround<Caller, Context extends object>(
   incoming: Incoming,
 ): Promise<Answer> {
   endpoint.precheck?.(unpaged(input));
-  keyOf(runtime, endpoint, call, input);
+  const keyed = keyOf(runtime, endpoint, call, input);
   const db = poolInTurnsOf(runtime, endpoint, call, input);
-  const act: Act<Caller> = (judged) => {
+  const act: Act<Caller> = async (judged) => {
+    // Of bytes the fingerprint is known only when they were read.
+    const stored = keyed === undefined || endpoint.bytes ? undefined : await findAnswer(db, keyed);
     runtime.authorize(judged.caller, endpoint);
+    if (stored !== undefined) return replayed(stored);
     const surroundings: Surroundings<unknown, Context> = {
       incoming,
       context: runtime.context(judged, db, false),
@@ -261,7 +265,13 @@ function keyOf<Caller, Context extends object>(
   const key = parseIdempotencyKey(header as string | undefined, isRequired);
   if (key === undefined) return undefined;
   const { tenantId, principalId } = runtime.keyOwner(call.caller);
-  return { tenantId, key, fingerprint: fingerprintOf(call.method, call.path, input.sent, principalId) };
+  const sent = printedOf(input.sent, endpoint);
+  return { tenantId, key, fingerprint: fingerprintOf(call.method, call.path, sent, principalId) };
+}
+
+function printedOf(sent: unknown, { unprinted }: Operation): unknown {
+  if (unprinted.length === 0 || typeof sent !== 'object' || sent === null) return sent;
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => !unprinted.includes(name)));
 }
 
 async function storedAnswer<Caller, Context extends object>(

@@ -30,6 +30,12 @@ export function findKey({ tenantId, key }: KeyedCall) {
     select fingerprint, status, body from idempotency_keys where tenant_id = ${tenantId} and key = ${key}`;
 }
 
+export function findLiveKey({ tenantId, key }: KeyedCall) {
+  return sql<{ fingerprint: string; status: number; body: unknown }>`
+    select fingerprint, status, body from idempotency_keys
+    where tenant_id = ${tenantId} and key = ${key} and expires_at > now() and status is not null`;
+}
+
 export function updateKey({ tenantId, key }: KeyedCall, status: number, body: string | null) {
   return sql`
     update idempotency_keys set status = ${status}, body = ${body} where tenant_id = ${tenantId} and key = ${key}`;

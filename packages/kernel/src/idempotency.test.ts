@@ -124,6 +124,37 @@ test('a one-time secret is null in the stored answer', async () => {
   assert.ok(!JSON.stringify(stored).includes(secret));
 });
 
+test('a secret field is left out of the fingerprint: another value of it is the same request, which is answered from the store', async () => {
+  const { id } = await doors.makeDoor();
+  const told: string[] = [];
+  doors.hooks.secure = async (code) => void told.push(code);
+  const key = withKey();
+  const secure = (body: object) => doors.call('POST', `/api/doors/${id}:secure`, body, key);
+  const first = await secure({ code: 'first-code', by: 'a' });
+  const again = await secure({ code: 'other-code', by: 'a' });
+  assert.deepEqual([first.status, again.status, again.body], [200, 200, first.body]);
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.deepEqual(told, ['first-code'], 'what happens around the command happens once');
+  const other = await secure({ code: 'first-code', by: 'b' });
+  assert.deepEqual([other.status, codeOf(other.body)], [409, 'idempotency_key_reused']);
+  const powerless = { ...key, ...doorCredential(doorTenant, 'ada', 'doors.read') };
+  const denied = await doors.call('POST', `/api/doors/${id}:secure`, { code: 'x', by: 'a' }, powerless);
+  assert.deepEqual([denied.status, codeOf(denied.body)], [403, 'permission_denied']);
+  assert.deepEqual(told, ['first-code']);
+});
+
+test('an answer that has expired is none: what is around the command happens again', async () => {
+  const { id } = await doors.makeDoor();
+  const told: string[] = [];
+  doors.hooks.secure = async (code) => void told.push(code);
+  const key = withKey();
+  await doors.call('POST', `/api/doors/${id}:secure`, { code: 'one' }, key);
+  await doors.pool.run(sql`update idempotency_keys set expires_at = now() - interval '1 s'`);
+  const again = await doors.call('POST', `/api/doors/${id}:secure`, { code: 'two' }, key);
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [200, undefined]);
+  assert.deepEqual(told, ['one', 'two']);
+});
+
 test('a failed command stores nothing: its key is free again, for another body too', async () => {
   const { id } = await doors.makeDoor();
   const key = withKey();

@@ -5,6 +5,7 @@ import {
   deleteDueKeys,
   deleteKey,
   findKey,
+  findLiveKey,
   insertKey,
   type KeyedCall,
   updateKey,
@@ -99,6 +100,17 @@ export async function takeKey(
   const stored = await tx.row(findKey(call));
   if (stored === undefined)
     throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
+  if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
+  return { status: stored.status, body: stored.body };
+}
+
+/**
+ * The answer under the key, where its command has ended: looked up before what can't be undone. Nothing is taken.
+ * @throws Refusal `idempotency_key_reused`
+ */
+export async function findAnswer(db: Db, call: KeyedCall): Promise<StoredAnswer | undefined> {
+  const stored = await db.row(findLiveKey(call));
+  if (stored === undefined) return undefined;
   if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
   return { status: stored.status, body: stored.body };
 }

@@ -153,13 +153,16 @@ export interface EndpointSpec<
   isEmergency?: boolean;
   /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
   secrets?: readonly string[];
+  /** Fields of the body that hold secrets: the fingerprint of an Idempotency-Key leaves them out. */
+  unprinted?: readonly string[];
   /** A body that is accepted: shown in the docs, sent by the matrix tests. */
   example?: unknown;
   /** Checks of the body alone that come before the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
    * For what must not happen in a transaction: reading the bytes of the body, and asking the network. Runs after the
-   * permission, holds no connection of the database and no turn, and calls `command` for the rest.
+   * permission, holds no connection of the database and no turn, and calls `command` for the rest. A request whose
+   * Idempotency-Key has an answer already gets that one instead, unless its body is bytes.
    */
   around?(
     input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,
@@ -204,6 +207,7 @@ export interface Endpoint<Context = object> {
   readonly handlerLocksCaller: boolean;
   readonly isEmergency: boolean;
   readonly secrets: readonly string[];
+  readonly unprinted: readonly string[];
   readonly example: unknown;
   readonly precheck: ((input: Input<never, never, never>) => void) | undefined;
   readonly around:
@@ -266,6 +270,7 @@ export function endpointsOf<V extends Vocabulary>(
       handlerLocksCaller: spec.handlerLocksCaller ?? false,
       isEmergency: spec.isEmergency ?? false,
       secrets: spec.secrets ?? [],
+      unprinted: spec.unprinted ?? [],
       example: spec.example,
       precheck: spec.precheck,
       around: spec.around,

@@ -132,6 +132,7 @@ function defaultSettings(
     CP_DATABASE_URL: databases.cpDatabaseUrl,
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,
     CP_ARTIFACT_FOLDER: join(home, artifactFolder),
+    CP_SECRET_STORE_KEY_FILE: secrets.sealingKeyFile,
     CP_IAM_ISSUER: issuer,
     CP_IAM_BASE_URL: `${urls.localUrl}/iam`,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,

@@ -150,9 +150,16 @@ test('secrets and the signing key are generated once and readable by their owner
   const home = openHome(folder.path);
   const first = await ensureSecrets(home);
   assert.deepEqual(await ensureSecrets(home), first);
-  for (const name of ['iam-bootstrap-token', 'cp-bootstrap-token', 'signing-key.pem', 'audit-key'])
+  for (const name of [
+    'iam-bootstrap-token',
+    'cp-bootstrap-token',
+    'signing-key.pem',
+    'audit-key',
+    'secret-store-keys',
+  ])
     assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
   assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
   assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
-  assert.match(readFileSync(first.auditKeyFile, 'utf8'), /^[\w-]{43}\n$/);
+  for (const file of [first.auditKeyFile, first.sealingKeyFile])
+    assert.match(readFileSync(file, 'utf8'), /^[\w-]{43}\n$/);
 });

@@ -13,6 +13,8 @@ export interface Secrets {
   readonly signingKeyId: string;
   /** Path of the key that seals the audit record. */
   readonly auditKeyFile: string;
+  /** Path of the keys that seal the secrets of agents and connections. */
+  readonly sealingKeyFile: string;
 }
 
 const signingKeyBits = 3072;
@@ -21,13 +23,16 @@ const signingKeyBits = 3072;
 export async function ensureSecrets(home: Home): Promise<Secrets> {
   const signingKeyFile = home.path('secrets', 'signing-key.pem');
   const auditKeyFile = home.path('secrets', 'audit-key');
+  const sealingKeyFile = home.path('secrets', 'secret-store-keys');
   ensureToken(auditKeyFile);
+  ensureToken(sealingKeyFile);
   return {
     iamBootstrapToken: ensureToken(home.path('secrets', 'iam-bootstrap-token')),
     cpBootstrapToken: ensureToken(home.path('secrets', 'cp-bootstrap-token')),
     signingKeyFile,
     signingKeyId: thumbprint(readPrivateFile(signingKeyFile) ?? (await makeSigningKey(signingKeyFile))),
     auditKeyFile,
+    sealingKeyFile,
   };
 }
 

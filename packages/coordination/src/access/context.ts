@@ -5,6 +5,7 @@ import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Authorities } from './policy/authorities.ts';
 import type { Differences } from './policy/differences.ts';
+import type { SecretStore } from './secret-store/secret-store.ts';
 import type { Settings } from './settings.ts';
 
 /** What a handler of this layer works with. */
@@ -14,6 +15,8 @@ export interface Context extends LowerContext {
   readonly differences: Pick<Differences, 'of'>;
   /** Judges those in whose name this command works; undefined where the permissions held here decide. */
   readonly authorities: Authorities | undefined;
+  /** Where the secrets of agents and connections are. */
+  readonly secrets: SecretStore;
   /**
    * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
    * Call it in `afterCommit`.

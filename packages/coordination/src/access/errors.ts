@@ -30,6 +30,7 @@ export const errors = {
   rate_limited: row(429, retryLater)('Too many requests.'),
   policy_unavailable: row(503, retryLater)('The decision point cannot be asked who may do this.'),
   verification_unavailable: row(503, retryLater)('The signing keys of identity cannot be had.'),
+  secret_store_unavailable: row(503, retryLater)('The store of secrets gives no answer, or none is set up.'),
   entitlement_unavailable: row(503, retryLater)('The licence service gives no answer.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;

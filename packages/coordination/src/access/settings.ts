@@ -164,6 +164,30 @@ export const settings = {
     unit: seconds,
     doc: 'How long its answers are remembered; those about deciding approvals and changing principals never are.',
   }),
+  CP_SECRET_STORE_URL: text({
+    default: '',
+    doc: 'The address of a store for the secrets of agents and connections that speaks KV version 2 of Vault (Vault, OpenBao), for instance `https://vault.example:8200`. It goes before CP_SECRET_STORE_KEY_FILE; nothing is moved from one to the other. Redirects are not followed, so name the active server or a balancer.',
+  }),
+  CP_SECRET_STORE_TOKEN: text<string | undefined>({
+    default: undefined,
+    secret: true,
+    doc: 'What that store is asked with (`X-Vault-Token`); it needs create, read, update and delete below `<mount>/data/tenants/` and delete below `<mount>/metadata/tenants/`.',
+  }),
+  CP_SECRET_STORE_MOUNT: text({
+    default: 'kv',
+    doc: 'Where the KV engine is mounted there: an agent\'s secret lies at `kv/data/tenants/<tenant>/agents/<key>/<name>`, as `{"value": …}`.',
+  }),
+  CP_SECRET_STORE_TIMEOUT_SECONDS: integer({
+    default: 3,
+    min: 1,
+    max: 30,
+    unit: seconds,
+    doc: 'The longest wait for an answer of that store; then it counts as away.',
+  }),
+  CP_SECRET_STORE_KEY_FILE: text({
+    default: '',
+    doc: 'A file with the keys that seal secrets in the database where no store of secrets is set up: one a line, 32 random bytes in base64. The first one seals, all of them open. Without it and without CP_SECRET_STORE_URL no secret is taken. All processes need the same file. The default run makes one in BATON_HOME.',
+  }),
   CP_RATE_LIMIT_PER_PRINCIPAL_RPS: integer({
     default: 0,
     unit: 'requests per second',

@@ -9,6 +9,7 @@ import { type Authenticator, createAuthenticator } from '../access/authn/authent
 import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
+import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openGateway } from '../results/memory/gateway.ts';
 import { openAuthorization } from './authz/authorization.ts';
@@ -46,6 +47,7 @@ export async function createCoordination({
 }: CoordinationOptions): Promise<RunningService> {
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
+  const secrets = openSecretStore(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
   const authenticator = authenticatorOf(pool, settings, log, registry);
   const authorization = openAuthorization({ settings, log, registry, pool });
@@ -74,6 +76,7 @@ export async function createCoordination({
   const tools: Tools = {
     settings,
     contents,
+    secrets,
     memory: openGateway(settings, counters),
     log,
     counters,

@@ -3,6 +3,7 @@ import type { Pool } from '@baton/kernel/db';
 import { newTraceHex } from '@baton/kernel/ids';
 import type { Logger } from '@baton/kernel/log';
 import { Differences } from '../access/policy/differences.ts';
+import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openGateway } from '../results/memory/gateway.ts';
@@ -17,7 +18,7 @@ import { Notifier } from './notifier/notifier.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
 
-export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory'>;
+export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory' | 'secrets'>;
 
 /** What a process without requests works with. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
@@ -35,6 +36,7 @@ export async function openBackground(
   applicationName: string,
   measures?: Measures,
 ): Promise<{ tools: WorkerTools; health: Health; close(): Promise<void> }> {
+  const secrets = openSecretStore(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, applicationName, measures);
   const notifier = new Notifier({ pool, log });
   const contents = openContentStore(settings);
@@ -44,6 +46,7 @@ export async function openBackground(
     counters,
     health,
     contents,
+    secrets,
     memory: openGateway(settings, counters),
     publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
     authorities: openAuthorities({ settings, registry, pool }),
@@ -74,6 +77,7 @@ export function workerTools({ pool, wake, authorities, ...parts }: BackgroundPar
     counters: tools.counters,
     contents: tools.contents,
     memory: tools.memory,
+    secrets: tools.secrets,
     pool,
     async command(job, tenantId, work) {
       const origin = {

@@ -19,7 +19,15 @@ export interface Context extends LowerContext {
 /** What the commands of one process share. */
 export type Tools = Pick<
   Context,
-  'settings' | 'log' | 'counters' | 'health' | 'contents' | 'memory' | 'differences' | 'publishBindingChange'
+  | 'settings'
+  | 'log'
+  | 'counters'
+  | 'health'
+  | 'contents'
+  | 'memory'
+  | 'secrets'
+  | 'differences'
+  | 'publishBindingChange'
 >;
 
 /** Who started a command, and the ids that its events carry; the headers where it is a request. */

@@ -3,6 +3,7 @@ import { createLog } from '@baton/kernel/log';
 import { breakGlassCommand } from '../access/api-keys/break-glass.command.ts';
 import { bindingCommand } from '../access/iam-bindings/binding.command.ts';
 import { CommandRefused, type OperatorTools } from '../access/operator-command.ts';
+import { secretsCommand } from '../access/secret-store/secrets.command.ts';
 import { migrationsDirectory } from '../service/migrations.ts';
 import { createCoordination } from './app.ts';
 import { openBackground } from './background.ts';
@@ -21,6 +22,8 @@ At the host of the database, without any credential:
              end every such key
   binding disable|enable ID
              close or open the login of an identity
+  secrets reseal
+             seal every stored secret with the first key of CP_SECRET_STORE_KEY_FILE
 `;
 
 const isWrongUsage = (error: unknown) => error instanceof CommandRefused && error.code === 'usage';
@@ -32,6 +35,7 @@ await runCommand(
     migrate: migrateCoordination,
     'break-glass': (args) => operate(breakGlassCommand, args),
     binding: (args) => operate(bindingCommand, args),
+    secrets: (args) => operate(secretsCommand, args),
   },
   (error) => (isWrongUsage(error) ? 2 : 1),
 );

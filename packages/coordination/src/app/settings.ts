@@ -2,6 +2,7 @@ import { networks } from '@baton/kernel/client-address';
 import { choice, flag, integer, list, readSettings, type SettingValues, text } from '@baton/kernel/config';
 import { checkEntitlementSettings } from '../access/entitlement/licence-service.ts';
 import { checkPolicySettings } from '../access/policy/policy-settings.ts';
+import { checkSecretStoreSettings } from '../access/secret-store/open-secret-store.ts';
 import { settings as lowerSettings } from '../automation/settings.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
@@ -134,5 +135,6 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
   checkMemorySettings(values);
   checkEntitlementSettings(values);
   checkPolicySettings(values);
+  checkSecretStoreSettings(values);
   return values;
 }

@@ -57,6 +57,7 @@ export interface Tables {
   run_cascades: RunCascadesTable;
   run_control_messages: RunControlMessagesTable;
   runs: RunsTable;
+  sealed_secrets: SealedSecretsTable;
   sessions: SessionsTable;
   skill_assignments: SkillAssignmentsTable;
   skill_invocations: SkillInvocationsTable;
@@ -865,6 +866,15 @@ interface RunsTable {
   stalled_at: string | null;
   cancel_applied_at: string | null;
   child_handle_id: string | null;
+}
+
+interface SealedSecretsTable {
+  tenant_id: string;
+  folder: string;
+  name: string;
+  key_id: string;
+  sealed: Buffer;
+  updated_at: Generated<string>;
 }
 
 interface SessionsTable {

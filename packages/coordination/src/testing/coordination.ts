@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +81,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   keepSecret('bootstrap secret', bootstrapToken);
   const database = await createTestDatabase(migrationsDirectory);
   const issuer = await startIssuer();
+  const keyFile = await makeKeyFile();
   const env = {
     CP_DATABASE_URL: database.url,
     CP_IAM_ISSUER: issuer.issuer,
@@ -87,6 +89,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     CP_BOOTSTRAP_TOKEN: bootstrapToken,
     CP_LOG_LEVEL: 'error',
     CP_ARTIFACT_FOLDER: join(tmpdir(), `baton-contents-${newId()}`),
+    CP_SECRET_STORE_KEY_FILE: keyFile,
     ...settings,
   };
   const pool = createPool({
@@ -130,10 +133,20 @@ export async function startCoordination(settings: Record<string, string> = {}): 
       await issuer.close();
       await database.drop();
       await rm(env.CP_ARTIFACT_FOLDER, { recursive: true, force: true });
+      await rm(keyFile);
       if (undeclared.length > 0)
         throw new Error(`Written and declared events differ:\n${undeclared.join('\n')}`);
     },
   };
+}
+
+/** A key that seals secrets. */
+async function makeKeyFile(): Promise<string> {
+  const key = randomBytes(32).toString('base64');
+  keepSecret('key of the secret store', key);
+  const file = join(tmpdir(), `baton-secret-store-keys-${newId()}`);
+  await writeFile(file, `${key}\n`, { mode: 0o600 });
+  return file;
 }
 
 export async function sendRequest(

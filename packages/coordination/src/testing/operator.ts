@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
 import type { OperatorTools } from '../access/operator-command.ts';
+import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
@@ -39,6 +40,7 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     pool,
     contents: undefined,
     memory: undefined,
+    secrets: openSecretStore(settings),
     health: createHealth({ db: pool, registry, counters, headRevision: 0, log }),
     wake: () => undefined,
     publishBindingChange: (issuer, iamPrincipalId) => forgotten.push(`${issuer} ${iamPrincipalId}`),

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/db';
 import { createLog } from '@baton/kernel/log';
+import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { openAuthorities } from '../app/authz/authorization.ts';
 import { type WorkerTools, workerTools } from '../app/background.ts';
 import { createHealth } from '../app/health/health.ts';
@@ -43,6 +44,7 @@ export function makeWorkerTools(
     pool,
     contents: openContentStore(settings),
     memory: openGateway(settings, counters),
+    secrets: openSecretStore(settings),
     health: createHealth({ db: pool, registry, counters, headRevision: 1, log }),
     wake: () => undefined,
     publishBindingChange: () => undefined,

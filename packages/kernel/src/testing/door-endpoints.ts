@@ -3,7 +3,7 @@ import type { Db } from '../db.ts';
 import { newId } from '../ids.ts';
 import { cutPage, decodeCursor } from '../paging.ts';
 import { type ErrorTable, Refusal } from '../refusal.ts';
-import { defineEvent, type Endpoint, endpointsOf } from '../service.ts';
+import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../service.ts';
 import { sql } from '../sql.ts';
 import { FreeObject, QueryFlag, Timestamp, Uuid } from '../wire.ts';
 
@@ -11,6 +11,8 @@ import { FreeObject, QueryFlag, Timestamp, Uuid } from '../wire.ts';
 export interface DoorHooks {
   /** Runs in every `:open`, before it writes. */
   beforeOpen(context: DoorContext): Promise<void>;
+  /** What each `:secure` tells the world outside, before its command. */
+  secure?(code: string): Promise<void>;
 }
 
 export interface DoorCaller {
@@ -194,6 +196,25 @@ const openDoor = endpoint({
   },
 });
 
+const secureDoor = endpoint({
+  id: 'secureDoor',
+  method: 'POST',
+  path: '/doors/{id}:secure',
+  summary: 'Give a door a code, which a store outside keeps.',
+  permission: 'doors.write',
+  params,
+  body: z.strictObject({ code: z.string(), by: z.string().optional() }),
+  unprinted: ['code'],
+  returns: { 200: Door },
+  errors: ['not_found'],
+  example: { code: '1234' },
+  async around({ body }, { context, command }: Surroundings<undefined, DoorContext>) {
+    await context.hooks.secure?.(body.code);
+    return command(undefined);
+  },
+  handle: async ({ params: { id } }, context) => doorOf(await lockDoor(context, id)),
+});
+
 const kickDoor = endpoint({
   id: 'kickDoor',
   method: 'POST',
@@ -246,6 +267,7 @@ export const doorEndpoints: readonly Endpoint<DoorContext>[] = [
   getDoor,
   updateDoor,
   openDoor,
+  secureDoor,
   kickDoor,
   deleteDoor,
   getStatus,

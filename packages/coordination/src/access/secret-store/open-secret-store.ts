@@ -1,0 +1,33 @@
+import { fail } from '../errors.ts';
+import { requireAddress } from '../service-tokens/own-account.ts';
+import type { Settings } from '../settings.ts';
+import { createOutsideStore } from './outside-store.ts';
+import { createSealedStore } from './sealed-store.ts';
+import { readSealingKeys } from './sealing-keys.ts';
+import type { SecretStore } from './secret-store.ts';
+
+/**
+ * The store that the settings name: an outside one before the table of sealed values.
+ * @throws Error with one sentence for a file that holds no keys
+ */
+export function openSecretStore(settings: Settings): SecretStore {
+  if (settings.CP_SECRET_STORE_URL !== '') return createOutsideStore(settings);
+  const { CP_SECRET_STORE_KEY_FILE: file } = settings;
+  return file === '' ? noSecretStore : createSealedStore(readSealingKeys(file));
+}
+
+const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is set up' });
+
+/** Where the settings name none. */
+const noSecretStore: SecretStore = { put: none, delete: none, apply: none, get: none, exists: none };
+
+/** @throws Error with one sentence for settings of the store that could only fail later */
+export function checkSecretStoreSettings(settings: Settings): void {
+  const { CP_SECRET_STORE_URL: url, CP_SECRET_STORE_TOKEN: token, CP_SECRET_STORE_MOUNT: mount } = settings;
+  if (url === '') return;
+  requireAddress('CP_SECRET_STORE_URL', url);
+  if (token === undefined || !/^[\x21-\x7e]+$/.test(token))
+    throw new Error('CP_SECRET_STORE_URL needs CP_SECRET_STORE_TOKEN, without blanks.');
+  if (!/^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+){0,4}$/.test(mount))
+    throw new Error('CP_SECRET_STORE_MOUNT is a path of letters, digits, hyphens and underscores.');
+}

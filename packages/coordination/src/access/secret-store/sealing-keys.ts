@@ -1,0 +1,87 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { SealedValue } from './secret-store.ts';
+
+/** The keys of a file: the first one seals, each of them opens what it sealed. */
+export interface SealingKeys {
+  /** The id of the key that seals. */
+  readonly currentId: string;
+  /** @param place what the value belongs to: it opens nowhere else */
+  seal(value: string, place: string): SealedValue;
+  /** @throws CannotOpen */
+  open(value: SealedValue, place: string): string;
+}
+
+/** No key of the file opens a value: its key was taken out, or the row was changed or moved. */
+export class CannotOpen extends Error {
+  override readonly name = 'CannotOpen';
+}
+
+const cipher = 'aes-256-gcm';
+const [keyBytes, nonceBytes, tagBytes, keysMax] = [32, 12, 16, 16];
+
+/**
+ * Reads a file with one key a line, each of 32 random bytes in base64; blank lines and those with `#` at their begin are
+ * left out.
+ * @throws Error with one sentence that repeats nothing of the file
+ */
+export function readSealingKeys(file: string): SealingKeys {
+  const lines = textOf(file)
+    .split('\n')
+    .map((line) => line.trim());
+  const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(keyIn);
+  if (keys.length === 0 || keys.length > keysMax || keys.some((key) => key?.length !== keyBytes))
+    throw new Error(
+      `The file of CP_SECRET_STORE_KEY_FILE has 1 to ${keysMax} lines of 32 random bytes in base64, as \`openssl rand -base64 32\` makes them.`,
+    );
+  return sealingKeys(keys as Buffer[]);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Error('The file of CP_SECRET_STORE_KEY_FILE can not be read.', { cause });
+  }
+}
+
+/** Base64 in either alphabet; undefined for anything else, which a lenient decoder would cut short. */
+function keyIn(line: string): Buffer | undefined {
+  return /^[A-Za-z0-9+/_-]+={0,2}$/.test(line) ? Buffer.from(line, 'base64') : undefined;
+}
+
+/** @param keys of 32 bytes each, one or more */
+export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
+  const byId = new Map(keys.map((key) => [idOf(key), key]));
+  const current = keys[0] as Buffer;
+  const currentId = idOf(current);
+  return {
+    currentId,
+    seal(value, place) {
+      const nonce = randomBytes(nonceBytes);
+      const sealing = createCipheriv(cipher, current, nonce).setAAD(Buffer.from(place));
+      const text = Buffer.concat([sealing.update(value, 'utf8'), sealing.final()]);
+      return { keyId: currentId, sealed: Buffer.concat([nonce, text, sealing.getAuthTag()]) };
+    },
+    open({ keyId, sealed }, place) {
+      const key = byId.get(keyId);
+      if (key === undefined) throw new CannotOpen(`no key ${keyId} in the file`);
+      if (sealed.length < nonceBytes + tagBytes) throw new CannotOpen('a value that is cut short');
+      const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      });
+      opening.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-tagBytes));
+      try {
+        const text = opening.update(sealed.subarray(nonceBytes, -tagBytes));
+        return Buffer.concat([text, opening.final()]).toString('utf8');
+      } catch (cause) {
+        throw new CannotOpen('a value that was changed or moved', { cause });
+      }
+    },
+  };
+}
+
+/** The begin of the SHA-256 of a random key of 256 bits tells nothing of it. */
+function idOf(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16);
+}
