@@ -1348,6 +1348,7 @@ create table skills (
   constraint skills_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text, 'disabled'::text]))),
   constraint skills_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX skills_catalog ON public.skills USING btree (tenant_id, id) INCLUDE (row_version, status);
 CREATE INDEX skills_newest ON public.skills USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX skills_of_name ON public.skills USING btree (tenant_id, name, created_at DESC, id DESC);
 CREATE INDEX skills_of_status ON public.skills USING btree (tenant_id, status, created_at DESC, id DESC);

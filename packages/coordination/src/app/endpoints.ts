@@ -35,6 +35,7 @@ import { rolesApi } from '../organisation/roles/roles.api.ts';
 import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
+import { toolsApi } from '../registry/tools/tools.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
 import { contentsApi } from '../results/contents/contents.api.ts';
@@ -178,6 +179,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'Roles, capabilities and skills, and who has them: they decide who may do which work, and give no permission.',
     endpoints: [...rolesApi, ...capabilitiesApi, ...skillsApi, ...assignmentsApi],
+  },
+  {
+    tag: 'Tools',
+    about: 'Which skills a program may use now, searched, with the schemas of what they take.',
+    endpoints: toolsApi,
   },
   {
     tag: 'Skill calls',

@@ -166,6 +166,8 @@ const inert = new Set([
   'externalId',
   'limit',
   'cursor',
+  // Another one than the caller's own is refused.
+  'runId',
 ]);
 
 describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {

@@ -1,9 +1,18 @@
-import type { ErrorTable } from '@baton/kernel/refusal';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../results/errors.ts';
+import { fixRequest, invalid, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
+  invalid_tool_query: invalid(
+    'The query of the tools is longer than 200 characters, or has more than 8 words.',
+  ),
+  invalid_tool_schema: invalid('The schema of the inputs of the tool is longer than 32 KiB.'),
+  tool_not_found: row(404, fixRequest)('There is no such tool, or the caller may not use it.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 
 export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

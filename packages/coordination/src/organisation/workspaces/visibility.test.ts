@@ -175,6 +175,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/calendars/',
       '/capabilities/',
       '/skills/',
+      '/tools/',
       '/operations/',
       '/calendars/',
     ];

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { FreeObject, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { skillProtocols, skillStatuses } from '../../organisation/skills/skill.ts';
+
+/** Why a tool is callable, or is not. What governance or a grant refuses is left out without a word. */
+const toolReasons = [
+  'assigned_and_protocol_supported',
+  'not_assigned',
+  'skill_disabled',
+  'protocol_not_allowed_by_governance',
+  'not_granted_by_child_handle',
+  'protocol_not_supported_by_harness',
+] as const;
+
+export const summaryCharactersMax = 200;
+export const descriptionCharactersMax = 4000;
+export const inputSchemaBytesMax = 32_768;
+
+const item = {
+  id: Uuid,
+  name: z.string(),
+  version: z.string(),
+  protocol: z.enum(skillProtocols),
+  status: z.enum(skillStatuses),
+  summary: z
+    .string()
+    .meta({ description: `The first ${summaryCharactersMax} characters of the description.` }),
+  visible: z.boolean().meta({ description: 'Whether the caller can call it now.' }),
+  reason: z.enum(toolReasons),
+};
+
+/** A skill as the catalogue of tools shows it (organisation, section 11). */
+export const Tool = z.strictObject(item).meta({ id: 'Tool' });
+export type Tool = z.infer<typeof Tool>;
+
+/** What a page of the catalogue was made from: two pages with the same hash are the same. */
+export const ToolView = z
+  .strictObject({
+    catalogRevision: z.string().meta({ description: 'Changes with every skill of the tenant.' }),
+    policyRevision: z.string().meta({ description: 'Changes with what the caller may use.' }),
+    viewHash: z.string().meta({ description: 'Of both, the query, the limit and the cursor: the ETag.' }),
+    mode: z.enum(['eager', 'search']),
+    returned: z.int(),
+    hasMore: z.boolean(),
+  })
+  .meta({ id: 'ToolView' });
+export type ToolView = z.infer<typeof ToolView>;
+
+export const ToolPage = z
+  .strictObject({ items: z.array(Tool), nextCursor: z.string().nullable(), view: ToolView })
+  .meta({ id: 'ToolPage' });
+export type ToolPage = z.infer<typeof ToolPage>;
+
+const SchemaRedaction = z
+  .strictObject({
+    path: z.string().meta({ description: 'A JSON pointer into the schema.' }),
+    reason: z.literal('secret_material'),
+  })
+  .meta({ id: 'SchemaRedaction' });
+export type SchemaRedaction = z.infer<typeof SchemaRedaction>;
+
+/** A tool with what it takes. */
+export const ToolDetail = z
+  .strictObject({
+    ...item,
+    description: z.string().meta({ description: `Its first ${descriptionCharactersMax} characters.` }),
+    inputSchema: FreeObject.nullable().meta({
+      description:
+        'The JSON Schema of the inputs, by the keywords of the draft without default and examples; null where it has none.',
+    }),
+    schemaRedactions: z.array(SchemaRedaction),
+  })
+  .meta({ id: 'ToolDetail' });
+export type ToolDetail = z.infer<typeof ToolDetail>;
+
+/** What of a skill the catalogue reads. */
+export interface ToolRow {
+  id: string;
+  name: string;
+  version: string;
+  protocol: (typeof skillProtocols)[number];
+  status: (typeof skillStatuses)[number];
+  description: string;
+  created_at: string;
+}
+
+export type ToolDetailRow = ToolRow & { input_schema: JsonObject | null };
+
+/** @param harnessProtocols those that the sessions name; none named is no filter */
+export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool {
+  const { id, name, version, protocol, status } = row;
+  const visible = harnessProtocols.length === 0 || harnessProtocols.includes(protocol);
+  const reason = visible ? 'assigned_and_protocol_supported' : 'protocol_not_supported_by_harness';
+  const summary = cut(row.description, summaryCharactersMax);
+  return { id, name, version, protocol, status, summary, visible, reason };
+}
+
+/** The first characters of a text; a character outside the basic plane is never halved. */
+export function cut(text: string, charactersMax: number): string {
+  return text.length <= charactersMax
+    ? text
+    : Array.from(text.slice(0, 2 * charactersMax))
+        .slice(0, charactersMax)
+        .join('');
+}

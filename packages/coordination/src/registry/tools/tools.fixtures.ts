@@ -1,0 +1,15 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { makeCallable } from '../../testing/invocations.ts';
+import { done } from '../../testing/leases.ts';
+
+/** A skill that whoever makes the request has. */
+const tool = defineObject({
+  path: '/tools/{ref}',
+  async make({ actor }) {
+    const skill = await makeCallable(actor);
+    await done(actor.post(`/principals/${actor.principalId}/skills`, { skillId: skill.id }), 201);
+    return skill;
+  },
+});
+
+export default defineFixtures({ objects: [tool] });

@@ -1,0 +1,123 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { condition, fragment, type ListOrder, type PageQuery, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { type Statement, sql } from '@baton/kernel/sql';
+import type { SkillRow } from '../../organisation/skills/skill.ts';
+import type { ToolDetailRow, ToolRow } from './tool.ts';
+
+/** What decides which tools a caller has, but for the projects above a run. */
+export interface ToolPolicyRow {
+  /** Of id, version and status of every skill of the tenant. */
+  catalog_hash: string;
+  /** Of the ids of the caller's skills. */
+  assigned_hash: string;
+  /** Null where the run is not the caller's. */
+  task_id: string | null;
+  workspace_id: string | null;
+  /** `name@version` each; null where nobody launched the run. */
+  granted: string[] | null;
+  harness_protocols: string[];
+}
+
+/** A harness has one, or a few. */
+const sessionsMax = 200;
+
+/**
+ * All that a view of the catalogue depends on, in one statement: a page that is known already costs nothing else.
+ * The protocols are those that the session of the run names, without a run those of the caller's live sessions; of more than
+ * 200 of them only some are asked.
+ */
+export function findToolPolicy(tenantId: string, principalId: string, runId: string | null) {
+  return sql<ToolPolicyRow>`
+    with run as (
+      select r.task_id, r.session_id, t.workspace_id, h.skills as granted
+      from runs r join tasks t on t.id = r.task_id left join child_handles h on h.id = r.child_handle_id
+      where r.id = ${runId}::uuid and r.tenant_id = ${tenantId} and r.principal_id = ${principalId}
+    ), session as (
+      select harness_capabilities from sessions where id = (select session_id from run)
+      union all (
+        select harness_capabilities from sessions
+        where ${runId}::uuid is null and principal_id = ${principalId} and tenant_id = ${tenantId}
+          and status = 'active' and expires_at > now()
+        limit ${sessionsMax})
+    )
+    select
+      encode(sha256(convert_to(coalesce((
+        select string_agg(id || ' ' || row_version || ' ' || status, ',' order by id)
+        from skills where tenant_id = ${tenantId}), ''), 'UTF8')), 'hex') as catalog_hash,
+      encode(sha256(convert_to(coalesce((
+        select string_agg(skill_id::text, ',' order by skill_id)
+        from skill_assignments where principal_id = ${principalId} and tenant_id = ${tenantId}), ''), 'UTF8')), 'hex')
+        as assigned_hash,
+      run.task_id, run.workspace_id, run.granted,
+      array(
+        select distinct substr(named.capability, length('skills.protocol.') + 1) as protocol
+        from session, unnest(session.harness_capabilities) as named (capability)
+        where starts_with(named.capability, 'skills.protocol.') order by protocol) as harness_protocols
+    from (select) as always left join run on true`;
+}
+
+/** Which skills are the caller's tools. */
+export interface ToolFilter {
+  readonly tenantId: string;
+  readonly principalId: string;
+  /** Null for all. */
+  readonly protocols: readonly string[] | null;
+  /** `name@version` each; null for all. */
+  readonly granted: readonly string[] | null;
+}
+
+const build = queryBuilder<{ skills: SkillRow }>();
+
+const newestFirst: ListOrder<ToolRow> = {
+  cursor: 'tools',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+function toolsOf({ tenantId, principalId, protocols, granted }: ToolFilter) {
+  return build
+    .selectFrom('skills')
+    .select(['id', 'name', 'version', 'protocol', 'status', 'description', 'created_at'])
+    .where('tenant_id', '=', tenantId)
+    .where('status', '<>', 'disabled')
+    .where(
+      condition`id in (
+        select skill_id from skill_assignments where principal_id = ${principalId} and tenant_id = ${tenantId})`,
+    )
+    .where(condition`(${protocols}::text[] is null or protocol = any (${protocols}::text[]))`)
+    .where(condition`(${granted}::text[] is null or name || '@' || version = any (${granted}::text[]))`);
+}
+
+/**
+ * A page of the tools whose name or description has every term, whatever the case of its letters. One query, however
+ * many tools there are.
+ * @throws Refusal `invalid_cursor`
+ */
+export function findTools(filter: ToolFilter, terms: readonly string[], page: Page): PageQuery<ToolRow> {
+  let query = toolsOf(filter);
+  for (const term of terms)
+    query = query.where(
+      condition`(strpos(lower(name), lower(${term})) > 0 or strpos(lower(description), lower(${term})) > 0)`,
+    );
+  return pageQuery(query, newestFirst, page);
+}
+
+/** By its id, by name and version, or the newest of its name that is active, else the newest. */
+export function findTool(
+  filter: ToolFilter,
+  { id, name, version }: { id: string | null; name: string | null; version: string | null },
+): Statement<ToolDetailRow> {
+  const { sql: text, parameters: values } = toolsOf(filter)
+    .select(
+      fragment<ToolDetailRow['input_schema']>`
+        case when contract is null then input_schema else contract -> 'inputs' end`.as('input_schema'),
+    )
+    .where(condition`(id = ${id}::uuid or (name = ${name} and version = coalesce(${version}, version)))`)
+    .orderBy(condition`status = 'active'`, 'desc')
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .compile();
+  return { text, values };
+}
