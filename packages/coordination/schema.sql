@@ -162,6 +162,8 @@ create table artifact_types (
   max_bytes bigint,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint artifact_types_pkey PRIMARY KEY (id),
   constraint artifact_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint artifact_types_max_bytes_check CHECK ((max_bytes > 0)),
@@ -169,6 +171,8 @@ create table artifact_types (
   constraint artifact_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX artifact_types_newest ON public.artifact_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX artifact_types_of_package ON public.artifact_types USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
+CREATE TRIGGER artifact_types_link BEFORE INSERT ON public.artifact_types FOR EACH ROW EXECUTE FUNCTION link_to_package('ArtifactType', 'key');
 
 create table artifact_uploads (
   id uuid not null,
@@ -267,6 +271,8 @@ create table calendars (
   retired_at timestamp(3) with time zone,
   retired_by uuid,
   retired_reason text,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint calendars_pkey PRIMARY KEY (tenant_id, key),
   constraint calendars_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
   constraint calendars_check1 CHECK ((((retired_at IS NULL) = (retired_by IS NULL)) AND ((retired_at IS NULL) = (retired_reason IS NULL)))),
@@ -276,6 +282,8 @@ create table calendars (
   constraint calendars_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX calendars_newest ON public.calendars USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX calendars_of_package ON public.calendars USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
+CREATE TRIGGER calendars_link BEFORE INSERT ON public.calendars FOR EACH ROW EXECUTE FUNCTION link_to_package('Calendar', 'key');
 
 create table capabilities (
   id uuid not null,
@@ -285,11 +293,16 @@ create table capabilities (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint capabilities_pkey PRIMARY KEY (id),
   constraint capabilities_tenant_id_name_key UNIQUE (tenant_id, name),
   constraint capabilities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX capabilities_newest ON public.capabilities USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX capabilities_of_package ON public.capabilities USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
+CREATE TRIGGER capabilities_link BEFORE INSERT ON public.capabilities FOR EACH ROW EXECUTE FUNCTION link_to_package('Capability', 'name');
+CREATE TRIGGER capabilities_renamed AFTER UPDATE OF name ON public.capabilities FOR EACH ROW WHEN (((new.name <> old.name) AND (new.package IS NOT NULL))) EXECUTE FUNCTION rename_package_object('Capability', 'name');
 
 create table capability_assignments (
   id uuid not null,
@@ -771,6 +784,37 @@ create table outbox_sinks (
   constraint outbox_sinks_pkey PRIMARY KEY (name, filter_digest)
 );
 
+create table package_objects (
+  tenant_id uuid not null,
+  kind text not null,
+  key text not null,
+  package_key text not null,
+  version text not null,
+  install_hash text,
+  applied_by text not null,
+  installed_at timestamp(3) with time zone default now() not null,
+  constraint package_objects_pkey PRIMARY KEY (tenant_id, kind, key),
+  constraint package_objects_applied_by_check CHECK ((applied_by = ANY (ARRAY['installer'::text, 'apply'::text]))),
+  constraint package_objects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint package_objects_tenant_id_package_key_fkey FOREIGN KEY (tenant_id, package_key) REFERENCES packages(tenant_id, key)
+);
+CREATE INDEX package_objects_of_package ON public.package_objects USING btree (tenant_id, package_key, kind, key);
+CREATE TRIGGER package_objects_spread AFTER INSERT OR DELETE OR UPDATE ON public.package_objects FOR EACH ROW EXECUTE FUNCTION spread_package_link();
+
+create table packages (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version text not null,
+  install_hash text,
+  title text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint packages_pkey PRIMARY KEY (tenant_id, key),
+  constraint packages_id_key UNIQUE (id),
+  constraint packages_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table principals (
   id uuid not null,
   tenant_id uuid not null,
@@ -832,6 +876,8 @@ create table project_templates (
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint project_templates_pkey PRIMARY KEY (id),
   constraint project_templates_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint project_templates_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text]))),
@@ -840,7 +886,9 @@ create table project_templates (
 );
 CREATE INDEX project_templates_newest ON public.project_templates USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX project_templates_of_key ON public.project_templates USING btree (tenant_id, key, created_at DESC, id DESC);
+CREATE INDEX project_templates_of_package ON public.project_templates USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX project_templates_of_status ON public.project_templates USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE TRIGGER project_templates_link BEFORE INSERT ON public.project_templates FOR EACH ROW EXECUTE FUNCTION link_to_package('ProjectTemplate', 'key');
 
 create table projects (
   id uuid not null,
@@ -952,14 +1000,19 @@ create table roles (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint roles_pkey PRIMARY KEY (id),
   constraint roles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint roles_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
 CREATE INDEX roles_newest ON public.roles USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX roles_of_package ON public.roles USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX roles_of_place ON public.roles USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE INDEX roles_of_workspace ON public.roles USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
 CREATE UNIQUE INDEX roles_slug ON public.roles USING btree (tenant_id, workspace_id, slug) NULLS NOT DISTINCT;
+CREATE TRIGGER roles_link BEFORE INSERT ON public.roles FOR EACH ROW WHEN ((new.workspace_id IS NULL)) EXECUTE FUNCTION link_to_package('Role', 'slug');
+CREATE TRIGGER roles_renamed AFTER UPDATE OF slug ON public.roles FOR EACH ROW WHEN (((new.slug <> old.slug) AND (new.package IS NOT NULL))) EXECUTE FUNCTION rename_package_object('Role', 'slug');
 
 create table rule_evaluations (
   id uuid not null,
@@ -1053,6 +1106,8 @@ create table rules (
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint rules_pkey PRIMARY KEY (id),
   constraint rules_check CHECK (((status = 'enabled'::text) <= ((authority IS NOT NULL) AND (enabled_at IS NOT NULL) AND (enabled_position IS NOT NULL)))),
   constraint rules_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text, 'archived'::text]))),
@@ -1065,8 +1120,10 @@ create table rules (
 CREATE INDEX rules_due ON public.rules USING btree (next_run_at, id) WHERE (next_run_at IS NOT NULL);
 CREATE INDEX rules_enabled ON public.rules USING btree (tenant_id, trigger_kind, trigger_type, id) WHERE (status = 'enabled'::text);
 CREATE INDEX rules_newest ON public.rules USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX rules_of_package ON public.rules USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX rules_of_place ON public.rules USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
 CREATE UNIQUE INDEX rules_one_of_key ON public.rules USING btree (tenant_id, key) WHERE (status <> 'archived'::text);
+CREATE TRIGGER rules_link BEFORE INSERT ON public.rules FOR EACH ROW EXECUTE FUNCTION link_to_package('WorkRule', 'key');
 
 create table run_actions (
   id uuid not null,
@@ -1340,6 +1397,8 @@ create table skills (
   updated_at timestamp(3) with time zone default now() not null,
   target text default ''::text not null,
   audience text default ''::text not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint skills_pkey PRIMARY KEY (id),
   constraint skills_tenant_id_name_version_key UNIQUE (tenant_id, name, version),
   constraint skills_protocol_check CHECK ((protocol = ANY (ARRAY['mcp'::text, 'http'::text, 'local'::text, 'opencode'::text, 'custom'::text]))),
@@ -1351,7 +1410,9 @@ create table skills (
 CREATE INDEX skills_catalog ON public.skills USING btree (tenant_id, id) INCLUDE (row_version, status);
 CREATE INDEX skills_newest ON public.skills USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX skills_of_name ON public.skills USING btree (tenant_id, name, created_at DESC, id DESC);
+CREATE INDEX skills_of_package ON public.skills USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX skills_of_status ON public.skills USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE TRIGGER skills_link BEFORE INSERT ON public.skills FOR EACH ROW EXECUTE FUNCTION link_to_package('Skill', 'name');
 CREATE TRIGGER skills_note AFTER UPDATE OF status, target, audience ON public.skills FOR EACH ROW WHEN ((((new.status = 'disabled'::text) AND (old.status <> 'disabled'::text)) OR (new.target <> old.target) OR (new.audience <> old.audience))) EXECUTE FUNCTION note_skill_change();
 
 create table task_relations (
@@ -1446,6 +1507,8 @@ create table task_types (
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint task_types_pkey PRIMARY KEY (id),
   constraint task_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
   constraint task_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text]))),
@@ -1453,7 +1516,9 @@ create table task_types (
   constraint task_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX task_types_newest ON public.task_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX task_types_of_package ON public.task_types USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX task_types_of_status ON public.task_types USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE TRIGGER task_types_link BEFORE INSERT ON public.task_types FOR EACH ROW EXECUTE FUNCTION link_to_package('TaskType', 'key');
 CREATE TRIGGER task_types_note_statuses AFTER INSERT ON public.task_types FOR EACH ROW EXECUTE FUNCTION note_type_statuses();
 
 create table tasks (
@@ -1628,14 +1693,18 @@ create table workspace_types (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  package jsonb,
+  package_key text generated always as ((package ->> 'key'::text)) stored,
   constraint workspace_types_pkey PRIMARY KEY (id),
   constraint workspace_types_tenant_id_key_key UNIQUE (tenant_id, key),
   constraint workspace_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text]))),
   constraint workspace_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX workspace_types_newest ON public.workspace_types USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX workspace_types_of_package ON public.workspace_types USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);
 CREATE INDEX workspace_types_of_status ON public.workspace_types USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE UNIQUE INDEX workspace_types_system ON public.workspace_types USING btree (tenant_id) WHERE is_system;
+CREATE TRIGGER workspace_types_link BEFORE INSERT ON public.workspace_types FOR EACH ROW EXECUTE FUNCTION link_to_package('WorkspaceType', 'key');
 
 create table workspaces (
   id uuid not null,
@@ -2075,6 +2144,16 @@ begin
   end if;
   return base
     + greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.link_to_package()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select package_link(o) into new.package from package_objects o
+  where o.tenant_id = new.tenant_id and o.kind = tg_argv[0] and o.key = to_jsonb(new) ->> tg_argv[1];
+  return new;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.lock_session(session uuid, owner uuid, person uuid)
@@ -2520,6 +2599,15 @@ AS $function$
   order by 1, 2 limit 1
 $function$;
 
+CREATE OR REPLACE FUNCTION public.package_link(of package_objects)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('key', of.package_key, 'version', of.version, 'installHash', of.install_hash, 'installedAt',
+    to_char(of.installed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+$function$;
+
 CREATE OR REPLACE FUNCTION public.pending_gates_of(task uuid)
  RETURNS jsonb
  LANGUAGE sql
@@ -2650,6 +2738,16 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.rename_package_object()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update package_objects set key = to_jsonb(new) ->> tg_argv[1]
+  where tenant_id = new.tenant_id and kind = tg_argv[0] and key = to_jsonb(old) ->> tg_argv[1];
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.sees_task(viewer uuid, task uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2684,6 +2782,34 @@ CREATE OR REPLACE FUNCTION public.set_lock(requirements uuid)
 AS $function$
   select hashtextextended('queued_set/' || requirements, 0)
 $function$;
+
+CREATE OR REPLACE FUNCTION public.set_package_link(of package_objects, link jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case of.kind
+    when 'WorkspaceType' then
+      update workspace_types set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'ProjectTemplate' then
+      update project_templates set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'TaskType' then
+      update task_types set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'ArtifactType' then
+      update artifact_types set package = link where tenant_id = of.tenant_id and key = of.key;
+    when 'Role' then
+      update roles set package = link where tenant_id = of.tenant_id and slug = of.key and workspace_id is null;
+    when 'Capability' then
+      update capabilities set package = link where tenant_id = of.tenant_id and name = of.key;
+    when 'Skill' then
+      update skills set package = link where tenant_id = of.tenant_id and name = of.key;
+    when 'WorkRule' then
+      update rules set package = link where tenant_id = of.tenant_id and key = of.key and status <> 'archived';
+    when 'Calendar' then
+      update calendars set package = link where tenant_id = of.tenant_id and key = of.key;
+    else null;
+  end case;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.settle_inputs(locked uuid[])
  RETURNS void
@@ -2742,6 +2868,19 @@ begin
     where prerequisite_task_id = new.id group by waiting_task_id
   ) r
   where w.id = r.waiting_task_id and w.id = any (waiting);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.spread_package_link()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform set_package_link(old, null);
+  else
+    perform set_package_link(new, package_link(new));
+  end if;
   return null;
 end $function$;
 

@@ -5,6 +5,7 @@ import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
+import { packagesApi } from '../automation/packages/packages.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
 import { rulesApi } from '../automation/rules/rules.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
@@ -190,6 +191,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'Calls of skills: asked for by programs, people and the core itself, executed by executors under leases.',
     endpoints: invocationsApi,
+  },
+  {
+    tag: 'Packages',
+    about: 'Catalogue objects that come together: what is installed, and from which package.',
+    endpoints: packagesApi,
   },
   {
     tag: 'Principals',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { queryWordCharactersMax, Uuid } from '@baton/kernel/wire';
+import { Uuid } from '@baton/kernel/wire';
 
 /** The forms of keys (organisation, section 1.3). */
 
@@ -20,13 +20,6 @@ export const TypeKey = z
     /^[a-z0-9][a-z0-9_-]*$/,
     'must be lower-case letters, digits, - and _, beginning with a letter or digit',
   );
-
-/** `?package=`: only objects of this catalogue package. */
-export const PackageFilter = z
-  .string()
-  .max(queryWordCharactersMax)
-  .optional()
-  .describe('Only what this package has installed.');
 
 export const DisplayName = z.string().min(1).max(200);
 export const descriptionCharactersMax = 10_000;

@@ -39,6 +39,8 @@ export interface Tables {
   outbox: OutboxTable;
   outbox_deliveries: OutboxDeliveriesTable;
   outbox_sinks: OutboxSinksTable;
+  package_objects: PackageObjectsTable;
+  packages: PackagesTable;
   principals: PrincipalsTable;
   project_config_revisions: ProjectConfigRevisionsTable;
   project_templates: ProjectTemplatesTable;
@@ -169,6 +171,8 @@ interface ArtifactTypesTable {
   max_bytes: number | null;
   created_by: string;
   created_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface ArtifactUploadsTable {
@@ -234,6 +238,8 @@ interface CalendarsTable {
   retired_at: string | null;
   retired_by: string | null;
   retired_reason: string | null;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface CapabilitiesTable {
@@ -244,6 +250,8 @@ interface CapabilitiesTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface CapabilityAssignmentsTable {
@@ -587,6 +595,28 @@ interface OutboxSinksTable {
   seen_at: Generated<string>;
 }
 
+interface PackageObjectsTable {
+  tenant_id: string;
+  kind: string;
+  key: string;
+  package_key: string;
+  version: string;
+  install_hash: string | null;
+  applied_by: 'installer' | 'apply';
+  installed_at: Generated<string>;
+}
+
+interface PackagesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: string;
+  install_hash: string | null;
+  title: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface PrincipalsTable {
   id: string;
   tenant_id: string;
@@ -630,6 +660,8 @@ interface ProjectTemplatesTable {
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface ProjectsTable {
@@ -701,6 +733,8 @@ interface RolesTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface RuleEvaluationsTable {
@@ -771,6 +805,8 @@ interface RulesTable {
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface RunActionsTable {
@@ -969,6 +1005,8 @@ interface SkillsTable {
   updated_at: Generated<string>;
   target: Generated<string>;
   audience: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface TaskRelationsTable {
@@ -1028,6 +1066,8 @@ interface TaskTypesTable {
   created_by: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface TasksTable {
@@ -1143,6 +1183,8 @@ interface WorkspaceTypesTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  package: unknown;
+  package_key: GeneratedAlways<string | null>;
 }
 
 interface WorkspacesTable {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { RuleAction } from '../rule-documents/action.ts';
@@ -35,6 +36,7 @@ export const Rule = z
     createdBy: Uuid,
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'Rule' });
 export type Rule = z.infer<typeof Rule>;
@@ -97,6 +99,7 @@ export type RuleChange = z.output<typeof RuleChange>;
 export type RuleRow = RowOf<
   Tables['rules'],
   {
+    package: PackageLink | null;
     status: (typeof ruleStatuses)[number];
     trigger: RuleTrigger;
     condition: z.infer<typeof Rule>['condition'];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { QueryWord, Uuid } from '@baton/kernel/wire';
 import { idParams } from '../../organisation/keys.ts';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { RuleWarning } from '../rule-documents/warnings.ts';
@@ -79,6 +80,7 @@ export const rulesApi = [
       workspaceId: Uuid.optional(),
       key: QueryWord.optional(),
       triggerKind: QueryWord.optional(),
+      package: PackageFilter,
     },
     paging: true,
     returns: { 200: RulePage },

@@ -130,7 +130,7 @@ const newestFirst: ListOrder<RuleRow> = {
 };
 
 export type RuleFilter = {
-  readonly [Column in 'status' | 'workspace_id' | 'key' | 'trigger_kind']: string | undefined;
+  readonly [Column in 'status' | 'workspace_id' | 'key' | 'trigger_kind' | 'package_key']: string | undefined;
 };
 
 /** Without a status all but what is archived. */

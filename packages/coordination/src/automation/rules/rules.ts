@@ -4,6 +4,7 @@ import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { lockVersions } from '../../organisation/version-lock.ts';
 import type { Caller } from '../../service/caller.ts';
 import { refuseSecretText } from '../../service/documents.ts';
 import type { Permission } from '../../service/permissions.ts';
@@ -40,6 +41,7 @@ export async function createRule(context: Context, request: RuleRequest): Promis
   const { db, tenantId, caller } = context;
   const { key, description, workspaceId = null, goalId = null } = request;
   const isEnabled = request.status === 'enabled';
+  await lockVersions(context, 'rules', key);
   if (isEnabled) await makeRoomForEnabled(context);
   const authority = isEnabled ? authorityOf(caller) : null;
   const row = await db.row(
@@ -157,6 +159,7 @@ export interface RuleQuery {
   workspaceId?: string | undefined;
   key?: string | undefined;
   triggerKind?: string | undefined;
+  package?: string | undefined;
 }
 
 /** Without a status, what was archived is left out. @throws Refusal `invalid_status`, `invalid_rule_trigger`, `invalid_cursor` */
@@ -166,13 +169,19 @@ export async function listRules(context: Context, query: RuleQuery, page: Page):
     fail('invalid_status', { allowed: ruleStatuses });
   if (triggerKind !== undefined && !triggerKinds.some((known) => known === triggerKind))
     fail('invalid_rule_trigger', { field: 'triggerKind', allowed: triggerKinds });
-  const filter = { status, workspace_id: workspaceId, key, trigger_kind: triggerKind };
+  const filter = {
+    status,
+    workspace_id: workspaceId,
+    key,
+    trigger_kind: triggerKind,
+    package_key: query.package,
+  };
   return listSeen(context.db, await viewerOf(context), listOfRules(context.tenantId, filter), page, ruleOf);
 }
 
-/** The versions of a rule, the newest first. @throws Refusal `not_found`, `invalid_cursor` */
+/** The versions of a rule, the newest first; the link to a package is that of the rule now. @throws Refusal `not_found`, `invalid_cursor` */
 export async function listRuleVersions(context: Context, id: string, page: Page): Promise<ItemPage<Rule>> {
-  await getRuleRow(context, id);
+  const { package: link } = await getRuleRow(context, id);
   const found = findRuleVersions(context.tenantId, id, page);
-  return listPage(context.db, found, ({ record }) => record as unknown as Rule);
+  return listPage(context.db, found, ({ record }) => ({ ...(record as unknown as Rule), package: link }));
 }

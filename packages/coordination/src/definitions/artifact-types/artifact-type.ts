@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { DisplayName, TypeKey } from '../../organisation/keys.ts';
+import { PackageLink } from '../../organisation/package-link.ts';
 import type { Tables } from '../../service/schema.ts';
 
 export const metadataSchemaBytesMax = 16_384;
@@ -25,7 +26,7 @@ export const ArtifactType = z
       .meta({ description: 'Of the content; null leaves it to the limit of the service.' }),
     createdBy: Uuid,
     createdAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'ArtifactType' });
 export type ArtifactType = z.infer<typeof ArtifactType>;
@@ -48,12 +49,12 @@ export const NewArtifactType = z
   .meta({ id: 'NewArtifactType' });
 export type NewArtifactType = z.output<typeof NewArtifactType>;
 
-export type ArtifactTypeRow = RowOf<Tables['artifact_types'], { metadata_schema: JsonObject }>;
+export type ArtifactTypeRow = RowOf<
+  Tables['artifact_types'],
+  { metadata_schema: JsonObject; package: PackageLink | null }
+>;
 
-export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
-});
+export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {});
 
 const mediaTypeToken = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
 const mediaTypeForm = new RegExp(`^(\\*/\\*|${mediaTypeToken}/(\\*|${mediaTypeToken}))$`);

@@ -1,5 +1,5 @@
 import { pageOf, QueryWord } from '@baton/kernel/wire';
-import { PackageFilter } from '../../organisation/keys.ts';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import { ArtifactType, ArtifactTypeRef, NewArtifactType } from './artifact-type.ts';
 import { artifactTypeCreated } from './artifact-types.events.ts';

@@ -44,7 +44,11 @@ const newestFirst: ListOrder<ArtifactTypeRow> = {
   direction: 'desc',
 };
 
-export function findArtifactTypes(tenantId: string, filter: { key: string | undefined }, page: Page) {
+export function findArtifactTypes(
+  tenantId: string,
+  filter: { [Column in 'key' | 'package_key']: string | undefined },
+  page: Page,
+) {
   const query = build.selectFrom('artifact_types').selectAll().where('tenant_id', '=', tenantId);
   return pageQuery(matching(query, filter), newestFirst, page);
 }

@@ -72,9 +72,7 @@ export async function listArtifactTypes(
   query: { key?: string | undefined; package?: string | undefined },
   page: Page,
 ): Promise<ItemPage<ArtifactType>> {
-  const found = findArtifactTypes(tenantId, { key: query.key }, page);
-  // No package has installed anything yet.
-  if (query.package !== undefined) return { items: [], nextCursor: null };
+  const found = findArtifactTypes(tenantId, { key: query.key, package_key: query.package }, page);
   return listPage(db, found, artifactTypeOf);
 }
 

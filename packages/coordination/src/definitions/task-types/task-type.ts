@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { FreeObject, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
 import { Description, DisplayName, TypeKey } from '../../organisation/keys.ts';
+import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
@@ -33,7 +34,7 @@ export const TaskType = z
     createdBy: Uuid,
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'TaskType' });
 export type TaskType = z.infer<typeof TaskType>;
@@ -50,6 +51,7 @@ export interface TypeOutput {
 export type TaskTypeRow = RowOf<
   Tables['task_types'],
   {
+    package: PackageLink | null;
     field_schema: JsonObject;
     lifecycle_schema: Lifecycle;
     execution: JsonObject | null;
@@ -61,10 +63,7 @@ export type TaskTypeRow = RowOf<
   }
 >;
 
-export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
-});
+export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {});
 
 export const instructionsBytesMax = 16_384;
 

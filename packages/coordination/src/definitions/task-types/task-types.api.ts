@@ -1,5 +1,5 @@
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
-import { PackageFilter } from '../../organisation/keys.ts';
+import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
 import { NewTaskType, TaskType } from './task-type.ts';
 import { taskTypeCreated, taskTypeDeprecated } from './task-types.events.ts';

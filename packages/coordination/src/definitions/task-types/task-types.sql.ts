@@ -93,7 +93,7 @@ const newestFirst: ListOrder<TaskTypeRow> = {
 
 export function findTaskTypes(
   tenantId: string,
-  filter: { key: string | undefined; status: string | undefined },
+  filter: { [Column in 'key' | 'status' | 'package_key']: string | undefined },
   page: Page,
 ) {
   const query = build.selectFrom('task_types').selectAll().where('tenant_id', '=', tenantId);

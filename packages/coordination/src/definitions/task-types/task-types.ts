@@ -174,9 +174,7 @@ export async function listTaskTypes(
   const { key, status } = query;
   if (status !== undefined && !taskTypeStatuses.some((known) => known === status))
     fail('invalid_status', { allowed: taskTypeStatuses });
-  const found = findTaskTypes(tenantId, { key, status }, page);
-  // No package has installed anything yet.
-  if (query.package !== undefined) return { items: [], nextCursor: null };
+  const found = findTaskTypes(tenantId, { key, status, package_key: query.package }, page);
   return listPage(db, found, taskTypeOf);
 }
 

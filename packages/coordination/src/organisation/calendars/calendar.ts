@@ -4,6 +4,7 @@ import { InstantInput, Timestamp, Uuid } from '@baton/kernel/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { DisplayName, TypeKey } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 
 export const calendarStatuses = ['active', 'retired'] as const;
 export const yearMin = 2000;
@@ -104,15 +105,18 @@ export const Calendar = z
     retired: z.strictObject({ at: Timestamp, by: Uuid, reason: z.string() }).nullable(),
     createdBy: Uuid,
     createdAt: Timestamp,
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'Calendar' });
 export type Calendar = z.infer<typeof Calendar>;
 
-type KeyRow = RowOf<Tables['calendars']>;
+type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 
 /** A version with the state of its key. */
 export type CalendarRow = RowOf<Tables['calendar_versions'], { spec: CalendarSpec }> &
-  Pick<KeyRow, 'status' | 'retired_at' | 'retired_by' | 'retired_reason'> & { latest_version: number };
+  Pick<KeyRow, 'status' | 'retired_at' | 'retired_by' | 'retired_reason' | 'package'> & {
+    latest_version: number;
+  };
 
 export const calendarOf = wireMapper<CalendarRow>()(Calendar, {
   retired: ({ retired_at: at, retired_by: by, retired_reason: reason }) =>

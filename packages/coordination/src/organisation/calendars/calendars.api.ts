@@ -2,6 +2,7 @@ import { reply } from '@baton/kernel/service';
 import { pageOf, QueryFlag } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { TypeKey } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import {
   Calendar,
   CalendarRef,
@@ -51,10 +52,11 @@ export const calendarsApi = [
     method: 'GET',
     path: '/calendars',
     summary: 'List calendars, each by its newest version, newest first.',
+    query: { package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(Calendar) },
     errors: ['invalid_cursor'],
-    handle: ({ page }, context) => listCalendars(context, page),
+    handle: ({ query, page }, context) => listCalendars(context, query, page),
   }),
   endpoint({
     id: 'getCalendar',

@@ -1,12 +1,13 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
+import type { PackageLink } from '../package-link.ts';
 import type { CalendarRef, CalendarRow, CalendarSpec } from './calendar.ts';
 
-type KeyRow = RowOf<Tables['calendars']>;
+type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 
 export interface NewVersion {
   id: string;
@@ -66,7 +67,7 @@ export function updateCalendarToActive(tenantId: string, key: string) {
 /** The version that is named, or the newest one. */
 export function findCalendar(tenantId: string, { key, version }: CalendarRef) {
   return sql<CalendarRow>`
-    select v.*, c.version as latest_version, c.status, c.retired_at, c.retired_by, c.retired_reason
+    select v.*, c.version as latest_version, c.status, c.retired_at, c.retired_by, c.retired_reason, c.package
     from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key
     where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
 }
@@ -93,13 +94,14 @@ const newestFirst: ListOrder<CalendarRow> = {
 };
 
 /** The newest version of each key. */
-export function findCalendars(tenantId: string, page: Page) {
+export function findCalendars(tenantId: string, packageKey: string | undefined, page: Page) {
   const query = build
     .selectFrom('calendars')
     .innerJoin('calendar_versions', 'calendar_versions.id', 'calendars.id')
     .selectAll('calendar_versions')
     .select(['calendars.version as latest_version', 'calendars.status'])
     .select(['calendars.retired_at', 'calendars.retired_by', 'calendars.retired_reason'])
+    .select('calendars.package')
     .where('calendars.tenant_id', '=', tenantId);
-  return pageQuery(query, newestFirst, page);
+  return pageQuery(matching(query, { 'calendars.package_key': packageKey }), newestFirst, page);
 }

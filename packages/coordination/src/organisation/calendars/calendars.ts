@@ -84,8 +84,12 @@ async function insertNextVersion(
 }
 
 /** A page of the newest versions. @throws Refusal `invalid_cursor` */
-export function listCalendars({ db, tenantId }: Context, page: Page): Promise<ItemPage<Calendar>> {
-  return listPage(db, findCalendars(tenantId, page), calendarOf);
+export function listCalendars(
+  { db, tenantId }: Context,
+  query: { package?: string | undefined },
+  page: Page,
+): Promise<ItemPage<Calendar>> {
+  return listPage(db, findCalendars(tenantId, query.package, page), calendarOf);
 }
 
 /** @throws Refusal `not_found` */

@@ -1,7 +1,8 @@
 import { pageOf } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams, PackageFilter } from '../keys.ts';
+import { idParams } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import { capabilityCreated, capabilityUpdated } from './capabilities.events.ts';
 import { createCapability, getCapability, listCapabilities, updateCapability } from './capabilities.ts';
 import { Capability, CapabilityChange, CapabilityRequest } from './capability.ts';

@@ -1,5 +1,5 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
 import type { CapabilityRow } from './capability.ts';
@@ -47,7 +47,7 @@ const newestFirst: ListOrder<CapabilityRow> = {
   direction: 'desc',
 };
 
-export function findCapabilities(tenantId: string, page: Page) {
+export function findCapabilities(tenantId: string, packageKey: string | undefined, page: Page) {
   const query = build.selectFrom('capabilities').selectAll().where('tenant_id', '=', tenantId);
-  return pageQuery(query, newestFirst, page);
+  return pageQuery(matching(query, { package_key: packageKey }), newestFirst, page);
 }

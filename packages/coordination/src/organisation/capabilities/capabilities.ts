@@ -39,9 +39,7 @@ export async function listCapabilities(
   query: { package?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Capability>> {
-  const found = findCapabilities(tenantId, page);
-  // No package has installed anything yet.
-  if (query.package !== undefined) return { items: [], nextCursor: null };
+  const found = findCapabilities(tenantId, query.package, page);
   return listPage(db, found, capabilityOf);
 }
 

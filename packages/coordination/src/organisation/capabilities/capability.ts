@@ -3,6 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/row';
 import { Timestamp, Uuid } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 import { Description, DisplayName } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 
 /** What somebody can do, named in the tenant's own words (organisation, section 9.1). It gives no permission. */
 export const Capability = z
@@ -14,7 +15,7 @@ export const Capability = z
     version: z.int().positive(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'Capability' });
 export type Capability = z.infer<typeof Capability>;
@@ -29,9 +30,6 @@ export const CapabilityChange = z
   .meta({ id: 'CapabilityChange' });
 export type CapabilityChange = z.output<typeof CapabilityChange>;
 
-export type CapabilityRow = RowOf<Tables['capabilities']>;
+export type CapabilityRow = RowOf<Tables['capabilities'], { package: PackageLink | null }>;
 
-export const capabilityOf = wireMapper<CapabilityRow>()(Capability, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
-});
+export const capabilityOf = wireMapper<CapabilityRow>()(Capability, {});

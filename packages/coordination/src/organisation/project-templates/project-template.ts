@@ -4,6 +4,7 @@ import { FreeObject, type Json, type JsonObject, Timestamp, Uuid } from '@baton/
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Description, DisplayName, TypeKey } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 import { type ConfigDocument, viewsMax } from '../projects/config/config-document.ts';
 import type { Governance } from '../projects/config/governance.ts';
 import { ProjectLifecycle } from './project-lifecycle.ts';
@@ -29,6 +30,7 @@ export const ProjectTemplate = z
     createdBy: Uuid,
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'ProjectTemplate' });
 export type ProjectTemplate = z.infer<typeof ProjectTemplate>;
@@ -72,6 +74,7 @@ export interface TemplateNames {
 export type ProjectTemplateRow = RowOf<
   Tables['project_templates'],
   {
+    package: PackageLink | null;
     field_schema: JsonObject;
     lifecycle_schema: ProjectLifecycle;
     default_config: ConfigDocument & JsonObject;

@@ -1,6 +1,7 @@
 import { pageOf, QueryWord } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
 import { idParams } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import { NewProjectTemplate, ProjectTemplate } from './project-template.ts';
 import { projectTemplateCreated, projectTemplateDeprecated } from './project-templates.events.ts';
 import {
@@ -55,7 +56,7 @@ export const projectTemplatesApi = [
     path: '/project-templates',
     summary: 'List project templates, all versions, newest first.',
     permission: 'project_templates.read',
-    query: { key: QueryWord.optional(), status: QueryWord.optional() },
+    query: { key: QueryWord.optional(), status: QueryWord.optional(), package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(ProjectTemplate) },
     errors: ['invalid_status', 'invalid_cursor'],

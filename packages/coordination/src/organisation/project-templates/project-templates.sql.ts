@@ -75,7 +75,7 @@ const newestFirst: ListOrder<ProjectTemplateRow> = {
 
 export function findTemplates(
   tenantId: string,
-  filter: { key: string | undefined; status: string | undefined },
+  filter: { [Column in 'key' | 'status' | 'package_key']: string | undefined },
   page: Page,
 ) {
   const query = build.selectFrom('project_templates').selectAll().where('tenant_id', '=', tenantId);

@@ -99,12 +99,17 @@ function completed(
 /** A page of templates, all versions. @throws Refusal `invalid_status`, `invalid_cursor` */
 export async function listProjectTemplates(
   { db, tenantId }: Context,
-  { key, status }: { key?: string | undefined; status?: string | undefined },
+  query: { key?: string | undefined; status?: string | undefined; package?: string | undefined },
   page: Page,
 ): Promise<ItemPage<ProjectTemplate>> {
+  const { key, status, package: packageKey } = query;
   if (status !== undefined && !templateStatuses.some((known) => known === status))
     fail('invalid_status', { allowed: templateStatuses });
-  return listPage(db, findTemplates(tenantId, { key, status }, page), projectTemplateOf);
+  return listPage(
+    db,
+    findTemplates(tenantId, { key, status, package_key: packageKey }, page),
+    projectTemplateOf,
+  );
 }
 
 /** @throws Refusal `not_found` */

@@ -4,6 +4,7 @@ import { Timestamp, Uuid } from '@baton/kernel/wire';
 import { principalKinds, principalStatuses } from '../../access/principals/principal.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Description, DisplayName, Slug } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 
 /** What somebody is in the tenant or in a workspace (organisation, section 9.1). It gives no permission. */
 export const Role = z
@@ -17,7 +18,7 @@ export const Role = z
     version: z.int().positive(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'Role' });
 export type Role = z.infer<typeof Role>;
@@ -37,12 +38,9 @@ export const RoleChange = z
   .meta({ id: 'RoleChange' });
 export type RoleChange = z.output<typeof RoleChange>;
 
-export type RoleRow = RowOf<Tables['roles']>;
+export type RoleRow = RowOf<Tables['roles'], { package: PackageLink | null }>;
 
-export const roleOf = wireMapper<RoleRow>()(Role, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
-});
+export const roleOf = wireMapper<RoleRow>()(Role, {});
 
 /** Somebody who has a role, a principal in short. */
 export const RoleHolder = z

@@ -1,7 +1,8 @@
 import { pageOf, Uuid } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams, PackageFilter } from '../keys.ts';
+import { idParams } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import { Role, RoleChange, RoleHolder, RoleRequest } from './role.ts';
 import { roleCreated, roleUpdated } from './roles.events.ts';
 import { createRole, getRole, listRoleHolders, listRoles, updateRole } from './roles.ts';

@@ -52,7 +52,7 @@ const newestFirst: ListOrder<RoleRow> = {
 
 export function listOfRoles(
   tenantId: string,
-  filter: { workspace_id: string | undefined },
+  filter: { [Column in 'workspace_id' | 'package_key']: string | undefined },
 ): SeenList<RoleRow> {
   const foundIn = (source: 'roles') =>
     matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);

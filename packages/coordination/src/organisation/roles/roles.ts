@@ -52,10 +52,7 @@ export async function listRoles(
   page: Page,
 ): Promise<ItemPage<Role>> {
   const { db, tenantId } = context;
-  const list = listOfRoles(tenantId, { workspace_id: query.workspaceId });
-  list.all(page);
-  // No package has installed anything yet.
-  if (query.package !== undefined) return { items: [], nextCursor: null };
+  const list = listOfRoles(tenantId, { workspace_id: query.workspaceId, package_key: query.package });
   return listSeen(db, await viewerOf(context), list, page, roleOf);
 }
 

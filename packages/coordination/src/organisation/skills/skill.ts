@@ -4,6 +4,7 @@ import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } 
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Description } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 import type { SkillContract } from './skill-contract.ts';
 
 export const skillProtocols = ['mcp', 'http', 'local', 'opencode', 'custom'] as const;
@@ -30,7 +31,7 @@ export const Skill = z
     rowVersion: z.int().positive(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'Skill' });
 export type Skill = z.infer<typeof Skill>;
@@ -83,6 +84,7 @@ export const SkillRef = z.string().min(1).max(251).meta({ description: 'A UUID, 
 export type SkillRow = RowOf<
   Tables['skills'],
   {
+    package: PackageLink | null;
     config: JsonObject;
     input_schema: JsonObject | null;
     output_schema: JsonObject | null;
@@ -93,7 +95,5 @@ export type SkillRow = RowOf<
 >;
 
 export const skillOf = wireMapper<SkillRow>()(Skill, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
   contract: ({ contract }) => contract as JsonObject | null,
 });

@@ -1,7 +1,7 @@
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { PackageFilter } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import { Skill, SkillChange, SkillRef, SkillRequest } from './skill.ts';
 import { skillRegistered, skillUpdated } from './skills.events.ts';
 import { createSkill, getSkill, listSkills, updateSkill } from './skills.ts';

@@ -98,7 +98,7 @@ const newestFirst: ListOrder<SkillRow> = {
 
 export function findSkills(
   tenantId: string,
-  filter: { name: string | undefined; status: string | undefined },
+  filter: { [Column in 'name' | 'status' | 'package_key']: string | undefined },
   page: Page,
 ) {
   const query = build.selectFrom('skills').selectAll().where('tenant_id', '=', tenantId);

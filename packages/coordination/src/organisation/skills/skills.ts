@@ -10,6 +10,7 @@ import { checkStoredSchema } from '../../service/json-schema/stored-schema.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { lockVersions } from '../version-lock.ts';
 import {
   type Skill,
   type SkillChange,
@@ -62,6 +63,7 @@ export async function createSkill(context: Context, request: SkillRequest): Prom
   ];
   const config = parseConfig(request.config);
   const route = contract === null ? { target: '', audience: '' } : routeOf(contract);
+  await lockVersions(context, 'skills', name);
   const facts = { name, version, description, protocol, config, inputSchema, outputSchema, contract };
   const row = await db.row(
     insertSkill({ ...facts, ...route, sideEffects, riskLevel, id: newId(), tenantId }),
@@ -98,9 +100,7 @@ export async function listSkills(
   page: Page,
 ): Promise<ItemPage<Skill>> {
   if (status !== undefined) requireStatus(status);
-  const found = findSkills(tenantId, { name, status }, page);
-  // No package has installed anything yet.
-  if (packageKey !== undefined) return { items: [], nextCursor: null };
+  const found = findSkills(tenantId, { name, status, package_key: packageKey }, page);
   return listPage(db, found, skillOf);
 }
 

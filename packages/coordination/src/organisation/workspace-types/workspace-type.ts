@@ -4,6 +4,7 @@ import { FreeObject, type JsonObject, queryWordCharactersMax, Timestamp, Uuid } 
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { Description, DisplayName, TypeKey } from '../keys.ts';
+import { PackageLink } from '../package-link.ts';
 
 export const archivableStatuses = ['active', 'archived'] as const;
 export const allowedChildTypesMax = 100;
@@ -24,7 +25,7 @@ export const WorkspaceType = z
     version: z.int().positive(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    package: z.null(),
+    package: PackageLink.nullable(),
   })
   .meta({ id: 'WorkspaceType' });
 export type WorkspaceType = z.infer<typeof WorkspaceType>;
@@ -58,12 +59,12 @@ export const WorkspaceTypeChange = z
   .meta({ id: 'WorkspaceTypeChange' });
 export type WorkspaceTypeChange = z.output<typeof WorkspaceTypeChange>;
 
-export type WorkspaceTypeRow = RowOf<Tables['workspace_types'], { field_schema: JsonObject }>;
+export type WorkspaceTypeRow = RowOf<
+  Tables['workspace_types'],
+  { field_schema: JsonObject; package: PackageLink | null }
+>;
 
-export const workspaceTypeOf = wireMapper<WorkspaceTypeRow>()(WorkspaceType, {
-  // Catalogue packages come later; until then none has installed anything.
-  package: () => null,
-});
+export const workspaceTypeOf = wireMapper<WorkspaceTypeRow>()(WorkspaceType, {});
 
 /** Whether a workspace of one type may have one of the other directly below it. */
 export function allowsChild(

@@ -1,7 +1,8 @@
 import { pageOf, QueryWord } from '@baton/kernel/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { idParams, PackageFilter } from '../keys.ts';
+import { idParams } from '../keys.ts';
+import { PackageFilter } from '../package-link.ts';
 import { WorkspaceType, WorkspaceTypeChange, WorkspaceTypeRequest } from './workspace-type.ts';
 import {
   workspaceTypeArchived,

@@ -67,7 +67,11 @@ const newestFirst: ListOrder<WorkspaceTypeRow> = {
   direction: 'desc',
 };
 
-export function findWorkspaceTypes(tenantId: string, filter: { status: string | undefined }, page: Page) {
+export function findWorkspaceTypes(
+  tenantId: string,
+  filter: { [Column in 'status' | 'package_key']: string | undefined },
+  page: Page,
+) {
   const query = build.selectFrom('workspace_types').selectAll().where('tenant_id', '=', tenantId);
   return pageQuery(matching(query, filter), newestFirst, page);
 }

@@ -71,9 +71,7 @@ export async function listWorkspaceTypes(
   page: Page,
 ): Promise<ItemPage<WorkspaceType>> {
   const status = parseArchivableStatus(query.status);
-  const found = findWorkspaceTypes(tenantId, { status }, page);
-  // No package has installed anything yet.
-  if (query.package !== undefined) return { items: [], nextCursor: null };
+  const found = findWorkspaceTypes(tenantId, { status, package_key: query.package }, page);
   return listPage(db, found, workspaceTypeOf);
 }
 

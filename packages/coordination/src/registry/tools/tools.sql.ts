@@ -1,7 +1,7 @@
 import { queryBuilder } from '@baton/kernel/db';
-import { condition, fragment, type ListOrder, type PageQuery, pageQuery } from '@baton/kernel/list';
+import { condition, type ListOrder, type PageQuery, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import { type Statement, sql } from '@baton/kernel/sql';
+import { sql } from '@baton/kernel/sql';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { ToolDetailRow, ToolRow } from './tool.ts';
 
@@ -105,19 +105,18 @@ export function findTools(filter: ToolFilter, terms: readonly string[], page: Pa
 
 /** By its id, by name and version, or the newest of its name that is active, else the newest. */
 export function findTool(
-  filter: ToolFilter,
+  { tenantId, principalId, protocols, granted }: ToolFilter,
   { id, name, version }: { id: string | null; name: string | null; version: string | null },
-): Statement<ToolDetailRow> {
-  const { sql: text, parameters: values } = toolsOf(filter)
-    .select(
-      fragment<ToolDetailRow['input_schema']>`
-        case when contract is null then input_schema else contract -> 'inputs' end`.as('input_schema'),
-    )
-    .where(condition`(id = ${id}::uuid or (name = ${name} and version = coalesce(${version}, version)))`)
-    .orderBy(condition`status = 'active'`, 'desc')
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .compile();
-  return { text, values };
+) {
+  return sql<ToolDetailRow>`
+    select id, name, version, protocol, status, description, created_at,
+      case when contract is null then input_schema else contract -> 'inputs' end as input_schema
+    from skills
+    where tenant_id = ${tenantId} and status <> 'disabled'
+      and id in (
+        select skill_id from skill_assignments where principal_id = ${principalId} and tenant_id = ${tenantId})
+      and (${protocols}::text[] is null or protocol = any (${protocols}::text[]))
+      and (${granted}::text[] is null or name || '@' || version = any (${granted}::text[]))
+      and (id = ${id}::uuid or (name = ${name} and version = coalesce(${version}, version)))
+    order by status = 'active' desc, created_at desc, id desc limit 1`;
 }

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Permission } from '../../service/permissions.ts';
+
+export const PackageKey = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,62}$/,
+    'must be lower-case letters, digits and -, beginning with a letter or digit',
+  );
+export const PackageVersion = z.string().min(1).max(50);
+
+/** A package by its key and version, as its `package.yaml` names it (organisation, section 14.1). */
+export const PackageName = z
+  .strictObject({ key: PackageKey, version: PackageVersion })
+  .meta({ id: 'PackageName' });
+
+/** The kinds that an installer records, with the right that changing such an object takes. */
+export const recordedKinds = {
+  ArtifactType: 'artifact_types.manage',
+  TaskType: 'task_types.manage',
+  ProjectTemplate: 'project_templates.manage',
+  WorkspaceType: 'workspaces.manage',
+  Role: 'org.manage',
+  Capability: 'org.manage',
+  ConnectionType: 'connections.manage',
+  Skill: 'org.manage',
+  WorkRule: 'rules.write',
+  Agent: 'agents.manage',
+} as const satisfies Record<string, Permission>;
+export type RecordedKind = keyof typeof recordedKinds;
+
+const PackageObject = z
+  .strictObject({
+    kind: z.enum(Object.keys(recordedKinds) as [RecordedKind, ...RecordedKind[]]),
+    key: z.string().min(1).max(251).meta({
+      description:
+        'Of a role of the tenant its slug, of a capability its name, of a skill its name or name@version.',
+    }),
+  })
+  .meta({ id: 'PackageObject' });
+export type PackageObject = z.infer<typeof PackageObject>;
+
+export const objectsMax = 1000;
+
+export const PackageRecord = z
+  .strictObject({
+    package: PackageName,
+    installHash: z.string().min(1).max(200).nullish(),
+    objects: z.array(PackageObject).min(1).max(objectsMax),
+  })
+  .meta({ id: 'PackageRecord' });
+export type PackageRecord = z.output<typeof PackageRecord>;
+
+export const RecordedPackage = z
+  .strictObject({
+    package: PackageName,
+    installHash: z.string().nullable(),
+    objects: z.array(PackageObject).meta({ description: 'Those that were named, each once.' }),
+  })
+  .meta({ id: 'RecordedPackage' });
+export type RecordedPackage = z.infer<typeof RecordedPackage>;

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { queryWordCharactersMax, Timestamp } from '@baton/kernel/wire';
+
+/**
+ * Which catalogue package an object came with (organisation, section 1.4): all versions of its key have the same link. It is
+ * written by what records and applies packages; the store gives it to every version.
+ */
+export const PackageLink = z
+  .strictObject({
+    key: z.string(),
+    version: z.string().nullable(),
+    installHash: z.string().nullable(),
+    installedAt: Timestamp,
+  })
+  .meta({ id: 'PackageLink' });
+export type PackageLink = z.infer<typeof PackageLink>;
+
+/** `?package=`: only objects of this catalogue package. */
+export const PackageFilter = z
+  .string()
+  .max(queryWordCharactersMax)
+  .optional()
+  .describe('Only what this package has installed.');
