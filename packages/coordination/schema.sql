@@ -801,6 +801,21 @@ create table package_objects (
 CREATE INDEX package_objects_of_package ON public.package_objects USING btree (tenant_id, package_key, kind, key);
 CREATE TRIGGER package_objects_spread AFTER INSERT OR DELETE OR UPDATE ON public.package_objects FOR EACH ROW EXECUTE FUNCTION spread_package_link();
 
+create table package_settings_versions (
+  tenant_id uuid not null,
+  package_key text not null,
+  version integer not null,
+  values jsonb not null,
+  schema_revision integer not null,
+  schema_hash text not null,
+  changed_paths text[] not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint package_settings_versions_pkey PRIMARY KEY (tenant_id, package_key, version),
+  constraint package_settings_versions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint package_settings_versions_tenant_id_package_key_fkey FOREIGN KEY (tenant_id, package_key) REFERENCES packages(tenant_id, key)
+);
+
 create table packages (
   id uuid not null,
   tenant_id uuid not null,
@@ -810,8 +825,19 @@ create table packages (
   title text not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  settings_title text,
+  settings_schema jsonb,
+  settings_uischema jsonb,
+  settings_schema_hash text,
+  settings_schema_revision integer default 0 not null,
+  settings_values jsonb default '{}'::jsonb not null,
+  settings_version integer default 0 not null,
+  settings_updated_by uuid,
+  settings_updated_at timestamp(3) with time zone,
   constraint packages_pkey PRIMARY KEY (tenant_id, key),
   constraint packages_id_key UNIQUE (id),
+  constraint packages_settings_declared CHECK ((((settings_schema IS NULL) = (settings_title IS NULL)) AND ((settings_schema IS NULL) = (settings_schema_hash IS NULL)))),
+  constraint packages_settings_updated_by_fkey FOREIGN KEY (settings_updated_by) REFERENCES principals(id),
   constraint packages_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
@@ -3033,6 +3059,14 @@ AS $function$
     where a.principal_id = owner
     order by k.name, k.version limit 500
   ) as assigned
+$function$;
+
+CREATE OR REPLACE FUNCTION public.uuid_or_null(text text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when text ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then text::uuid end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.workspaces_seen_by(viewer uuid)

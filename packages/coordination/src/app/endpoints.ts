@@ -36,6 +36,7 @@ import { rolesApi } from '../organisation/roles/roles.api.ts';
 import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
+import { packageSettingsApi } from '../registry/package-settings/package-settings.api.ts';
 import { toolsApi } from '../registry/tools/tools.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
 import { artifactsApi } from '../results/artifacts/artifacts.api.ts';
@@ -195,7 +196,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Packages',
     about: 'Catalogue objects that come together: what is installed, and from which package.',
-    endpoints: packagesApi,
+    endpoints: [...packagesApi, ...packageSettingsApi],
   },
   {
     tag: 'Principals',

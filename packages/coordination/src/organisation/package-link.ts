@@ -21,3 +21,13 @@ export const PackageFilter = z
   .max(queryWordCharactersMax)
   .optional()
   .describe('Only what this package has installed.');
+
+/** Packages of a tenant at most. */
+export const packagesMax = 1000;
+
+export const PackageKey = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,62}$/,
+    'must be lower-case letters, digits and -, beginning with a letter or digit',
+  );

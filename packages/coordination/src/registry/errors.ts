@@ -8,6 +8,10 @@ export const errors = {
     'The query of the tools is longer than 200 characters, or has more than 8 words.',
   ),
   invalid_tool_schema: invalid('The schema of the inputs of the tool is longer than 32 KiB.'),
+  package_not_installed: row(404, fixRequest)('The tenant has no such package.'),
+  settings_not_declared: row(404, fixRequest)('The package has no settings.'),
+  settings_invalid: invalid('The settings do not fit the schema of the package.'),
+  unknown_ref: invalid('A setting names an object that the tenant does not have.'),
   tool_not_found: row(404, fixRequest)('There is no such tool, or the caller may not use it.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;

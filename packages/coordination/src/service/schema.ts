@@ -40,6 +40,7 @@ export interface Tables {
   outbox_deliveries: OutboxDeliveriesTable;
   outbox_sinks: OutboxSinksTable;
   package_objects: PackageObjectsTable;
+  package_settings_versions: PackageSettingsVersionsTable;
   packages: PackagesTable;
   principals: PrincipalsTable;
   project_config_revisions: ProjectConfigRevisionsTable;
@@ -606,6 +607,18 @@ interface PackageObjectsTable {
   installed_at: Generated<string>;
 }
 
+interface PackageSettingsVersionsTable {
+  tenant_id: string;
+  package_key: string;
+  version: number;
+  values: unknown;
+  schema_revision: number;
+  schema_hash: string;
+  changed_paths: string[];
+  created_by: string;
+  created_at: Generated<string>;
+}
+
 interface PackagesTable {
   id: string;
   tenant_id: string;
@@ -615,6 +628,15 @@ interface PackagesTable {
   title: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  settings_title: string | null;
+  settings_schema: unknown;
+  settings_uischema: unknown;
+  settings_schema_hash: string | null;
+  settings_schema_revision: Generated<number>;
+  settings_values: Generated<unknown>;
+  settings_version: Generated<number>;
+  settings_updated_by: string | null;
+  settings_updated_at: string | null;
 }
 
 interface PrincipalsTable {

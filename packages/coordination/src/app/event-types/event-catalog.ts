@@ -30,6 +30,7 @@ import * as roles from '../../organisation/roles/roles.events.ts';
 import * as skills from '../../organisation/skills/skills.events.ts';
 import * as workspaceTypes from '../../organisation/workspace-types/workspace-types.events.ts';
 import * as workspaces from '../../organisation/workspaces/workspaces.events.ts';
+import * as packageSettings from '../../registry/package-settings/package-settings.events.ts';
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
 import * as artifacts from '../../results/artifacts/artifacts.events.ts';
@@ -80,6 +81,7 @@ const declarations: readonly object[] = [
   skills,
   workspaceTypes,
   workspaces,
+  packageSettings,
   approvals,
   artifactContents,
   artifacts,

@@ -1,12 +1,7 @@
 import { z } from 'zod';
+import { PackageKey } from '../../organisation/package-link.ts';
 import type { Permission } from '../../service/permissions.ts';
 
-export const PackageKey = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9-]{0,62}$/,
-    'must be lower-case letters, digits and -, beginning with a letter or digit',
-  );
 export const PackageVersion = z.string().min(1).max(50);
 
 /** A package by its key and version, as its `package.yaml` names it (organisation, section 14.1). */

@@ -176,6 +176,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/capabilities/',
       '/skills/',
       '/tools/',
+      '/packages/',
       '/operations/',
       '/calendars/',
     ];

@@ -1,0 +1,87 @@
+import { pageOf, QueryWord } from '@baton/kernel/wire';
+import { PackageKey } from '../../organisation/package-link.ts';
+import { endpoint } from '../context.ts';
+import { packageSettingsChanged } from './package-settings.events.ts';
+import {
+  PackageSettings,
+  PackageSettingsChange,
+  PackageSettingsItem,
+  PackageSettingsVersion,
+} from './package-settings.ts';
+import {
+  getPackageSettings,
+  listPackageSettings,
+  listSettingsVersions,
+  setPackageSettings,
+} from './settings-of-packages.ts';
+
+const params = { key: PackageKey };
+
+export const packageSettingsApi = [
+  endpoint({
+    id: 'listPackageSettings',
+    method: 'GET',
+    path: '/package-settings',
+    summary: 'List the packages that have settings, by their keys.',
+    description: 'The list comes whole.',
+    permission: 'packages.settings.read',
+    query: { locale: QueryWord.optional().describe('Settings have one title: it changes nothing.') },
+    returns: { 200: pageOf(PackageSettingsItem) },
+    handle: (_input, context) => listPackageSettings(context),
+  }),
+  endpoint({
+    id: 'getPackageSettings',
+    method: 'GET',
+    path: '/packages/{key}/settings',
+    summary: 'Read the settings of a package, with their schema and with what counts.',
+    permission: 'packages.settings.read',
+    params,
+    returns: { 200: PackageSettings },
+    etag: 'package-settings',
+    errors: ['package_not_installed', 'settings_not_declared'],
+    handle: ({ params: { key } }, context) => getPackageSettings(context, key),
+  }),
+  endpoint({
+    id: 'setPackageSettings',
+    method: 'PUT',
+    path: '/packages/{key}/settings',
+    summary: 'Set the settings of a package, all of them.',
+    description:
+      'They must fit the schema of the package. A text whose schema has `x-ref` names an object of the tenant: a principal, ' +
+      'workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or ' +
+      'calendar by its key. What is set already makes no version.',
+    permission: 'packages.settings.manage',
+    ifMatch: 'package-settings',
+    etag: 'package-settings',
+    params,
+    body: PackageSettingsChange,
+    returns: { 200: PackageSettings },
+    errors: [
+      'package_not_installed',
+      'settings_not_declared',
+      'version_conflict',
+      'invalid_document',
+      'payload_too_large',
+      'payload_too_deep',
+      'secret_material_rejected',
+      'settings_invalid',
+      'unknown_ref',
+    ],
+    emits: [packageSettingsChanged],
+    example: { values: {} },
+    handle: ({ params: { key }, ifMatch, body }, context) =>
+      setPackageSettings(context, key, ifMatch, body.values),
+  }),
+  endpoint({
+    id: 'listPackageSettingsVersions',
+    method: 'GET',
+    path: '/packages/{key}/settings/versions',
+    summary: 'List what the settings of a package were, newest first.',
+    permission: 'packages.settings.read',
+    params,
+    paging: true,
+    returns: { 200: pageOf(PackageSettingsVersion) },
+    errors: ['package_not_installed', 'settings_not_declared', 'invalid_cursor'],
+    handle: ({ params: { key }, page }, context) => listSettingsVersions(context, key, page),
+  }),
+];

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/service';
+import { Uuid } from '@baton/kernel/wire';
+
+/** The values themselves stand in the versions; `changedPaths` are JSON pointers, the first 100 of them. */
+export const packageSettingsChanged = defineEvent(
+  'package.settings_changed',
+  'package',
+  z.strictObject({
+    package: z.string(),
+    version: z.int(),
+    previousVersion: z.int(),
+    schemaRevision: z.int(),
+    changedPaths: z.array(z.string()),
+    actorId: Uuid,
+  }),
+);

@@ -1,0 +1,10 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { installSettings } from '../../testing/packages.ts';
+
+/** An installed package with settings. */
+const installedPackage = defineObject({
+  path: '/packages/{key}',
+  make: ({ baton, actor }) => installSettings(baton, actor),
+});
+
+export default defineFixtures({ objects: [installedPackage] });

@@ -1,0 +1,112 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
+import type { SettingsRow, SettingsVersionRow } from './package-settings.ts';
+import type { NamedObject } from './schema-walk.ts';
+
+export function findSettings(tenantId: string, key: string) {
+  return sql<SettingsRow>`
+    select id, key, version, settings_title, settings_schema, settings_uischema, settings_schema_hash,
+      settings_schema_revision, settings_values, settings_version, settings_updated_by, settings_updated_at
+    from packages where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function lockSettings(tenantId: string, key: string) {
+  return sql<SettingsRow>`
+    select id, key, version, settings_title, settings_schema, settings_uischema, settings_schema_hash,
+      settings_schema_revision, settings_values, settings_version, settings_updated_by, settings_updated_at
+    from packages where tenant_id = ${tenantId} and key = ${key} for no key update`;
+}
+
+/** Every package that declares settings, by key; a tenant has at most so many packages. */
+export function findAllSettings(tenantId: string, rowsMax: number) {
+  return sql<
+    Pick<
+      SettingsRow,
+      'key' | 'version' | 'settings_version' | 'settings_updated_by' | 'settings_updated_at'
+    > & {
+      settings_title: string | null;
+    }
+  >`
+    select key, version, settings_title, settings_version, settings_updated_by, settings_updated_at
+    from packages where tenant_id = ${tenantId} and settings_schema is not null order by key limit ${rowsMax}`;
+}
+
+/** Writes the next version of the values, under the lock of the package, and keeps it. */
+export function updateSettingsValues(
+  tenantId: string,
+  key: string,
+  next: { values: JsonObject; changedPaths: readonly string[]; principalId: string },
+) {
+  return sql<SettingsRow>`
+    with changed as (
+      update packages
+      set settings_values = ${JSON.stringify(next.values)}, settings_version = settings_version + 1,
+        settings_updated_by = ${next.principalId}, settings_updated_at = now()
+      where tenant_id = ${tenantId} and key = ${key}
+      returning id, key, version, settings_title, settings_schema, settings_uischema, settings_schema_hash,
+        settings_schema_revision, settings_values, settings_version, settings_updated_by, settings_updated_at
+    ), kept as (
+      insert into package_settings_versions (tenant_id, package_key, version, values, schema_revision, schema_hash,
+        changed_paths, created_by)
+      select ${tenantId}, key, settings_version, settings_values, settings_schema_revision, settings_schema_hash,
+        ${next.changedPaths}::text[], ${next.principalId}
+      from changed
+    )
+    select * from changed`;
+}
+
+const build = queryBuilder<{
+  package_settings_versions: SettingsVersionRow & { tenant_id: string; package_key: string };
+}>();
+
+const newestFirst: ListOrder<SettingsVersionRow> = {
+  cursor: 'package-settings-versions',
+  columns: { version: 'integer' },
+  direction: 'desc',
+};
+
+export function findSettingsVersions(tenantId: string, key: string, page: Page) {
+  const query = build
+    .selectFrom('package_settings_versions')
+    .select([
+      'version',
+      'values',
+      'schema_revision',
+      'schema_hash',
+      'changed_paths',
+      'created_by',
+      'created_at',
+    ])
+    .where('tenant_id', '=', tenantId)
+    .where('package_key', '=', key);
+  return pageQuery(query, newestFirst, page);
+}
+
+/** The positions, from 1, of the named objects that the tenant does not have. */
+export function findUnknownNames(tenantId: string, named: readonly NamedObject[]) {
+  const [kinds, values] = [named.map(({ kind }) => kind), named.map(({ value }) => value)];
+  return sql<{ n: number }>`
+    select named.n::integer as n
+    from unnest(${kinds}::text[], ${values}::text[]) with ordinality as named (kind, value, n)
+    where not case named.kind
+      when 'principal' then exists (
+        select from principals where tenant_id = ${tenantId} and id = uuid_or_null(named.value))
+      when 'workspace' then exists (
+        select from workspaces where tenant_id = ${tenantId} and id = uuid_or_null(named.value))
+      when 'project' then exists (
+        select from projects where tenant_id = ${tenantId} and id = uuid_or_null(named.value))
+      when 'role' then exists (
+        select from roles where tenant_id = ${tenantId} and slug = named.value and workspace_id is null)
+      when 'capability' then exists (
+        select from capabilities where tenant_id = ${tenantId} and name = named.value)
+      when 'skill' then exists (select from skills where tenant_id = ${tenantId} and name = named.value)
+      when 'taskType' then exists (select from task_types where tenant_id = ${tenantId} and key = named.value)
+      when 'artifactType' then exists (
+        select from artifact_types where tenant_id = ${tenantId} and key = named.value)
+      when 'calendar' then exists (select from calendars where tenant_id = ${tenantId} and key = named.value)
+      else false end
+    order by named.n`;
+}

@@ -1,0 +1,19 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import type { Actor, TestCoordination } from './coordination.ts';
+
+/** A package of a tenant that is installed and declares these settings; null for none. */
+export async function installSettings(
+  { pool }: TestCoordination,
+  { tenantId }: Pick<Actor, 'tenantId'>,
+  schema: object | null = {},
+): Promise<{ key: string }> {
+  const key = `p${newId()}`;
+  const title = schema === null ? null : 'Settings';
+  await pool.run(sql`
+    insert into packages (id, tenant_id, key, version, title, settings_title, settings_schema, settings_schema_hash,
+      settings_schema_revision)
+    values (${newId()}, ${tenantId}, ${key}, '1.0', ${key}, ${title}, ${schema === null ? null : JSON.stringify(schema)},
+      ${schema === null ? null : 'sha256:x'}, ${schema === null ? 0 : 1})`);
+  return { key };
+}
