@@ -1,19 +1,16 @@
 import type { Job, JobTools } from '../../service/job.ts';
-import { createPutOff } from '../../service/put-off.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
+import { createTurnJob } from '../journal-turns/turn-job.ts';
 import { ruleConsumer } from '../rules/rules.ts';
 import { AuthorityChanged } from './authorities.ts';
 import { type DueEvaluationRow, findDueEvaluations } from './evaluations.sql.ts';
 import { lookAgain } from './looking-again.ts';
 import { runSchedule } from './schedule.ts';
 import { takeTurn } from './turn.ts';
-import { type DueRuleRow, findDueRules, findDueTenants } from './turns.sql.ts';
+import { type DueRuleRow, findDueRules } from './turns.sql.ts';
 
 const batchMax = 50;
-const tenantsMax = 20;
-/** Turns of different tenants at the same time, each on a connection of its own. */
-const parallelMax = 4;
 
 type Tools = JobTools<Context>;
 
@@ -21,25 +18,11 @@ type Tools = JobTools<Context>;
  * Has the rules of each tenant look at what happened, in turns (core, section 19): the least recently served tenant comes
  * first, so one with many events keeps no other.
  */
-export function runRules({ pool, command, log }: Tools): Job {
+export function runRules(tools: Tools): Job {
   const name = 'work-rules';
-  const putOff = createPutOff(name, log);
-  const turnOf = (tenantId: string) =>
-    putOff.attempt(tenantId, async () =>
-      (await unlessChanged(() => command(name, tenantId, takeTurn), false)) ? 1 : 0,
-    );
-  return {
-    name,
-    batchMax: tenantsMax,
-    async run() {
-      const rows = await pool.rows(findDueTenants(ruleConsumer, putOff.waiting(), tenantsMax));
-      const due = rows.map((row) => row.tenant_id);
-      let more = 0;
-      for (let at = 0; at < due.length; at += parallelMax)
-        more += (await Promise.all(due.slice(at, at + parallelMax).map(turnOf))).filter(Boolean).length;
-      return more > 0 ? tenantsMax : due.length;
-    },
-  };
+  return createTurnJob(tools, name, ruleConsumer, (tenantId) =>
+    unlessChanged(() => tools.command(name, tenantId, takeTurn), false),
+  );
 }
 
 /** Has rules look whose time has come, each in a transaction of its own. */

@@ -1,11 +1,12 @@
 import type { Context } from '../context.ts';
+import { lockPlace } from '../journal-turns/turns.ts';
 import { causeOfSchedule } from '../rule-acts/cause.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { everySecondsOf, ruleConsumer } from '../rules/rules.ts';
 import { lockAuthorities } from './authorities.ts';
 import { attempt } from './breaking.ts';
 import { evaluate, recordBroken } from './evaluating.ts';
-import { findRuleOfEvaluation, lockTurn, takeSlot } from './turns.sql.ts';
+import { findRuleOfEvaluation, takeSlot } from './turns.sql.ts';
 
 /**
  * Has a rule look because its time has come (organisation, section 8.4). The moment is taken and the next one set in the
@@ -19,7 +20,7 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const everySeconds = before === undefined ? null : everySecondsOf(before);
   if (before === undefined || everySeconds === null) return 0;
   const authorities = await lockAuthorities(context, [before]);
-  if ((await db.row(lockTurn(tenantId, ruleConsumer))) === undefined) return 0;
+  if ((await lockPlace(context, ruleConsumer)) === undefined) return 0;
   const slot = await db.row(takeSlot(tenantId, ruleId, everySeconds));
   if (slot === undefined) return 0;
   const rule = (await db.row(findRuleOfEvaluation(tenantId, ruleId))) as RuleRow;

@@ -1,9 +1,19 @@
-import { Refusal } from '@baton/kernel/refusal';
-import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { everyEvent, isBehind, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
+import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
 import { JudgedPermissions } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
+import {
+  dropCursor,
+  type EventPage,
+  failuresAt,
+  findPlace,
+  isSamePlace,
+  lockPlace,
+  moveTo,
+  putOffTurn,
+  readEvents,
+  type TurnRow,
+} from '../journal-turns/turns.ts';
 import { type Cause, causeOfEvent, isCausedBy } from '../rule-acts/cause.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
@@ -11,22 +21,11 @@ import { ruleConsumer } from '../rules/rules.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
 import { attempt } from './breaking.ts';
 import { evaluate, recordBroken } from './evaluating.ts';
-import {
-  deleteCursor,
-  findEnabledRules,
-  findTurn,
-  hasEnabledRules,
-  lockTurn,
-  shareRules,
-  type TurnRow,
-  updateBrokenTurn,
-  updateTurn,
-} from './turns.sql.ts';
+import { findEnabledRules, hasEnabledRules, shareRules } from './turns.sql.ts';
 
 /** A turn ends early after so many evaluations, or so long: readers of the journal wait for its transaction. */
 const evaluationsMax = 100;
 const turnMsMax = 500;
-const backoffSecondsMax = 60;
 
 /**
  * One turn of a tenant: its rules look at the next events, and its cursor moves behind them, in one transaction
@@ -36,15 +35,16 @@ const backoffSecondsMax = 60;
  */
 export async function takeTurn(context: Context): Promise<boolean> {
   const { db, tenantId } = context;
-  const before = await db.row(findTurn(tenantId, ruleConsumer));
+  const before = await findPlace(context, ruleConsumer);
   if (before === undefined) return false;
-  const page = await readEvents(context, before);
+  const read = await readEvents(context, before, context.settings.CP_RULES_BATCH_SIZE);
+  const page = { ...read, rows: read.rows.filter(mayCauseRules) };
   const wanted = await rulesFor(context, page.rows);
   const authorities = await lockAuthorities(context, wanted);
-  const turn = await db.row(lockTurn(tenantId, ruleConsumer));
-  if (turn === undefined || !isSame(turn, before)) return false;
+  const turn = await lockPlace(context, ruleConsumer, before);
+  if (turn === undefined) return false;
   if ((await db.row(hasEnabledRules(tenantId)))?.has !== true) {
-    await db.run(deleteCursor(tenantId, ruleConsumer));
+    await dropCursor(context, ruleConsumer);
     return false;
   }
   const ids = wanted.map(({ id }) => id);
@@ -77,34 +77,6 @@ async function judgeTasks(
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Events of the journal, and where to go on behind them. */
-interface EventPage {
-  /** Those that may cause a rule. */
-  readonly rows: readonly EventRow[];
-  readonly end: JournalPosition;
-  readonly hasMore: boolean;
-}
-
-/** The next events. Where the cursor's history has ended or was pruned, the cursor is set to what is left. */
-async function readEvents(context: Context, turn: JournalPosition): Promise<EventPage> {
-  const { db, tenantId, settings, log } = context;
-  const request = { tenantId, filter: everyEvent, limit: settings.CP_RULES_BATCH_SIZE };
-  try {
-    const { rows, next, hasMore } = await readPageAfter(db, positionOf(turn), request);
-    return { rows: rows.filter(mayCauseRules), end: next ?? positionOf(turn), hasMore };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const left = error.details['resumeCursor'] ?? error.details['floorCursor'];
-    const place = typeof left === 'string' ? parseCursor(left) : undefined;
-    if (place === undefined || isLegacy(place)) throw error;
-    log.warn(
-      { tenantId, code: error.code },
-      'the cursor of work rules was set to what is left of the journal',
-    );
-    return { rows: [], end: place, hasMore: true };
-  }
-}
-
 /** Rules cause no rule by what they write themselves. */
 export function mayCauseRules({ entity_type: entity, correlation_id: correlation }: EventRow): boolean {
   return entity !== 'rule' && correlation?.startsWith('work-rule:') !== true;
@@ -118,8 +90,6 @@ async function rulesFor({ db, tenantId, settings }: Context, rows: readonly Even
 }
 
 const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
-const isSame = (one: JournalPosition, other: JournalPosition) =>
-  one.position === other.position && one.sequence === other.sequence;
 
 /** What became of an event in a turn. */
 type Look = 'done' | 'later' | 'broken';
@@ -145,7 +115,6 @@ class Turn {
 
   /** @returns whether there may be more at once */
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
-    const { db, tenantId } = this.#context;
     let reached = positionOf(this.#turn);
     for (const row of rows) {
       const look = await this.#look(row);
@@ -153,11 +122,13 @@ class Turn {
         reached = positionOf(row);
         continue;
       }
-      if (isBehind(reached, this.#turn)) await db.run(updateTurn(tenantId, ruleConsumer, reached));
-      if (look === 'broken') await this.#putOff(row);
+      if (isBehind(reached, this.#turn)) await moveTo(this.#context, ruleConsumer, reached);
+      const reason = 'the evaluation of a work rule broke';
+      if (look === 'broken')
+        await putOffTurn(this.#context, ruleConsumer, { turn: this.#turn, event: row, reason });
       return look === 'later';
     }
-    if (!isSame(end, this.#turn)) await db.run(updateTurn(tenantId, ruleConsumer, end));
+    if (!isSamePlace(end, this.#turn)) await moveTo(this.#context, ruleConsumer, end);
     return hasMore;
   }
 
@@ -185,7 +156,7 @@ class Turn {
       if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
     });
     if (broke === undefined) return true;
-    const failures = this.#failuresAt(event);
+    const failures = failuresAt(this.#turn, event);
     const { tenantId, log, settings } = context;
     log.error(
       { err: broke.error, tenantId, ruleId: rule.id, eventId: event.id, failures },
@@ -195,17 +166,6 @@ class Turn {
     await recordBroken(context, rule, authority, cause);
     this.#evaluations += 1;
     return true;
-  }
-
-  #failuresAt({ id }: EventRow): number {
-    return this.#turn.parked_event_id === id ? this.#turn.failure_count + 1 : 1;
-  }
-
-  async #putOff(event: EventRow): Promise<void> {
-    const failures = this.#failuresAt(event);
-    const againSeconds = Math.min(2 ** (failures - 1), backoffSecondsMax);
-    const { db, tenantId } = this.#context;
-    await db.run(updateBrokenTurn(tenantId, ruleConsumer, { failures, eventId: event.id, againSeconds }));
   }
 }
 

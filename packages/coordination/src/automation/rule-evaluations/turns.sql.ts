@@ -1,80 +1,11 @@
 import { sql } from '@baton/kernel/sql';
-import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { RuleRow } from '../rules/rule.ts';
-
-/** Where a tenant's rules have come to in its journal, and how often the next event broke them. */
-export interface TurnRow extends JournalPosition {
-  failure_count: number;
-  parked_event_id: string | null;
-}
-
-/**
- * Tenants with stable events behind the cursor of their rules, the least recently served first. A tenant without rules has no
- * cursor; one whose turn failed waits, and those that this process has put off are left out.
- */
-export function findDueTenants(consumer: string, except: readonly string[], tenantsMax: number) {
-  return sql<{ tenant_id: string }>`
-    with horizon as materialized (select journal_horizon() as position)
-    select c.tenant_id from event_consumers c cross join horizon h
-    where c.consumer = ${consumer} and c.tenant_id <> all (${except}::uuid[]) and (c.next_attempt_at is null or c.next_attempt_at <= now())
-      and exists (
-        select from events e where e.tenant_id = c.tenant_id and (e.position, e.sequence) > (c.position, c.sequence)
-          and e.position < h.position)
-    order by c.served_at, c.tenant_id limit ${tenantsMax}`;
-}
-
-/** Where the tenant's rules have come to; no row for a tenant without rules. */
-export function findTurn(tenantId: string, consumer: string) {
-  return sql<JournalPosition>`
-    select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
-}
-
-/** Takes the tenant's turn until the end of the transaction, if nobody else has it, and moves it to the end of the line. */
-export function lockTurn(tenantId: string, consumer: string) {
-  return sql<TurnRow>`
-    with free as (
-      select tenant_id from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}
-      for update skip locked
-    )
-    update event_consumers c set served_at = clock_timestamp()
-    from free where c.tenant_id = free.tenant_id and c.consumer = ${consumer}
-    returning c.position, c.sequence, c.failure_count, c.parked_event_id`;
-}
 
 /** Whether any rule of the tenant is enabled. */
 export function hasEnabledRules(tenantId: string) {
   return sql<{ has: boolean }>`
     select exists (select from rules where tenant_id = ${tenantId} and status = 'enabled') as has`;
-}
-
-/** Takes the cursor away: a tenant without rules holds nothing back. Its row is locked. */
-export function deleteCursor(tenantId: string, consumer: string) {
-  return sql`delete from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
-}
-
-/** Everything up to here is done. */
-export function updateTurn(tenantId: string, consumer: string, { position, sequence }: JournalPosition) {
-  return sql`
-    update event_consumers
-    set position = ${position}, sequence = ${sequence}, failure_count = 0, next_attempt_at = null, parked_at = null,
-      parked_reason = null, parked_event_id = null, updated_at = clock_timestamp()
-    where tenant_id = ${tenantId} and consumer = ${consumer}`;
-}
-
-/** The next event broke its evaluation: it is tried again after a wait. */
-export function updateBrokenTurn(
-  tenantId: string,
-  consumer: string,
-  broken: { failures: number; eventId: string; againSeconds: number },
-) {
-  return sql`
-    update event_consumers
-    set failure_count = ${broken.failures}, parked_event_id = ${broken.eventId}, parked_at = clock_timestamp(),
-      parked_reason = 'the evaluation of a work rule broke', failures_total = failures_total + 1,
-      next_attempt_at = clock_timestamp() + make_interval(secs => ${broken.againSeconds}::integer),
-      updated_at = clock_timestamp()
-    where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
 /** Enabled rules with these triggers, as `kind/type`. */

@@ -103,17 +103,6 @@ export function insertRuleVersion(tenantId: string, ruleId: string, version: num
     values (${ruleId}, ${version}, ${tenantId}, ${JSON.stringify(record)})`;
 }
 
-/**
- * Gives the tenant a cursor in the journal, at its present end, and keeps it until the commit: the worker does not take it
- * away meanwhile. Of two commands that enable rules at once, the second waits here.
- */
-export function holdRuleCursor(tenantId: string, consumer: string) {
-  return sql`
-    insert into event_consumers (tenant_id, consumer, position, sequence)
-    values (${tenantId}, ${consumer}, journal_horizon(), 0)
-    on conflict (tenant_id, consumer) do update set updated_at = clock_timestamp()`;
-}
-
 /** How many rules are enabled, counted up to `rulesMax`. */
 export function countEnabledRules(tenantId: string, rulesMax: number) {
   return sql<{ rules: number }>`

@@ -12,6 +12,7 @@ import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { holdCursor } from '../journal-turns/turns.ts';
 import { parseRuleDocuments, type RuleDocuments } from '../rule-documents/rule-documents.ts';
 import { triggerKinds } from '../rule-documents/trigger.ts';
 import { type RuleWarning, warningsOf } from '../rule-documents/warnings.ts';
@@ -23,7 +24,6 @@ import {
   findRule,
   findRuleOfKey,
   findRuleVersions,
-  holdRuleCursor,
   insertRule,
   insertRuleVersion,
   listOfRules,
@@ -105,9 +105,10 @@ async function refuseTakenKey({ db, tenantId }: Context, key: string): Promise<n
  * bound of their number holds.
  * @throws Refusal `invalid_rule` for one rule too many
  */
-export async function makeRoomForEnabled({ db, tenantId, settings }: Context): Promise<void> {
+export async function makeRoomForEnabled(context: Context): Promise<void> {
+  const { db, tenantId, settings } = context;
   const { CP_RULES_ENABLED_MAX: rulesMax } = settings;
-  await db.run(holdRuleCursor(tenantId, ruleConsumer));
+  await holdCursor(context, ruleConsumer);
   const counted = await db.row(countEnabledRules(tenantId, rulesMax));
   if ((counted?.rules ?? 0) >= rulesMax)
     fail('invalid_rule', { field: 'status', message: 'too many enabled rules', max: rulesMax });
