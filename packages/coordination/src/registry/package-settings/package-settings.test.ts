@@ -218,7 +218,10 @@ test('GET /package-settings lists the packages that have settings, by key', asyn
   const listed = items.filter((item: any) => [one, two].includes(item.package));
   const facts = { title: 'Settings', packageVersion: '1.0' };
   assert.deepEqual(
-    listed.map(({ updatedAt: _, ...rest }: any) => rest),
+    listed.map(({ updatedAt, ...rest }: any) => {
+      assert.equal(updatedAt === null, rest.version === 0);
+      return rest;
+    }),
     [
       { package: one, ...facts, version: 0, updatedBy: null },
       { package: two, ...facts, version: 1, updatedBy: baton.admin.principalId },

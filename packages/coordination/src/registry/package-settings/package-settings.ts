@@ -45,7 +45,8 @@ export type PackageSettingsVersion = z.infer<typeof PackageSettingsVersion>;
 export const PackageSettingsChange = z
   .strictObject({
     values: z.unknown().meta({
-      ...{ type: 'object', 'x-maxBytes': documentBytesMax },
+      type: 'object',
+      'x-maxBytes': documentBytesMax,
       description: 'All of them: what is left out has its default.',
     }),
   })
