@@ -710,6 +710,31 @@ create table journal_floors (
 CREATE INDEX journal_floors_due ON public.journal_floors USING btree (archive_due_at, tenant_id);
 CREATE INDEX journal_floors_unsettled ON public.journal_floors USING btree (tenant_id) WHERE ((ROW(moved_position, moved_sequence) < ROW(archive_position, archive_sequence)) OR (ROW(deleted_position, deleted_sequence) < ROW(floor_position, floor_sequence)));
 
+create table knowledge_intents (
+  id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  subject text not null,
+  path text not null,
+  body text not null,
+  facts jsonb not null,
+  principal_id uuid not null,
+  iam_principal_id uuid,
+  request_id text not null,
+  correlation_id text not null,
+  trace_run_id text not null,
+  idempotency_key text,
+  fingerprint text,
+  attempts integer default 0 not null,
+  due_at timestamp(3) with time zone not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint knowledge_intents_pkey PRIMARY KEY (id),
+  constraint knowledge_intents_kind_check CHECK ((kind = ANY (ARRAY['snapshot'::text, 'document'::text, 'pack'::text, 'configuration'::text])))
+);
+CREATE INDEX knowledge_intents_due ON public.knowledge_intents USING btree (due_at, id);
+CREATE UNIQUE INDEX knowledge_intents_of_key ON public.knowledge_intents USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX knowledge_intents_of_subject ON public.knowledge_intents USING btree (tenant_id, kind, subject);
+
 create table left_sets (
   id bigint generated always as identity not null,
   tenant_id uuid not null,
@@ -1690,6 +1715,18 @@ CREATE INDEX work_queue_by_turn ON public.work_queue USING btree (tenant_id, set
 CREATE INDEX work_queue_in_order ON public.work_queue USING btree (tenant_id, set_id, priority, created_at, task_id);
 CREATE INDEX work_queue_of_assignee ON public.work_queue USING btree (assignee_id, set_id, priority, created_at, task_id) WHERE (assignee_id IS NOT NULL);
 CREATE INDEX work_queue_of_place ON public.work_queue USING btree (COALESCE(workspace_id, tenant_id), set_id, priority, created_at, task_id);
+
+create table workspace_knowledge_packs (
+  workspace_id uuid not null,
+  tenant_id uuid not null,
+  packs text[] not null,
+  strict boolean not null,
+  updated_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint workspace_knowledge_packs_pkey PRIMARY KEY (workspace_id),
+  constraint workspace_knowledge_packs_packs_check CHECK ((cardinality(packs) <= 64)),
+  constraint workspace_knowledge_packs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint workspace_knowledge_packs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
 
 create table workspace_members (
   id uuid not null,

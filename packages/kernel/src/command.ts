@@ -102,6 +102,7 @@ export async function executeAround<Caller, Context extends object>(
     const surroundings: Surroundings<unknown, Context> = {
       incoming,
       context: runtime.context(judged, db, false),
+      keyed,
       command: (prepared, sent) =>
         execute(runtime, endpoint, judged, { ...input, sent: sent ?? input.sent, prepared }),
     };
@@ -283,7 +284,8 @@ async function storedAnswer<Caller, Context extends object>(
   return takeKey(tx, keyed, runtime.idempotency);
 }
 
-function replayed({ status, body }: StoredAnswer): Answer {
+/** A stored answer, as it is given again. */
+export function replayed({ status, body }: StoredAnswer): Answer {
   return { status, body: body ?? undefined, headers: { 'idempotency-replayed': 'true' } };
 }
 

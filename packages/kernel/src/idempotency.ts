@@ -100,8 +100,15 @@ export async function takeKey(
   const stored = await tx.row(findKey(call));
   if (stored === undefined)
     throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
-  if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
-  return { status: stored.status, body: stored.body };
+  return sameCall(stored, call);
+}
+
+function sameCall(
+  { fingerprint, status, body }: StoredAnswer & { fingerprint: string },
+  call: KeyedCall,
+): StoredAnswer {
+  if (fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
+  return { status, body };
 }
 
 /**
@@ -110,9 +117,7 @@ export async function takeKey(
  */
 export async function findAnswer(db: Db, call: KeyedCall): Promise<StoredAnswer | undefined> {
   const stored = await db.row(findLiveKey(call));
-  if (stored === undefined) return undefined;
-  if (stored.fingerprint !== call.fingerprint) throw new Refusal('idempotency_key_reused', { key: call.key });
-  return { status: stored.status, body: stored.body };
+  return stored === undefined ? undefined : sameCall(stored, call);
 }
 
 /** Keeps the answer with the key, one-time secrets replaced by null. */

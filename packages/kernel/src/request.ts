@@ -3,10 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lengthenBody } from './body-time.ts';
 import { readByteStream } from './byte-stream.ts';
 import { execute, executeAround } from './command.ts';
+import type { Turns } from './concurrency-limit.ts';
 import { answerError, rendererAt } from './error-answer.ts';
-import { headOf, readBody, refuseDeclaredSize, send } from './http-message.ts';
+import {
+  declaredBytesOf,
+  headOf,
+  type RequestHead,
+  readBody,
+  refuseDeclaredSize,
+  send,
+} from './http-message.ts';
 import { inputReader } from './input.ts';
-import { finished, largeBodies, largeBodyBytesMin } from './large-bodies.ts';
+import { finished, largeBodies, largeBodyBytesMin, placeBytesMin, takePlace } from './large-bodies.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, endpointName, pathOf } from './service.ts';
 
@@ -28,19 +36,19 @@ export function requestHandler<Caller, Context extends object>(
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const head = headOf(request.raw, runtime.trustedProxies);
     const startedAt = performance.now();
+    let place: Turns | undefined;
     try {
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);
       let caller = await runtime.authenticate(head, endpoint);
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
+      const owner = runtime.tenantOf(caller) ?? head.address;
+      if (endpoint.largeBody && mayBeLarge(head)) place = await takePlace(owner);
       const bytes = endpoint.bytes ? noBytes : await readBody(request.raw, bytesMax);
       if (endpoint.permissionFirst && runtime.judgedFirst !== undefined)
         caller = await runtime.judgedFirst(caller, endpoint);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
       const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
-      const input =
-        bytes.length < largeBodyBytesMin
-          ? finished(steps)
-          : await largeBodies.read(runtime.tenantOf(caller) ?? head.address, steps);
+      const input = bytes.length < largeBodyBytesMin ? finished(steps) : await largeBodies.read(owner, steps);
       const call = { ...head, endpoint: name, caller, whenGone: whenGoneOf(reply.raw) };
       const answer =
         around === undefined
@@ -58,11 +66,18 @@ export function requestHandler<Caller, Context extends object>(
       send(reply, head, answer.status, answer.body, headers);
     } catch (error) {
       answerError(runtime, request, reply, { head, endpoint, render }, error);
+    } finally {
+      place?.leave();
     }
   };
 }
 
 const noBytes = Buffer.alloc(0);
+
+/** Without a declared length a body may have any. */
+function mayBeLarge(head: RequestHead): boolean {
+  return head.headers['transfer-encoding'] !== undefined || declaredBytesOf(head) > placeBytesMin;
+}
 
 /** Lets a handler that waits stop once nobody reads its answer any more. */
 function whenGoneOf(res: ServerResponse) {

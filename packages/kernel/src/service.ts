@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Incoming } from './byte-stream.ts';
+import type { KeyedCall } from './idempotency.sql.ts';
 import type { Page } from './paging.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -59,6 +60,8 @@ export interface Surroundings<X, C> {
   readonly incoming: Incoming;
   /** Its `db` is no transaction: each statement is its own, and waits its turn. */
   readonly context: C;
+  /** The Idempotency-Key of the call. What was answered under it before is answered again without `around`. */
+  readonly keyed: KeyedCall | undefined;
   /**
    * Runs the command, as an endpoint without `around` would be run. Call it once.
    * @param sent what stands for the bytes of the body in the fingerprint of an Idempotency-Key
@@ -126,6 +129,8 @@ export interface EndpointSpec<
   bytes?: boolean;
   /** The longest body in bytes, where it is not that of the service for this kind of credential. */
   bodyBytesMax?: number;
+  /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
+  largeBody?: boolean;
   returns: R;
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
@@ -193,6 +198,7 @@ export interface Endpoint<Context = object> {
   readonly form: boolean;
   readonly bytes: boolean;
   readonly bodyBytesMax: number | undefined;
+  readonly largeBody: boolean;
   readonly returns: Returns;
   readonly status: number;
   readonly errors: readonly string[];
@@ -256,6 +262,7 @@ export function endpointsOf<V extends Vocabulary>(
       form: spec.form ?? false,
       bytes: spec.bytes ?? false,
       bodyBytesMax: spec.bodyBytesMax,
+      largeBody: spec.largeBody ?? false,
       returns: spec.returns,
       status: Math.min(...Object.keys(spec.returns).map(Number)),
       errors: spec.errors ?? [],

@@ -6,12 +6,8 @@ import { endpointName } from '@baton/kernel/service';
 import { sql } from '@baton/kernel/sql';
 import { collectFixtures, makeFixtureRequest } from '@baton/kernel/testing/matrix-fixtures';
 import type { SampleRequest } from '@baton/kernel/testing/matrix-service';
-import {
-  type Actor,
-  type Answer,
-  startCoordination,
-  type TestCoordination,
-} from '../testing/coordination.ts';
+import { startWithMemory, type WithMemory } from '../testing/contexts.ts';
+import type { Actor, Answer, TestCoordination } from '../testing/coordination.ts';
 import type { FixtureTenant } from '../testing/fixtures.ts';
 import { untilBlockedBy } from '../testing/waiting.ts';
 import { endpoints } from './endpoints.ts';
@@ -27,11 +23,13 @@ const writing = endpoints.filter(
     method !== 'GET' && auth === undefined && transaction !== 'none' && id !== 'getContext',
 );
 
+let started: WithMemory;
 let baton: TestCoordination;
 before(async () => {
-  baton = await startCoordination();
+  started = await startWithMemory();
+  ({ baton } = started);
 });
-after(() => baton.close());
+after(() => started.close());
 
 type Endpoint = (typeof endpoints)[number];
 

@@ -44,6 +44,7 @@ import { contentsApi } from '../results/contents/contents.api.ts';
 import { contextApi } from '../results/context/context.api.ts';
 import { contextAdapterApi } from '../results/context-adapter/context-adapter.api.ts';
 import { invocationsApi } from '../results/invocations/invocations.api.ts';
+import { knowledgeApi } from '../results/knowledge/knowledge.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
@@ -109,6 +110,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'What somebody who is about to act should know: the state of the work, and what memory knows of it.',
     endpoints: contextApi,
+  },
+  {
+    tag: 'Knowledge',
+    about: 'What the memory service is told of the world, and by which packs it reads it.',
+    endpoints: knowledgeApi,
   },
   {
     tag: 'Approvals',

@@ -134,7 +134,10 @@ export function coordinationRuntime(
       waitSeconds: settings.CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS,
     },
     pipelineCodes: new Set(pipelineCodes),
-    bodyBytesMax: ({ bytes }) => (bytes ? settings.CP_ARTIFACT_MAX_BYTES : settings.CP_MAX_BODY_BYTES),
+    bodyBytesMax: ({ bytes, largeBody }) => {
+      if (largeBody) return settings.CP_KNOWLEDGE_SNAPSHOT_MAX_BODY_BYTES;
+      return bytes ? settings.CP_ARTIFACT_MAX_BYTES : settings.CP_MAX_BODY_BYTES;
+    },
     sizeBeforeCredential: () => true,
     authenticate: (head, endpoint) => authenticator.authenticate(head, endpoint),
     tenantOf: (caller) => (caller === nobody ? undefined : caller.tenantId),

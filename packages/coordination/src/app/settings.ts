@@ -45,18 +45,6 @@ export const settings = {
   }),
   CP_CORS_ORIGINS: list({ default: [], doc: 'Origins of web pages that may call; empty turns CORS off.' }),
   CP_MAX_BODY_BYTES: integer({ default: 1_048_576, min: 1024, unit: 'bytes', doc: 'The largest JSON body.' }),
-  CP_IDEMPOTENCY_TTL_SECONDS: integer({
-    default: 86_400,
-    min: 1,
-    unit: seconds,
-    doc: 'How long an answer is kept under its key.',
-  }),
-  CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: integer({
-    default: 10,
-    min: 1,
-    unit: seconds,
-    doc: 'How long a parallel duplicate waits for the first.',
-  }),
   CP_IDEMPOTENCY_PENDING_TTL_SECONDS: integer({
     default: 60,
     min: 1,

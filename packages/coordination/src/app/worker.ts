@@ -20,6 +20,7 @@ import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
 import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
 import { withdrawCalls } from '../results/invocations/withdrawing.ts';
+import { finishKnowledge } from '../results/knowledge/finishing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import type { Job } from '../service/job.ts';
@@ -49,6 +50,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   returnLapsedCalls,
   withdrawCalls,
   doDueOutcomes,
+  finishKnowledge,
   runRules,
   runRuleSchedules,
   lookAgainAtWaiting,

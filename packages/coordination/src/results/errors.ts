@@ -36,6 +36,22 @@ export const errors = {
     502,
     'Retry where the details say retryable.',
   )('The memory service did not handle the request; the details say with which status.'),
+  snapshot_invalid: invalid(
+    'Memory refuses the form of the snapshot, or a thing in it is out of its bounds.',
+  ),
+  snapshot_stale: conflict(
+    'Memory has a later snapshot of the source, or is in another state than `expectedState`.',
+  ),
+  document_invalid: invalid(
+    'Memory refuses the form of the document, or its `meta` are out of their bounds.',
+  ),
+  entities_query_invalid: invalid('A condition, the limit or the cursor does not fit.'),
+  pack_invalid: invalid('The pack is no document that memory takes, or is out of its bounds.'),
+  pack_version_conflict: conflict('The version of the pack is registered with another content.'),
+  invalid_pack_ref: invalid('A pack is named `name` or `name@version`.'),
+  workspace_not_root: invalid('Packs belong to the root of a tree of workspaces; the details name it.'),
+  pack_version_required: invalid('The packs of a workspace are named `name@version`.'),
+  pack_not_found: invalid('Memory has no such pack, of the tenant or of all.'),
   invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
   idempotency_key_reuse: conflict('The key names another call of a skill.'),
   invalid_skill_inputs: badRequest("The inputs don't fit the contract of the skill."),

@@ -93,6 +93,29 @@ export const settings = {
     unit: seconds,
     doc: 'How long a call of a skill is kept after its end, with its inputs and its output; its idempotencyKey names it for as long. One that an approval allowed is kept as long as the approval.',
   }),
+  CP_IDEMPOTENCY_TTL_SECONDS: integer({
+    default: 86_400,
+    min: 1,
+    unit: seconds,
+    doc: 'How long an answer is kept under its key.',
+  }),
+  CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: integer({
+    default: 10,
+    min: 1,
+    unit: seconds,
+    doc: 'How long a parallel duplicate waits for the first.',
+  }),
+  CP_KNOWLEDGE_SNAPSHOT_MAX_BODY_BYTES: integer({
+    default: 8_388_608,
+    min: 1024,
+    max: 33_554_432,
+    unit: 'bytes',
+    doc: 'The largest body of a snapshot of knowledge, or of a document. Four of them at most are worked on at once, each in up to seven times its size.',
+  }),
+  CP_KNOWLEDGE_PACK_ADMINS: list({
+    default: [],
+    doc: 'Ids of the principals that may register knowledge packs for all tenants.',
+  }),
   CP_CONTEXT_PROVIDER: choice(['none', 'http'], {
     default: 'none',
     doc: 'The memory service: `none` sends nothing, and moves on what would be sent; `http` is the one at CP_CONTEXT_BASE_URL.',
@@ -163,6 +186,13 @@ export const settings = {
     max: 600,
     unit: seconds,
     doc: 'The longest wait for the memory service to take a batch.',
+  }),
+  CP_CONTEXT_RECONCILE_TIMEOUT_SECONDS: integer({
+    default: 60,
+    min: 1,
+    max: 600,
+    unit: seconds,
+    doc: 'The longest wait for the memory service to take a snapshot.',
   }),
   CP_CONTEXT_BATCH_SIZE: integer({
     default: 100,

@@ -34,6 +34,7 @@ export interface Tables {
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
+  knowledge_intents: KnowledgeIntentsTable;
   left_sets: LeftSetsTable;
   observations: ObservationsTable;
   outbox: OutboxTable;
@@ -75,6 +76,7 @@ export interface Tables {
   verifications: VerificationsTable;
   work_offers: WorkOffersTable;
   work_queue: WorkQueueTable;
+  workspace_knowledge_packs: WorkspaceKnowledgePacksTable;
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
@@ -542,6 +544,26 @@ interface JournalFloorsTable {
   deleted_position: Generated<number>;
   deleted_sequence: Generated<number>;
   archive_due_at: Generated<string>;
+}
+
+interface KnowledgeIntentsTable {
+  id: string;
+  tenant_id: string;
+  kind: 'snapshot' | 'document' | 'pack' | 'configuration';
+  subject: string;
+  path: string;
+  body: string;
+  facts: unknown;
+  principal_id: string;
+  iam_principal_id: string | null;
+  request_id: string;
+  correlation_id: string;
+  trace_run_id: string;
+  idempotency_key: string | null;
+  fingerprint: string | null;
+  attempts: Generated<number>;
+  due_at: string;
+  created_at: Generated<string>;
 }
 
 interface LeftSetsTable {
@@ -1182,6 +1204,14 @@ interface WorkQueueTable {
   priority: number;
   created_at: string;
   turn_at: string;
+}
+
+interface WorkspaceKnowledgePacksTable {
+  workspace_id: string;
+  tenant_id: string;
+  packs: string[];
+  strict: boolean;
+  updated_at: Generated<string>;
 }
 
 interface WorkspaceMembersTable {

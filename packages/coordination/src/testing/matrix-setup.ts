@@ -142,9 +142,9 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
       : undefined;
   },
   keyRequired: ({ idempotency }) => idempotency === 'required',
-  bodyBytesMax: ({ bytes }) => (bytes ? 104_857_600 : 1_048_576),
+  bodyBytesMax: ({ bytes, largeBody }) => (bytes ? 104_857_600 : largeBody ? 8_388_608 : 1_048_576),
   sizeBeforeCredential: () => true,
-  ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest',
+  ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest' || id === 'registerKnowledgePack',
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
   identifiers,

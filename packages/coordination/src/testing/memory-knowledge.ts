@@ -101,7 +101,7 @@ export class MemoryKnowledge {
     const { namespace, snapshotId, source, pack, observedAt, entities, dryRun, expectedState } = body;
     const space = this.#space(String(namespace));
     const seen = space.snapshots.get(String(snapshotId));
-    if (seen !== undefined) return answer(200, { ...seen, duplicate: true });
+    if (seen !== undefined) return answer(200, { ...seen, duplicate: true, dryRun: dryRun === true });
     const sent = entities as Document[];
     if (sent.some(({ kind, key }) => typeof kind !== 'string' || typeof key !== 'string')) return answer(400);
     const origin = `${String(pack)} ${String(source)}`;

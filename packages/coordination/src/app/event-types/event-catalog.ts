@@ -37,6 +37,7 @@ import * as artifacts from '../../results/artifacts/artifacts.events.ts';
 import * as context from '../../results/context/context.events.ts';
 import * as contextAdapter from '../../results/context-adapter/context-adapter.events.ts';
 import * as invocations from '../../results/invocations/invocations.events.ts';
+import * as knowledge from '../../results/knowledge/knowledge.events.ts';
 import * as observations from '../../results/observations/observations.events.ts';
 import * as outcomes from '../../results/outcomes/outcomes.events.ts';
 import * as verification from '../../results/verification/verification.events.ts';
@@ -87,6 +88,7 @@ const declarations: readonly object[] = [
   artifacts,
   context,
   contextAdapter,
+  knowledge,
   observations,
   outcomes,
   verification,

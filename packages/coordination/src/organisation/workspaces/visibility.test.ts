@@ -178,7 +178,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/tools/',
       '/packages/',
       '/operations/',
-      '/calendars/',
+      '/knowledge/packs/',
     ];
     const others = endpoints.filter(
       ({ path }) =>

@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import type { Surroundings } from '@baton/kernel/service';
+import { FreeObject, freeObjectOf, type JsonObject, Uuid } from '@baton/kernel/wire';
+import { type Context, endpoint } from '../context.ts';
+import {
+  DocumentBody,
+  type DocumentWriting,
+  documentKind,
+  StoredDocument,
+  storeDocument,
+} from './documents.ts';
+import { EntitiesPage, EntitiesQuery, queryEntities } from './entities.ts';
+import {
+  documentStored,
+  knowledgeChanged,
+  packRegistered,
+  packsConfigured,
+  snapshotReconciled,
+} from './knowledge.events.ts';
+import { getPack, type PackWriting, packBytesMax, packKind, RegisteredPack, registerPack } from './packs.ts';
+import {
+  previewSnapshot,
+  ReconciledSnapshot,
+  reconcileSnapshot,
+  SnapshotBody,
+  type SnapshotWriting,
+  snapshotKind,
+} from './snapshots.ts';
+import {
+  type ConfigurationWriting,
+  configurationKind,
+  configurePacks,
+  getPacks,
+  PacksRequest,
+  WorkspacePacks,
+} from './workspace-packs.ts';
+import { settleWrite } from './writing.ts';
+
+const snapshotErrors = [
+  'not_found',
+  'workspace_archived',
+  'memory_disabled',
+  'snapshot_invalid',
+  'snapshot_stale',
+  'memory_unavailable',
+] as const;
+
+const exampleId = '0190b2c4-0000-7000-8000-000000000001';
+const snapshotExample = {
+  workspaceId: exampleId,
+  source: 'cluster-a',
+  snapshotId: 'cluster-a-4711',
+  observedAt: '2026-03-02T09:00:00Z',
+  entities: [{ kind: 'service', key: 'service:billing', tier: 1 }],
+  relations: [],
+};
+
+export const knowledgeApi = [
+  endpoint({
+    id: 'reconcileSnapshot',
+    method: 'POST',
+    path: '/knowledge/snapshots',
+    summary: 'Tell memory what a source sees of a part of the world.',
+    description:
+      'Memory compares it with what the source saw before, and says what is new, changed or gone. A body of up to 8 MiB; the same snapshotId again changes nothing.',
+    permission: 'observations.write',
+    body: SnapshotBody,
+    largeBody: true,
+    returns: { 200: ReconciledSnapshot },
+    errors: snapshotErrors,
+    emits: [snapshotReconciled, knowledgeChanged],
+    example: snapshotExample,
+    around: ({ body }, surroundings: SnapshotWriting) => reconcileSnapshot(body, surroundings),
+    handle: ({ prepared }, context) => settleWrite(snapshotKind, context, prepared),
+  }),
+  endpoint({
+    id: 'previewSnapshot',
+    method: 'POST',
+    path: '/knowledge/snapshots:preview',
+    summary: 'Ask what a snapshot would change.',
+    description: '`stateToken` names the state that it was compared with: send it as `expectedState`.',
+    idempotency: 'ignored',
+    transaction: 'none',
+    permission: 'observations.write',
+    body: SnapshotBody,
+    largeBody: true,
+    returns: { 200: ReconciledSnapshot },
+    errors: snapshotErrors,
+    example: snapshotExample,
+    around: ({ body }, surroundings: Surroundings<ReconciledSnapshot, Context>) =>
+      previewSnapshot(body, surroundings),
+    handle: ({ prepared }) => prepared,
+  }),
+  endpoint({
+    id: 'storeDocument',
+    method: 'POST',
+    path: '/knowledge/documents',
+    summary: 'Put a document into memory, in place of the one with the same natural key.',
+    permission: 'observations.write',
+    body: DocumentBody,
+    largeBody: true,
+    returns: { 200: StoredDocument },
+    errors: ['not_found', 'workspace_archived', 'memory_disabled', 'document_invalid', 'memory_unavailable'],
+    emits: [documentStored],
+    example: {
+      workspaceId: exampleId,
+      naturalKey: 'wiki/billing',
+      title: 'How billing works',
+      chunks: [{ text: 'Invoices are made at night.' }],
+      links: [{ kind: 'service', key: 'service:billing', rel: 'describes' }],
+    },
+    around: ({ body }, surroundings: DocumentWriting) => storeDocument(body, surroundings),
+    handle: ({ prepared }, context) => settleWrite(documentKind, context, prepared),
+  }),
+  endpoint({
+    id: 'queryEntities',
+    method: 'POST',
+    path: '/knowledge/entities:query',
+    summary: 'Ask memory for the things of some kinds in a workspace.',
+    idempotency: 'ignored',
+    transaction: 'none',
+    permission: 'events.read',
+    body: EntitiesQuery,
+    returns: { 200: EntitiesPage },
+    errors: [
+      'not_found',
+      'entities_query_invalid',
+      'memory_disabled',
+      'memory_timeout',
+      'memory_unavailable',
+    ],
+    example: { workspaceId: exampleId, kinds: ['service'], where: [{ attr: 'tier', op: 'eq', value: 1 }] },
+    around: (
+      { body },
+      surroundings: Surroundings<{ items: JsonObject[]; nextCursor: string | null }, Context>,
+    ) => queryEntities(body, surroundings),
+    handle: ({ prepared }) => prepared,
+  }),
+  endpoint({
+    id: 'registerKnowledgePack',
+    method: 'POST',
+    path: '/knowledge/packs',
+    summary: 'Register a pack of kinds by which memory reads knowledge.',
+    description:
+      '`scope` tenant needs knowledge.packs.manage; a pack for all tenants is registered by principals that CP_KNOWLEDGE_PACK_ADMINS names. The rest of the document is for the memory service.',
+    body: freeObjectOf(packBytesMax).meta({ id: 'KnowledgePack' }),
+    returns: { 200: RegisteredPack, 201: RegisteredPack },
+    errors: [
+      'permission_denied',
+      'memory_disabled',
+      'pack_invalid',
+      'pack_version_conflict',
+      'memory_unavailable',
+    ],
+    emits: [packRegistered],
+    example: { name: 'platform', version: '1.0.0', scope: 'tenant', kinds: { service: {} } },
+    around: ({ body }, surroundings: PackWriting) => registerPack(body, surroundings),
+    handle: ({ prepared }, context) => settleWrite(packKind, context, prepared),
+  }),
+  endpoint({
+    id: 'getKnowledgePack',
+    method: 'GET',
+    path: '/knowledge/packs/{ref}',
+    summary: 'Read a pack, of the tenant or of all, by `name` or `name@version`.',
+    permission: 'events.read',
+    params: { ref: z.string().min(1).max(400) },
+    returns: { 200: FreeObject },
+    errors: ['invalid_pack_ref', 'memory_disabled', 'not_found', 'memory_timeout', 'memory_unavailable'],
+    around: ({ params }, surroundings: Surroundings<JsonObject, Context>) =>
+      getPack(params.ref, surroundings),
+    handle: ({ prepared }) => prepared,
+  }),
+  endpoint({
+    id: 'configureKnowledgePacks',
+    method: 'PUT',
+    path: '/workspaces/{id}/knowledge-packs',
+    summary: 'Say which packs the knowledge of a tree of workspaces goes by.',
+    permission: 'workspaces.manage',
+    params: { id: Uuid },
+    body: PacksRequest,
+    returns: { 200: WorkspacePacks },
+    errors: [
+      'not_found',
+      'workspace_not_root',
+      'pack_version_required',
+      'memory_disabled',
+      'pack_not_found',
+      'memory_unavailable',
+    ],
+    emits: [packsConfigured],
+    example: { packs: [], strict: false },
+    around: ({ params, body }, surroundings: ConfigurationWriting) =>
+      configurePacks(params.id, body, surroundings),
+    handle: ({ prepared }, context) => settleWrite(configurationKind, context, prepared),
+  }),
+  endpoint({
+    id: 'getKnowledgePacks',
+    method: 'GET',
+    path: '/workspaces/{id}/knowledge-packs',
+    summary: 'Read which packs the knowledge of a workspace goes by.',
+    permission: 'workspaces.read',
+    params: { id: Uuid },
+    returns: { 200: WorkspacePacks },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getPacks(context, params.id),
+  }),
+];
