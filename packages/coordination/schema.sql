@@ -1085,6 +1085,7 @@ create table rule_evaluations (
   next_check_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  waits_for uuid[] default '{}'::uuid[] not null,
   constraint rule_evaluations_pkey PRIMARY KEY (id),
   constraint rule_evaluations_rule_id_trigger_ref_key UNIQUE (rule_id, trigger_ref),
   constraint rule_evaluations_check CHECK (((status = 'waiting'::text) >= (next_check_at IS NOT NULL))),
@@ -1093,10 +1094,11 @@ create table rule_evaluations (
   constraint rule_evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint rule_evaluations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
-CREATE INDEX rule_evaluations_due ON public.rule_evaluations USING btree (next_check_at, id) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX rule_evaluations_due ON public.rule_evaluations USING btree (tenant_id, next_check_at, id) WHERE (next_check_at IS NOT NULL);
 CREATE INDEX rule_evaluations_newest ON public.rule_evaluations USING btree (rule_id, created_at DESC, id DESC);
 CREATE INDEX rule_evaluations_of_status ON public.rule_evaluations USING btree (rule_id, status, created_at DESC, id DESC);
 CREATE INDEX rule_evaluations_old ON public.rule_evaluations USING btree (updated_at, id) WHERE (status <> 'waiting'::text);
+CREATE INDEX rule_evaluations_wait_for ON public.rule_evaluations USING gin (waits_for) WHERE (next_check_at IS NOT NULL);
 CREATE INDEX rule_evaluations_waiting ON public.rule_evaluations USING btree (rule_id) WHERE (next_check_at IS NOT NULL);
 
 create table rule_touched_tasks (
@@ -1168,7 +1170,7 @@ create table rules (
   constraint rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint rules_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
-CREATE INDEX rules_due ON public.rules USING btree (next_run_at, id) WHERE (next_run_at IS NOT NULL);
+CREATE INDEX rules_due ON public.rules USING btree (tenant_id, next_run_at, id) WHERE (next_run_at IS NOT NULL);
 CREATE INDEX rules_enabled ON public.rules USING btree (tenant_id, trigger_kind, trigger_type, id) WHERE (status = 'enabled'::text);
 CREATE INDEX rules_newest ON public.rules USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX rules_of_package ON public.rules USING btree (tenant_id, package_key, created_at DESC, id DESC) WHERE (package_key IS NOT NULL);

@@ -40,6 +40,13 @@ export const settings = {
     unit: seconds,
     doc: 'How long a work rule that closes a task waits for the live claim on it to end.',
   }),
+  CP_RULES_WAITING_MAX: integer({
+    default: 1000,
+    min: 1,
+    max: 100_000,
+    unit: 'evaluations',
+    doc: 'Evaluations of one work rule that may wait at once, for a skill or for claims; ten times as many of one tenant. Those beyond fail.',
+  }),
   CP_RULES_ENABLED_MAX: integer({
     default: 500,
     min: 1,

@@ -801,6 +801,7 @@ interface RuleEvaluationsTable {
   next_check_at: string | null;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  waits_for: Generated<string[]>;
 }
 
 interface RuleTouchedTasksTable {

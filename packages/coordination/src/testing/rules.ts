@@ -72,3 +72,15 @@ export async function writeEvaluation(
     values (${id}, ${rule.tenantId}, ${rule.workspaceId}, ${rule.id}, 1, ${`event:${id}`}, 'not_matched')`);
   return id;
 }
+
+/** Makes each task whose title begins with "slow" take so long that a turn ends before a list of them. */
+export async function slowDownTasks(
+  { pool }: Pick<TestCoordination, 'pool'>,
+  seconds: number,
+): Promise<void> {
+  const texts = [
+    `create function be_slow() returns trigger language plpgsql as $$ begin perform pg_sleep(${seconds}); return new; end $$`,
+    `create trigger be_slow before insert on tasks for each row when (new.title like 'slow%') execute function be_slow()`,
+  ];
+  for (const text of texts) await pool.run({ text, values: [] });
+}

@@ -35,6 +35,8 @@ export interface Acting {
   readonly chainDepth: number;
   /** The call of the skill that was asked; null where none was. */
   readonly skillInvocationId: string | null;
+  /** When to leave the items that are left to the next turn, by `performance.now()`. */
+  readonly untilMs: number;
 }
 
 /** What is done for one item, with the roots that its templates read. */

@@ -8,7 +8,8 @@ import type { RuleRoots } from '../rule-acts/cause.ts';
 import type { Acting } from '../rule-acts/work-item.ts';
 import type { RuleInterpretation } from '../rule-documents/interpretation.ts';
 import { renderDocument } from '../rule-documents/template.ts';
-import type { Finding } from './evaluation.ts';
+import { type Finding, failed, waitingLimit } from './evaluation.ts';
+import { mayNotWait } from './evaluations.ts';
 
 /** Of a text in inputs that has other text beside its placeholder. */
 const inputCharactersMax = 10_000;
@@ -21,6 +22,7 @@ export async function askSkill(
   { skill, inputs }: RuleInterpretation,
   roots: RuleRoots,
 ): Promise<Finding> {
+  if (await mayNotWait(context, rule, evaluationId)) return failed(waitingLimit, {});
   const room = { charactersMax: inputCharactersMax, charactersLeft: inputsCharactersMax };
   const rendered = renderDocument(inputs, roots, room);
   if (rendered === undefined)

@@ -6,7 +6,6 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import { type ErrorCode, errors } from '../errors.ts';
 import { actOf } from '../rule-acts/acting.ts';
 import { type Cause, evidenceOf, type RuleRoots, rootsOf } from '../rule-acts/cause.ts';
 import { findChain } from '../rule-acts/chain.ts';
@@ -23,14 +22,24 @@ import { isAuthorFiltered } from '../rule-documents/action.ts';
 import { readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { askSkill } from './asking.ts';
-import type { EvaluationResult, Finding } from './evaluation.ts';
+import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
+import { mayNotWait } from './evaluations.ts';
+
+/** How long one transaction goes on with items and evaluations: readers of every tenant's journal wait for it. */
+export const turnMsMax = 500;
+
+/**
+ * What became of a look at a cause: nothing for one that the authority does not see; `seen` for one that the rule has looked
+ * at before; `left` where items are left that the turn had no time for; `busy` where another process, or a later turn, goes on.
+ */
+export type Look = 'none' | 'seen' | 'done' | 'left' | 'busy';
 
 /**
  * Looks at a cause for a rule, once: does what follows, and records it (organisation, section 8.4).
  * @param authority in whose name; undefined where that principal or credential is not active any more
- * @returns whether it was looked at; false for a cause that the rule has looked at before, or that its authority does not see
+ * @param untilMs when to leave items that are left, by `performance.now()`; the first is always done
  * @throws Error of the store or of the program, and a refusal because a judge is away
  */
 export async function evaluate(
@@ -38,14 +47,14 @@ export async function evaluate(
   rule: RuleRow,
   authority: Caller | undefined,
   cause: Cause,
-): Promise<boolean> {
+  untilMs: number,
+): Promise<Look> {
   const looking = actingOf(context, rule, authority, cause);
-  if (!(await isInSight(looking, cause.workspaceId))) return false;
+  if (!(await isInSight(looking, cause.workspaceId))) return 'none';
   const chainDepth = await findChain(context, cause);
-  const acting: Acting = { ...begun(rule, cause), context: looking, chainDepth };
-  if (!(await begin(acting))) return false;
-  await finish(acting, await findingOf(acting, authority), []);
-  return true;
+  const acting: Acting = { ...begun(rule, cause), context: looking, chainDepth, untilMs };
+  if (!(await begin(acting))) return 'seen';
+  return finish(acting, await findingOf(acting, authority), []);
 }
 
 function begun(rule: RuleRow, cause: Cause) {
@@ -100,22 +109,52 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
   }
 }
 
-/** @throws what is no fault of the rule */
-export function findingOfFault(error: unknown): Finding {
-  if (error instanceof ConditionFault) return failed('rule_condition_error', { message: error.message });
+/** @param result what was done before. @throws what is no fault of the rule */
+export function findingOfFault(error: unknown, result: EvaluationResult = {}): Finding {
+  if (error instanceof ConditionFault)
+    return failed('rule_condition_error', { message: error.message }, result);
   if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
-  return failed(error.code, error.details as JsonObject);
+  return failed(error.code, error.details as JsonObject, result);
 }
 
-/** Does the action for each of its items. @throws ConditionFault */
+/** Does the action for each of its items, as far as there is time. @throws ConditionFault */
 export async function act(acting: Acting, roots: RuleRoots): Promise<Finding> {
-  const { action } = acting.rule;
-  const items = itemsOfAction(action, roots);
-  if (items.length === 0) return notMatched(true);
-  const work: WorkItem[] = [];
-  for (const item of items) work.push(await attemptAct(acting, actOf[action.kind], item));
-  return findingFrom(acting, work);
+  const items = itemsOfAction(acting.rule.action, roots);
+  return items.length === 0 ? notMatched(true) : actOnItems(acting, items, []);
 }
+
+/**
+ * @param items the roots of each that is left
+ * @param before what was done for those before
+ */
+export async function actOnItems(
+  acting: Acting,
+  items: readonly RuleRoots[],
+  before: readonly WorkItem[],
+): Promise<Finding> {
+  const { context, rule, cause, evaluationId } = acting;
+  const work = [...before];
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && performance.now() > acting.untilMs) return leave(cause, items.slice(index), work);
+    work.push(await attemptAct(acting, actOf[rule.action.kind], item));
+  }
+  const isFull = work.some(isWaiting) && (await mayNotWait(context, rule, evaluationId));
+  return findingFrom(acting, isFull ? work.map(refuseWaiting) : work);
+}
+
+/** The rest is for the next turn, with what was read of the cause now. */
+function leave(cause: Cause, items: readonly RuleRoots[], work: WorkItem[]): Finding {
+  const { trigger: _, payload: __, item: ___, ...roots } = items[0] as RuleRoots;
+  const left = { roots, items: items.map(({ item = null }) => item) };
+  return {
+    status: 'waiting',
+    result: { conditionMatched: true, work, waitingFor: 'turn' },
+    pending: { cause, waiting: [], left },
+  };
+}
+
+const refuseWaiting = (item: WorkItem): WorkItem =>
+  isWaiting(item) ? { ...item, reason: null, failed: true, refused: waitingLimit } : item;
 
 /** Who may not read tasks and goals does not read them by a rule. */
 export function requireRights(context: Context, rule: RuleRow): void {
@@ -129,23 +168,6 @@ const notMatched = (conditionMatched: boolean): Finding => ({
   result: { conditionMatched, work: [] },
 });
 
-export function failed(code: string, details: JsonObject, result: EvaluationResult = {}): Finding {
-  const known = errors[code as ErrorCode] as { when: string } | undefined;
-  const message = known?.when ?? messages[code] ?? code;
-  return { status: 'failed', result, error: { code, message, details } };
-}
-
-const messages: Readonly<Record<string, string>> = {
-  credential_inactive: 'Whoever enabled the rule is not active any more, or their credential was closed.',
-  rule_loop: 'Rules cause each other without end.',
-  rule_condition_error: 'The condition compares what has no order, or takes too many steps.',
-  rule_internal_error: 'An unhandled failure; the trace is in the log only.',
-  work_items_refused: 'Every item of the action was refused.',
-  rule_skill_failed: 'The skill that the rule asked failed, or its call was cancelled.',
-  rule_skill_wait_expired: 'The skill that the rule asked did not answer in time.',
-  claim_not_released: 'The claims on the tasks did not end in time.',
-};
-
 /** What the items come to together. Some wait: so does the evaluation. */
 export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]): Finding {
   const result = { conditionMatched: true, work };
@@ -154,23 +176,30 @@ export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]):
     return { status: 'waiting', result: { ...result, waitingFor: 'claim' }, pending: { cause, waiting } };
   if (!work.every((item) => item.failed)) return { status: 'matched', result };
   const refused = [...new Set(work.map((item) => item.refused ?? ''))];
-  const code = refused.every((one) => one === 'claim_not_released')
-    ? 'claim_not_released'
-    : 'work_items_refused';
-  return failed(code, { refused }, result);
+  const [code = ''] = refused;
+  const isOfWait = refused.length === 1 && ['claim_not_released', waitingLimit].includes(code);
+  return failed(isOfWait ? code : 'work_items_refused', { refused }, result);
 }
 
 const isWaiting = ({ reason, skipped, failed: isFailed }: WorkItem) =>
   reason === waitingReason && !skipped && !isFailed;
 
+/** What an evaluation waits for: the end of claims on tasks, or of a call. */
+function waitedFor({ result, pending }: Finding, skillInvocationId: string | null): string[] {
+  if (pending?.isAsking) return skillInvocationId === null ? [] : [skillInvocationId];
+  return (pending?.waiting ?? []).flatMap((index) => result.work?.[index]?.taskId ?? []);
+}
+
 /** Records what came of a look, and tells of it when it is final. */
 export async function finish(
   { context, rule, evaluationId, cause, evidence, ...acting }: Acting,
-  { status, result, error, pending, skillInvocationId: asked }: Finding,
+  finding: Finding,
   createdBefore: readonly string[],
-): Promise<void> {
+): Promise<'done' | 'left'> {
+  const { status, result, error, pending, skillInvocationId: asked } = finding;
   const { db, tenantId, settings, counters } = context;
   const skillInvocationId = asked ?? acting.skillInvocationId;
+  const isLeft = pending?.left !== undefined;
   const work = result.work ?? [];
   const created = work.flatMap((item) => (item.created && item.taskId !== null ? [item.taskId] : []));
   await db.run(
@@ -181,10 +210,11 @@ export async function finish(
       error: error ?? null,
       pending: pending ?? null,
       skill_invocation_id: skillInvocationId,
-      againSeconds: status === 'waiting' ? settings.CP_RULES_SKILL_CHECK_SECONDS : null,
+      waits_for: waitedFor(finding, skillInvocationId),
+      againSeconds: status !== 'waiting' ? null : isLeft ? 0 : settings.CP_RULES_SKILL_CHECK_SECONDS,
     }),
   );
-  if (status === 'waiting') return;
+  if (status === 'waiting') return isLeft ? 'left' : 'done';
   const { kind, type } = cause.trigger;
   context.afterCommit.push(() => counters.ruleEvaluations.inc({ result: status }));
   emit(
@@ -206,6 +236,7 @@ export async function finish(
       ...(error !== undefined && { error: { code: error.code } }),
     },
   );
+  return 'done';
 }
 
 /** Records that an evaluation broke each time it was tried, so that others go on. */
@@ -216,6 +247,6 @@ export async function recordBroken(
   cause: Cause,
 ): Promise<void> {
   const looking = actingOf(context, rule, authority, cause);
-  const acting: Acting = { ...begun(rule, cause), context: looking, chainDepth: 0 };
+  const acting: Acting = { ...begun(rule, cause), context: looking, chainDepth: 0, untilMs: 0 };
   if (await begin(acting)) await finish(acting, failed('rule_internal_error', {}), []);
 }

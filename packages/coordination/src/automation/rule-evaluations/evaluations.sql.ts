@@ -2,7 +2,6 @@ import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
-import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { EvaluationRow } from './evaluation.ts';
 
 export type NewEvaluation = Pick<
@@ -32,7 +31,7 @@ export function insertEvaluation(evaluation: NewEvaluation) {
 
 export type EvaluationEnd = Pick<
   EvaluationRow,
-  'status' | 'result' | 'created_task_ids' | 'error' | 'pending' | 'skill_invocation_id'
+  'status' | 'result' | 'created_task_ids' | 'error' | 'pending' | 'skill_invocation_id' | 'waits_for'
 > & {
   /** In how many seconds to look again; null for one that is final. */
   readonly againSeconds: number | null;
@@ -44,7 +43,7 @@ export function updateEvaluation(tenantId: string, id: string, end: EvaluationEn
     set status = ${end.status}, result = ${JSON.stringify(end.result)}, created_task_ids = ${end.created_task_ids}::uuid[],
       error = ${end.error === null ? null : JSON.stringify(end.error)},
       skill_invocation_id = ${end.skill_invocation_id},
-      pending = ${end.pending === null ? null : JSON.stringify(end.pending)},
+      pending = ${end.pending === null ? null : JSON.stringify(end.pending)}, waits_for = ${end.waits_for}::uuid[],
       next_check_at = clock_timestamp() + make_interval(secs => ${end.againSeconds}::integer), failures = 0,
       updated_at = clock_timestamp()
     where id = ${id} and tenant_id = ${tenantId}`;
@@ -58,14 +57,68 @@ export function updateFailedLook(tenantId: string, id: string, againSeconds: num
     where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-export type DueEvaluationRow = Pick<EvaluationRow, 'id' | 'tenant_id'> & { next_check_at: string };
+/** Tenants behind this one with evaluations that are due; each that has one waiting is looked up once in the index. */
+export function findTenantsDue(after: string, tenantsMax: number) {
+  return sql<{ tenant_id: string }>`
+    with recursive waiting as (
+      (select tenant_id from rule_evaluations
+       where next_check_at is not null and tenant_id > ${after} order by tenant_id limit 1)
+      union all
+      select (
+        select e.tenant_id from rule_evaluations e
+        where e.next_check_at is not null and e.tenant_id > w.tenant_id order by e.tenant_id limit 1)
+      from waiting w where w.tenant_id is not null
+    )
+    select w.tenant_id from waiting w
+    where exists (
+      select from rule_evaluations e where e.tenant_id = w.tenant_id and e.next_check_at is not null and e.next_check_at <= now())
+    limit ${tenantsMax}`;
+}
 
-export function findDueEvaluations([nextCheckAt, id]: QueuePosition, rowsMax: number) {
-  return sql<DueEvaluationRow>`
-    select id, tenant_id, next_check_at from rule_evaluations
-    where next_check_at is not null and next_check_at <= now()
-      and (next_check_at, id) > (${nextCheckAt}::timestamptz, ${id}::uuid)
+export function findDueEvaluations(tenantId: string, except: readonly string[], rowsMax: number) {
+  return sql<Pick<EvaluationRow, 'id'>>`
+    select id from rule_evaluations
+    where tenant_id = ${tenantId} and next_check_at is not null and next_check_at <= now()
+      and id <> all (${except}::uuid[])
     order by next_check_at, id limit ${rowsMax}`;
+}
+
+/** Has evaluations look again that wait for one of these; those that somebody looks at just now are left. */
+export function wakeWaiting(tenantId: string, ended: readonly string[]) {
+  return sql`
+    with free as (
+      select id from rule_evaluations
+      where tenant_id = ${tenantId} and next_check_at is not null and waits_for && ${ended}::uuid[]
+      for no key update skip locked
+    )
+    update rule_evaluations e set next_check_at = least(e.next_check_at, clock_timestamp())
+    from free where e.id = free.id`;
+}
+
+/** Whether as many evaluations of the rule, or of the tenant, wait as may, this one left out. */
+export function isFullOfWaiting(
+  tenantId: string,
+  ruleId: string,
+  { exceptId, ofRuleMax, ofTenantMax }: { exceptId: string; ofRuleMax: number; ofTenantMax: number },
+) {
+  return sql<{ is_full: boolean }>`
+    select (
+        select count(*) from (
+          select from rule_evaluations
+          where rule_id = ${ruleId} and next_check_at is not null and id <> ${exceptId} limit ${ofRuleMax}
+        ) as waiting) >= ${ofRuleMax}::bigint
+      or (
+        select count(*) from (
+          select from rule_evaluations
+          where tenant_id = ${tenantId} and next_check_at is not null and id <> ${exceptId} limit ${ofTenantMax}
+        ) as waiting) >= ${ofTenantMax}::bigint as is_full`;
+}
+
+/** What a turn had no time for of what the rule does at a cause. */
+export function findLeft(tenantId: string, ruleId: string, triggerRef: string) {
+  return sql<Pick<EvaluationRow, 'id'>>`
+    select id from rule_evaluations
+    where tenant_id = ${tenantId} and rule_id = ${ruleId} and trigger_ref = ${triggerRef} and pending -> 'left' is not null`;
 }
 
 export function findEvaluation(tenantId: string, id: string) {

@@ -3,9 +3,10 @@ import type { Page } from '@baton/kernel/paging';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { RuleRow } from '../rules/rule.ts';
 import { getRuleRow } from '../rules/rules.ts';
 import { evaluationOf, evaluationStatuses, type RuleEvaluation } from './evaluation.ts';
-import { findEvaluation, findEvaluations } from './evaluations.sql.ts';
+import { findEvaluation, findEvaluations, isFullOfWaiting } from './evaluations.sql.ts';
 
 /** The evaluations of a rule, newest first. @throws Refusal `not_found`, `invalid_status`, `invalid_cursor` */
 export async function listEvaluations(
@@ -26,4 +27,15 @@ export async function getEvaluation(context: Context, id: string): Promise<RuleE
   const row = (await context.db.row(findEvaluation(context.tenantId, id))) ?? fail('not_found', details);
   await requireSight(context, row.workspace_id, details);
   return evaluationOf(row);
+}
+
+/** Whether as many evaluations wait as may: what waits is looked at again and again. */
+export async function mayNotWait(
+  { db, tenantId, settings }: Context,
+  rule: RuleRow,
+  evaluationId: string,
+): Promise<boolean> {
+  const { CP_RULES_WAITING_MAX: ofRuleMax } = settings;
+  const bounds = { exceptId: evaluationId, ofRuleMax, ofTenantMax: ofRuleMax * 10 };
+  return (await db.row(isFullOfWaiting(tenantId, rule.id, bounds)))?.is_full === true;
 }

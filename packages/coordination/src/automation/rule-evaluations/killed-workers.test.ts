@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
 import { until } from '../../testing/waiting.ts';
 
@@ -12,10 +12,14 @@ import { until } from '../../testing/waiting.ts';
 const kills = 3;
 const causesMax = 300;
 const hosts = 3;
+/** Each of these items takes a tenth of a second, so that a turn leaves some of them to the next. */
+const slowEach = 60;
+const slowItems = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 let baton: TestCoordination;
 before(async () => {
   baton = await startCoordination();
+  await slowDownTasks(baton, 0.1);
 });
 after(() => baton.close());
 
@@ -35,12 +39,25 @@ test('each rule derives exactly once from each cause, whenever workers are kille
     condition: { eq: [{ var: 'payload.data.even' }, true] },
     action: { dedupKeyTemplate: `${type}-{{ payload.data.host }}` },
   });
+  const perItem = await makeRule(baton.admin, {
+    trigger: observed(type),
+    action: {
+      forEach: 'payload.data.slow',
+      dedupKeyTemplate: `${type}-{{ trigger.eventId }}-slow-{{ item }}`,
+      fields: { title: 'slow {{ item }}' },
+    },
+  });
   const causes: string[] = [];
   let isOver = false;
   const sending = (async () => {
     while (!isOver && causes.length < causesMax) {
       const n = causes.length;
-      const data = { even: n % 2 === 0, host: `h${n % hosts}`, hosts: ['a', 'b'] };
+      const data = {
+        even: n % 2 === 0,
+        host: `h${n % hosts}`,
+        hosts: ['a', 'b'],
+        slow: n % slowEach === 0 ? slowItems : [],
+      };
       causes.push((await observe(baton.admin, type, data)).eventId);
       await new Promise((done) => setTimeout(done, 30));
     }
@@ -57,13 +74,13 @@ test('each rule derives exactly once from each cause, whenever workers are kille
   await Promise.all(lives);
   isOver = true;
   await sending;
-  const left = causes.length * 2 - (await evaluated());
+  const left = causes.length * 3 - (await evaluated());
   const last = makeRuleWorker(baton);
   await last.run();
   await last.close();
   assert.ok(left > 0, 'the killed workers left nothing to do');
   const refs = causes.map((id) => `event:${id}`).sort();
-  for (const { id } of [perCause, perHost]) {
+  for (const { id } of [perCause, perHost, perItem]) {
     const rows = await baton.pool.rows<{ trigger_ref: string; status: string }>(sql`
       select trigger_ref, status from rule_evaluations where rule_id = ${id}`);
     assert.deepEqual(rows.map((row) => row.trigger_ref).sort(), refs);
@@ -79,8 +96,10 @@ test('each rule derives exactly once from each cause, whenever workers are kille
     from (select origin ->> 'ruleId' as rule from tasks where origin ->> 'kind' = 'rule') as derived_tasks
     group by rule`);
   const counts = Object.fromEntries(filed.map(({ rule, n, derived }) => [rule, [n, derived]]));
+  const slowFiled = Math.ceil(causes.length / slowEach) * slowItems.length;
   assert.deepEqual(counts, {
     [perCause.id]: [causes.length * 2, causes.length * 2],
     [perHost.id]: [hosts, hosts],
+    [perItem.id]: [slowFiled, slowFiled],
   });
 });

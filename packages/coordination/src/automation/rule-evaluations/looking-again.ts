@@ -1,4 +1,5 @@
 import { getInvocationEnd } from '../../results/invocations/requesting.ts';
+import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import { type Cause, rootsOf } from '../rule-acts/cause.ts';
 import { closeTarget } from '../rule-acts/closing.ts';
@@ -7,9 +8,19 @@ import type { RuleRow } from '../rules/rule.ts';
 import { skillRootOf, withdrawCall } from './asking.ts';
 import { lockAuthorities } from './authorities.ts';
 import { attempt } from './breaking.ts';
-import { act, actingOf, failed, findingFrom, findingOfFault, finish } from './evaluating.ts';
-import type { EvaluationRow, Finding } from './evaluation.ts';
-import { findEvaluation, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
+import {
+  act,
+  actingOf,
+  actOnItems,
+  findingFrom,
+  findingOfFault,
+  finish,
+  type Look,
+  requireRights,
+  turnMsMax,
+} from './evaluating.ts';
+import { type EvaluationRow, type Finding, failed } from './evaluation.ts';
+import { findEvaluation, findLeft, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
 import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
 
 /**
@@ -29,26 +40,54 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
     ? settings.CP_RULES_SKILL_WAIT_SECONDS
     : settings.CP_RULES_CLAIM_WAIT_SECONDS;
   const row = await db.row(lockDueEvaluation(tenantId, id, secondsMax));
-  if (row?.pending == null) return 0;
-  const cause = row.pending.cause as Cause;
-  const authority = await authorities.of(rule);
+  if (row === undefined) return 0;
+  await look(context, rule, await authorities.of(rule), row, performance.now() + turnMsMax);
+  return 1;
+}
+
+/**
+ * Goes on with the items that an earlier turn left of this cause. The turn holds who acts and the rule already.
+ * @returns `seen` where nothing was left
+ */
+export async function goOnWithLeft(
+  context: Context,
+  rule: RuleRow,
+  authority: Caller | undefined,
+  { trigger }: Cause,
+  untilMs: number,
+): Promise<Look> {
+  const { db, tenantId } = context;
+  const left = await db.row(findLeft(tenantId, rule.id, trigger.ref));
+  if (left === undefined) return 'seen';
+  const row = await db.row(lockDueEvaluation(tenantId, left.id, 0));
+  return row === undefined ? 'busy' : look(context, rule, authority, row, untilMs);
+}
+
+type LockedRow = EvaluationRow & { is_over: boolean };
+
+async function look(
+  context: Context,
+  rule: RuleRow,
+  authority: Caller | undefined,
+  row: LockedRow,
+  untilMs: number,
+): Promise<Look> {
+  const cause = row.pending?.cause as Cause;
   const acting: Acting = {
     context: actingOf(context, rule, authority, cause),
     rule,
-    evaluationId: id,
+    evaluationId: row.id,
     cause,
     evidence: row.evidence,
     chainDepth: row.chain_depth,
     skillInvocationId: row.skill_invocation_id,
+    untilMs,
   };
   const ended = endOf(rule, row, authority !== undefined);
-  if (ended !== undefined) {
-    const why = ended.result.reason ?? 'credential_inactive';
-    if (row.pending.isAsking) await withdrawCall(acting.context, row.skill_invocation_id, why);
-    await finish(acting, ended, row.created_task_ids);
-  }
-  if (ended === undefined) await goOn(acting, row);
-  return 1;
+  if (ended === undefined) return goOn(acting, row);
+  const why = ended.result.reason ?? 'credential_inactive';
+  if (row.pending?.isAsking) await withdrawCall(acting.context, row.skill_invocation_id, why);
+  return finish(acting, ended, row.created_task_ids);
 }
 
 /** Why it goes on no more; undefined when it does. */
@@ -60,21 +99,27 @@ function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, 
   return isActive ? undefined : failed('credential_inactive', {}, done);
 }
 
-async function goOn(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<void> {
+async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
   const { context } = acting;
   const { created_task_ids: created } = row;
-  const broke = await attempt(context, async () => finish(acting, await findingOf(acting, row), created));
-  if (broke === undefined) return;
+  let became: Look = 'busy';
+  const broke = await attempt(context, async () => {
+    became = await finish(acting, await findingOf(acting, row), created);
+  });
+  if (broke === undefined) return became;
   const { db, tenantId, settings, log } = context;
   const failures = row.failures + 1;
   log.error({ err: broke.error, tenantId, evaluationId: row.id, failures }, 'a work rule broke');
-  if (failures >= settings.CP_RULES_MAX_ATTEMPTS)
-    await finish(acting, failed('rule_internal_error', {}, row.result), created);
-  else await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
+  if (failures >= settings.CP_RULES_MAX_ATTEMPTS) {
+    const { waitingFor: _, ...done } = row.result;
+    return finish(acting, failed('rule_internal_error', {}, done), created);
+  }
+  await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
+  return 'busy';
 }
 
 /** The skill has answered, or is waited for still. */
-async function interpreted(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<Finding> {
+async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
   const { context, rule, cause, skillInvocationId } = acting;
   const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);
   const isLive = end?.status === 'pending' || end?.status === 'running';
@@ -99,8 +144,24 @@ async function interpreted(acting: Acting, row: EvaluationRow & { is_over: boole
 
 const asked = { conditionMatched: true, work: [] };
 
-async function findingOf(acting: Acting, row: EvaluationRow & { is_over: boolean }): Promise<Finding> {
+/** The items that a turn had no time for, with what was read of the cause when the rule looked. */
+async function leftDone(acting: Acting, { result, pending }: LockedRow): Promise<Finding> {
+  const { context, rule, cause } = acting;
+  const { roots = {}, items = [] } = pending?.left ?? {};
+  const { waitingFor: _, ...done } = result;
+  try {
+    requireRights(context, rule);
+  } catch (error) {
+    return findingOfFault(error, done);
+  }
+  const common = { ...roots, trigger: cause.trigger, payload: cause.payload };
+  const left = items.map((item) => ({ ...common, item }));
+  return actOnItems(acting, left, result.work ?? []);
+}
+
+async function findingOf(acting: Acting, row: LockedRow): Promise<Finding> {
   if (row.pending?.isAsking) return interpreted(acting, row);
+  if (row.pending?.left !== undefined) return leftDone(acting, row);
   const work: WorkItem[] = [...(row.result.work ?? [])];
   for (const index of row.pending?.waiting ?? []) {
     const item = work[index] as WorkItem;

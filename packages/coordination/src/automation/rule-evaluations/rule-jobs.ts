@@ -1,16 +1,15 @@
 import type { Job, JobTools } from '../../service/job.ts';
-import { createDueJob } from '../../service/queue-walk.ts';
+import { createTenantTurns, turnEntriesMax } from '../../service/tenant-turns/tenant-turns.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
+import { isUnavailable } from '../rule-acts/work-item.ts';
 import { ruleConsumer } from '../rules/rules.ts';
 import { AuthorityChanged } from './authorities.ts';
-import { type DueEvaluationRow, findDueEvaluations } from './evaluations.sql.ts';
+import { findDueEvaluations, findTenantsDue } from './evaluations.sql.ts';
 import { lookAgain } from './looking-again.ts';
 import { runSchedule } from './schedule.ts';
 import { takeTurn } from './turn.ts';
-import { type DueRuleRow, findDueRules } from './turns.sql.ts';
-
-const batchMax = 50;
+import { findDueRules, findTenantsOnSchedule } from './turns.sql.ts';
 
 type Tools = JobTools<Context>;
 
@@ -25,33 +24,39 @@ export function runRules(tools: Tools): Job {
   );
 }
 
-/** Has rules look whose time has come, each in a transaction of its own. */
+/** Has rules look whose time has come, each in a transaction of its own, in turns by tenant. */
 export function runRuleSchedules({ pool, command, log }: Tools): Job {
   const name = 'rule-schedules';
-  return createDueJob<DueRuleRow>(
-    { name, batchMax, log },
+  return createTenantTurns(
+    { name, log },
     {
-      find: (after) => pool.rows(findDueRules(after, batchMax)),
-      positionOf: ({ next_run_at: at, id }) => [at, id],
-      handle: ({ id, tenant_id: tenantId }) =>
+      findTenants: async (...page) => idsOf(await pool.rows(findTenantsOnSchedule(...page))),
+      find: async (tenantId, except) =>
+        (await pool.rows(findDueRules(tenantId, except, turnEntriesMax))).map(({ id }) => id),
+      handle: (tenantId, id) =>
         unlessChanged(() => command(name, tenantId, (context) => runSchedule(context, id)), 0),
+      isOfTenant: isUnavailable,
     },
   );
 }
 
-/** Looks again at evaluations that wait, each in a transaction of its own. */
+/** Looks again at evaluations that wait, each in a transaction of its own, in turns by tenant. */
 export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
   const name = 'rule-evaluations';
-  return createDueJob<DueEvaluationRow>(
-    { name, batchMax, log },
+  return createTenantTurns(
+    { name, log },
     {
-      find: (after) => pool.rows(findDueEvaluations(after, batchMax)),
-      positionOf: ({ next_check_at: at, id }) => [at, id],
-      handle: ({ id, tenant_id: tenantId }) =>
+      findTenants: async (...page) => idsOf(await pool.rows(findTenantsDue(...page))),
+      find: async (tenantId, except) =>
+        (await pool.rows(findDueEvaluations(tenantId, except, turnEntriesMax))).map(({ id }) => id),
+      handle: (tenantId, id) =>
         unlessChanged(() => command(name, tenantId, (context) => lookAgain(context, id)), 0),
+      isOfTenant: isUnavailable,
     },
   );
 }
+
+const idsOf = (rows: readonly { tenant_id: string }[]) => rows.map((row) => row.tenant_id);
 
 /** What was rolled back because a rule got another authority in between is simply done later. */
 async function unlessChanged<T>(act: () => Promise<T>, instead: T): Promise<T> {

@@ -5,7 +5,7 @@ import type { RuleRow } from '../rules/rule.ts';
 import { everySecondsOf, ruleConsumer } from '../rules/rules.ts';
 import { lockAuthorities } from './authorities.ts';
 import { attempt } from './breaking.ts';
-import { evaluate, recordBroken } from './evaluating.ts';
+import { evaluate, recordBroken, turnMsMax } from './evaluating.ts';
 import { findRuleOfEvaluation, takeSlot } from './turns.sql.ts';
 
 /**
@@ -26,7 +26,8 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const rule = (await db.row(findRuleOfEvaluation(tenantId, ruleId))) as RuleRow;
   const authority = await authorities.of(rule);
   const cause = causeOfSchedule(rule, slot.slot_seconds);
-  const broke = await attempt(context, () => evaluate(context, rule, authority, cause));
+  const untilMs = performance.now() + turnMsMax;
+  const broke = await attempt(context, () => evaluate(context, rule, authority, cause, untilMs));
   if (broke === undefined) return 1;
   // The next moment is the next attempt.
   log.error({ err: broke.error, tenantId, ruleId }, 'a work rule broke');

@@ -20,12 +20,13 @@ import type { RuleRow } from '../rules/rule.ts';
 import { ruleConsumer } from '../rules/rules.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
 import { attempt } from './breaking.ts';
-import { evaluate, recordBroken } from './evaluating.ts';
+import { evaluate, type Look, recordBroken, turnMsMax } from './evaluating.ts';
+import { wakeWaiting } from './evaluations.sql.ts';
+import { goOnWithLeft } from './looking-again.ts';
 import { findEnabledRules, hasEnabledRules, shareRules } from './turns.sql.ts';
 
-/** A turn ends early after so many evaluations, or so long: readers of the journal wait for its transaction. */
+/** A turn ends early after so many evaluations, or after `turnMsMax`. */
 const evaluationsMax = 100;
-const turnMsMax = 500;
 
 /**
  * One turn of a tenant: its rules look at the next events, and its cursor moves behind them, in one transaction
@@ -49,6 +50,8 @@ export async function takeTurn(context: Context): Promise<boolean> {
   }
   const ids = wanted.map(({ id }) => id);
   const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
+  const ended = [...new Set(read.rows.flatMap(endedIn))];
+  if (ended.length > 0) await db.run(wakeWaiting(tenantId, ended));
   await judgeTasks(page.rows, rules, authorities);
   return new Turn(context, turn, { rules, authorities }).run(page);
 }
@@ -77,6 +80,16 @@ async function judgeTasks(
 
 const nothing: ReadonlySet<string> = new Set();
 
+const endsOfClaims = ['claim.released', 'claim.expired'];
+const endsOfCalls = ['succeeded', 'failed', 'cancelled'].map((end) => `skill.invocation_${end}`);
+
+/** Tasks whose claims ended, and calls of skills that ended: evaluations may wait for them. */
+function endedIn({ type, entity_id: id, payload }: EventRow): string | readonly string[] {
+  if (endsOfCalls.includes(type)) return id;
+  const { taskId } = payload as { taskId?: unknown };
+  return endsOfClaims.includes(type) && typeof taskId === 'string' ? taskId : [];
+}
+
 /** Rules cause no rule by what they write themselves. */
 export function mayCauseRules({ entity_type: entity, correlation_id: correlation }: EventRow): boolean {
   return entity !== 'rule' && correlation?.startsWith('work-rule:') !== true;
@@ -91,8 +104,8 @@ async function rulesFor({ db, tenantId, settings }: Context, rows: readonly Even
 
 const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
 
-/** What became of an event in a turn. */
-type Look = 'done' | 'later' | 'broken';
+/** What became of an event in a turn: `later` where the next turn goes on at once, `busy` where it is not for now. */
+type Passed = 'done' | 'later' | 'busy' | 'broken';
 
 class Turn {
   readonly #context: Context;
@@ -133,12 +146,15 @@ class Turn {
   }
 
   /** Has every rule look at an event; what looked at it before does not again. */
-  async #look(event: EventRow): Promise<Look> {
+  async #look(event: EventRow): Promise<Passed> {
     const cause = causeOfEvent(event);
     for (const rule of this.#rules) {
       if (!isReached(rule, event) || !isCausedBy(rule, cause)) continue;
       if (this.#isOver()) return 'later';
-      if (!(await this.#evaluate(rule, cause, event))) return 'broken';
+      const look = await this.#evaluate(rule, cause, event);
+      if (look === undefined) return 'broken';
+      // The cursor stays here, so that what follows from later events comes after the rest of this one.
+      if (look === 'left' || look === 'busy') return look === 'left' ? 'later' : 'busy';
     }
     return 'done';
   }
@@ -148,24 +164,27 @@ class Turn {
     return this.#evaluations >= evaluationsMax || performance.now() > this.#endsAtMs;
   }
 
-  /** @returns false when it broke unexpectedly, and is to be tried again */
-  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<boolean> {
+  /** @returns undefined when it broke unexpectedly, and is to be tried again */
+  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<Look | undefined> {
     const context = this.#context;
     const authority = await this.#authorities.of(rule);
+    let look: Look = 'none';
     const broke = await attempt(context, async () => {
-      if (await evaluate(context, rule, authority, cause)) this.#evaluations += 1;
+      look = await evaluate(context, rule, authority, cause, this.#endsAtMs);
+      if (look === 'seen') look = await goOnWithLeft(context, rule, authority, cause, this.#endsAtMs);
     });
-    if (broke === undefined) return true;
+    if (look !== 'none' && look !== 'seen') this.#evaluations += 1;
+    if (broke === undefined) return look;
     const failures = failuresAt(this.#turn, event);
     const { tenantId, log, settings } = context;
     log.error(
       { err: broke.error, tenantId, ruleId: rule.id, eventId: event.id, failures },
       'a work rule broke',
     );
-    if (failures < settings.CP_RULES_MAX_ATTEMPTS) return false;
+    if (failures < settings.CP_RULES_MAX_ATTEMPTS) return undefined;
     await recordBroken(context, rule, authority, cause);
     this.#evaluations += 1;
-    return true;
+    return 'done';
   }
 }
 

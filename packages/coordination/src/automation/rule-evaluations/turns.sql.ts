@@ -1,5 +1,4 @@
 import { sql } from '@baton/kernel/sql';
-import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { RuleRow } from '../rules/rule.ts';
 
 /** Whether any rule of the tenant is enabled. */
@@ -29,13 +28,27 @@ export function shareRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for share`;
 }
 
-export type DueRuleRow = Pick<RuleRow, 'id' | 'tenant_id'> & { next_run_at: string };
+/** Tenants behind this one with rules whose time has come; each that has a schedule is looked up once in the index. */
+export function findTenantsOnSchedule(after: string, tenantsMax: number) {
+  return sql<{ tenant_id: string }>`
+    with recursive scheduled as (
+      (select tenant_id from rules where next_run_at is not null and tenant_id > ${after} order by tenant_id limit 1)
+      union all
+      select (
+        select r.tenant_id from rules r
+        where r.next_run_at is not null and r.tenant_id > s.tenant_id order by r.tenant_id limit 1)
+      from scheduled s where s.tenant_id is not null
+    )
+    select s.tenant_id from scheduled s
+    where exists (
+      select from rules r where r.tenant_id = s.tenant_id and r.next_run_at is not null and r.next_run_at <= now())
+    limit ${tenantsMax}`;
+}
 
-export function findDueRules([nextRunAt, id]: QueuePosition, rowsMax: number) {
-  return sql<DueRuleRow>`
-    select id, tenant_id, next_run_at from rules
-    where next_run_at is not null and next_run_at <= now()
-      and (next_run_at, id) > (${nextRunAt}::timestamptz, ${id}::uuid)
+export function findDueRules(tenantId: string, except: readonly string[], rowsMax: number) {
+  return sql<Pick<RuleRow, 'id'>>`
+    select id from rules
+    where tenant_id = ${tenantId} and next_run_at is not null and next_run_at <= now() and id <> all (${except}::uuid[])
     order by next_run_at, id limit ${rowsMax}`;
 }
 

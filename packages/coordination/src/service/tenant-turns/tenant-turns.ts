@@ -1,0 +1,69 @@
+import { isUnreachable } from '@baton/kernel/db';
+import type { Logger } from '@baton/kernel/log';
+import type { Job } from '../job.ts';
+import { createPutOff } from '../put-off.ts';
+
+/** Tenants that one run looks at. */
+const tenantsMax = 20;
+/** Turns of different tenants at the same time, each on a connection of its own. */
+const parallelMax = 4;
+/** A tenant's turn ends after so many entries, or so long. */
+export const turnEntriesMax = 50;
+const turnMsMax = 500;
+const head = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * A job that goes through due entries tenant by tenant, again and again: one with many keeps no other, and within a tenant
+ * one that can't be handled keeps no other.
+ * @param queue.findTenants tenants with due entries behind a tenant, by their ids, at most `tenantsMax`
+ * @param queue.find the due entries of a tenant, the longest due first, at most `turnEntriesMax`, without those of `except`
+ * @param queue.handle works on one entry, in a transaction of its own; 0 when others have it locked
+ * @param queue.isOfTenant whether a failure says nothing about the entry: then the tenant is put off
+ */
+export function createTenantTurns(
+  { name, log }: Pick<Job, 'name'> & { log: Logger },
+  queue: {
+    findTenants(after: string, tenantsMax: number): Promise<readonly string[]>;
+    find(tenantId: string, except: readonly string[]): Promise<readonly string[]>;
+    handle(tenantId: string, id: string): Promise<number>;
+    isOfTenant?(error: unknown): boolean;
+  },
+): Job {
+  const [tenants, entries] = [createPutOff(name, log), createPutOff(name, log)];
+  let after = head;
+
+  async function entryOf(tenantId: string, id: string): Promise<number> {
+    try {
+      return await queue.handle(tenantId, id);
+    } catch (error) {
+      if (isUnreachable(error) || queue.isOfTenant?.(error)) throw error;
+      entries.note(id, error);
+      return 0;
+    }
+  }
+
+  const turnOf = (tenantId: string) =>
+    tenants.attempt(tenantId, async () => {
+      const untilMs = performance.now() + turnMsMax;
+      let handled = 0;
+      for (const id of await queue.find(tenantId, entries.waiting())) {
+        if (performance.now() > untilMs) break;
+        handled += await entryOf(tenantId, id);
+      }
+      return handled;
+    });
+
+  return {
+    name,
+    batchMax: turnEntriesMax,
+    async run() {
+      const due = await queue.findTenants(after, tenantsMax);
+      after = due.length < tenantsMax ? head : (due.at(-1) ?? head);
+      let handled = 0;
+      for (let at = 0; at < due.length; at += parallelMax)
+        for (const count of await Promise.all(due.slice(at, at + parallelMax).map(turnOf))) handled += count;
+      // What was handled may have left something to do at once, and other tenants may be due behind these.
+      return handled > 0 || due.length === tenantsMax ? turnEntriesMax : 0;
+    },
+  };
+}
