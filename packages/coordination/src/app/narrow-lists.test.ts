@@ -42,6 +42,7 @@ const queries: Record<string, string[]> = {
   '/goals': ['', 'status=active', 'ownerId=ME'],
   '/goals/GOAL/work': ['', 'systemStatusCategory=backlog'],
   '/roles': ['', 'workspaceId=SEEN'],
+  '/rules': ['', 'status=archived', 'triggerKind=observation', 'workspaceId=SEEN'],
   '/projects': ['', 'status=archived', 'templateKey=narrow'],
   '/workspaces': ['', 'status=archived', 'status=active', 'parentId=SEEN'],
   '/principals/ME/roles': ['limit=20'],
@@ -205,6 +206,14 @@ async function fill(ids: readonly string[], principalId: string): Promise<void> 
       insert into role_assignments (id, tenant_id, principal_id, role_id, workspace_id)
       select gen_random_uuid(), ${tenantId}::uuid, ${principalId}::uuid, id,
         (${ids}::uuid[])[1 + floor(random() * ${ids.length + 1})] from made`);
+    await tx.run(sql`
+      insert into rules (id, tenant_id, workspace_id, key, status, trigger, action, created_by, created_at)
+      select gen_random_uuid(), ${tenantId}::uuid, (${ids}::uuid[])[1 + floor(random() * ${ids.length + 1})],
+        gen_random_uuid()::text, case when random() < 0.5 then 'archived' else 'disabled' end,
+        case when random() < 0.5 then '{"kind": "observation", "type": "x"}'::jsonb
+          else '{"kind": "event", "type": "task.completed"}'::jsonb end,
+        '{"kind": "ensure_work"}', ${principalId}::uuid, now() - floor(random() * 20) * interval '1 second'
+      from generate_series(1, 400)`);
     await tx.run(sql`
       insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name)
       select made.id, ${tenantId}::uuid, w.id, w.path || made.id, w.type_id, 'w' || made.id, 'x'

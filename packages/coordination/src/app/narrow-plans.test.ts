@@ -90,6 +90,11 @@ async function fill(count: number): Promise<void> {
     insert into role_assignments (id, tenant_id, principal_id, role_id)
     select gen_random_uuid(), ${tenantId}::uuid, ${person.principalId}::uuid, id from made`);
   await pool.run(sql`
+    insert into rules (id, tenant_id, workspace_id, key, status, trigger, action, created_by)
+    select gen_random_uuid(), ${tenantId}::uuid, ${other.id}::uuid, gen_random_uuid()::text, 'disabled',
+      '{"kind": "observation", "type": "x"}', '{"kind": "ensure_work"}', ${person.principalId}::uuid
+    from generate_series(1, ${count}::integer)`);
+  await pool.run(sql`
     insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name)
     select id, ${tenantId}::uuid, ${other.id}::uuid, array[${other.id}::uuid, id], type_id, 'w' || id, 'x'
     from (select gen_random_uuid() as id, w.type_id from workspaces w, generate_series(1, ${count}::integer) where w.id = ${other.id}) made`);
@@ -102,6 +107,7 @@ async function fill(count: number): Promise<void> {
     'goals',
     'roles',
     'role_assignments',
+    'rules',
     'workspaces',
   ])
     await pool.run({ text: `analyze ${table}`, values: [] });
@@ -137,6 +143,7 @@ function lists(): Record<string, Record<string, unknown>[]> {
     listApprovals: [{}, { status: 'pending' }],
     listGoals: [{}, { status: 'active' }, { ownerId: principalId }, { workspaceId: other.id }],
     listRoles: [{}, { workspaceId: other.id }],
+    listRules: [{}, { status: 'disabled' }, { triggerKind: 'observation' }, { workspaceId: other.id }],
     listAvailableWork: [{}, { assigneeId: principalId }, { assignedToMe: true }],
     getWorkspaceTree: [{}, { depth: 1 }, { includeArchived: true }],
     listWorkspaces: [{}, { status: 'active' }, { rootsOnly: true }, { parentId: other.id }],

@@ -113,8 +113,23 @@ function mismatch(operator: string, left: PathTypes, right: PathTypes): string |
 const listed = (types: ReadonlySet<string>) => [...types].join(' or ');
 
 /** Whether anything in the documents reads a root. */
-export function readsRoot({ condition, interpretation, action }: RuleDocuments, root: string): boolean {
-  const paths = [
+export function readsRoot(documents: RuleDocuments, root: string): boolean {
+  return pathsOf(documents).some((path) => rootOf(path) === root);
+}
+
+/** Of the root `trigger`: what whoever reads evaluations is told as well. */
+const told = ['kind', 'ref', 'type', 'eventId', 'occurredAt'].map((name) => `trigger.${name}`);
+
+/** Whether anything in the documents reads what an event of the journal says, or who and what it is about. */
+export function readsEvents(documents: RuleDocuments): boolean {
+  if (documents.trigger.kind === 'schedule') return false;
+  return pathsOf(documents).some(
+    (path) => rootOf(path) === 'payload' || (rootOf(path) === 'trigger' && !told.includes(path)),
+  );
+}
+
+function pathsOf({ condition, interpretation, action }: RuleDocuments): string[] {
+  return [
     ...pathsIn(condition),
     ...(action.where === undefined ? [] : pathsIn(action.where)),
     ...[...textsOfInterpretation(interpretation), ...textsOfAction(action)].flatMap(({ text }) =>
@@ -122,5 +137,4 @@ export function readsRoot({ condition, interpretation, action }: RuleDocuments, 
     ),
     ...(action.forEach === undefined ? [] : [action.forEach]),
   ];
-  return paths.some((path) => rootOf(path) === root);
 }

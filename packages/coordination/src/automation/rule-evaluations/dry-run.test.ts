@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
-import { observe, observed, ruleBody } from '../../testing/rules.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
@@ -13,6 +13,8 @@ before(async () => {
   baton = await startCoordination();
 });
 after(() => baton.close());
+
+const kind = () => `k-${newId()}`;
 
 async function dryRun(more: Record<string, unknown>, actor = baton.admin) {
   await journalIsStable(baton.pool);
@@ -90,4 +92,70 @@ test('a schedule is looked at once, as of now', async () => {
   assert.equal(others.length, 0);
   assert.match(found.triggerRef, /^schedule:\d+$/);
   assert.equal(found.would.work[0].dedupKey, 'stale');
+});
+
+test('two dry-runs of a tenant run at a time, and some wait; those beyond are refused, and no other call waits', async () => {
+  const type = kind();
+  const list = Array.from({ length: 1600 }, (_, n) => ({ n: n / 7, on: 'x' }));
+  for (let n = 0; n < 20; n += 1) await observe(baton.admin, type, { list });
+  await journalIsStable(baton.pool);
+  const texts = Array.from({ length: 32 }, () => '{{ payload }} and more');
+  const body = ruleBody({
+    trigger: observed(type),
+    action: {
+      forEach: 'payload.data.list',
+      where: { lt: [{ var: 'item.n' }, 7] },
+      fields: { title: '{{ payload }}', customFields: { texts } },
+    },
+  });
+  const answers = Promise.all(Array.from({ length: 30 }, () => baton.admin.post('/rules:dry-run', body)));
+  const refusedOnes = (await answers).filter(({ status }) => status !== 200);
+  assert.ok(refusedOnes.length >= 10 && refusedOnes.length <= 28, String(refusedOnes.length));
+  for (const { status, body: answer, headers } of refusedOnes) {
+    assert.deepEqual([status, answer.error.code], [503, 'unavailable']);
+    assert.equal(headers.get('retry-after'), '1');
+  }
+  assert.equal((await baton.admin.post('/rules:dry-run', body)).status, 200);
+});
+
+test('who may not read the journal learns nothing of it by a rule, neither tried out nor enabled', async () => {
+  const type = kind();
+  const author = await baton.actor({ permissions: ['rules.write', 'rules.read', 'tasks.write'] });
+  const reading = [
+    { condition: { eq: [{ var: 'payload.data.word' }, 'x'] } },
+    { action: { fields: { title: '{{ payload }}' } } },
+    { action: { fields: { title: 'by {{ trigger.actorId }}' } } },
+    { action: { fields: { title: 'of {{ trigger }}' } } },
+    { action: { forEach: 'payload.data.list', fields: { title: 'x' } } },
+  ];
+  const plain = {
+    action: { fields: { title: '{{ trigger.type }}' }, dedupKeyTemplate: '{{ trigger.eventId }}' },
+  };
+  const rules = [];
+  for (const documents of [...reading, plain])
+    rules.push(await makeRule(author, { trigger: observed(type), ...documents }));
+  await observe(baton.admin, type, { word: 'x', list: [1] });
+  const worker = makeRuleWorker(baton);
+  await worker.run();
+  await worker.close();
+  const codes = [];
+  for (const { id } of rules) {
+    const [{ status, error }] = await evaluationsOf(baton.admin, id);
+    codes.push(`${status} ${error?.code} ${error?.details.required}`);
+  }
+  const denied = 'failed permission_denied events.read';
+  assert.deepEqual(codes, [...reading.map(() => denied), 'matched undefined undefined']);
+  for (const documents of reading) {
+    const body = ruleBody({ trigger: observed(type), ...documents });
+    const { results } = await done(author.post('/rules:dry-run', body));
+    assert.deepEqual(
+      results.map(({ status, reason, would }: any) => [status, reason, would]),
+      [['failed', 'permission_denied', undefined]],
+    );
+  }
+  const reader = await baton.actor({ permissions: ['rules.write', 'events.read'] });
+  const { results } = await done(
+    reader.post('/rules:dry-run', ruleBody({ trigger: observed(type), ...reading[1] })),
+  );
+  assert.equal(results[0].status, 'matched');
 });

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import { ConcurrencyLimit } from '@baton/kernel/concurrency-limit';
 import { Refusal } from '@baton/kernel/refusal';
 import { InstantInput, type JsonObject } from '@baton/kernel/wire';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
@@ -66,14 +67,27 @@ export const RuleDryRunResults = z
       .max(limitMax),
   })
   .meta({ id: 'RuleDryRunResults' });
-type Results = z.infer<typeof RuleDryRunResults>['results'];
+export type DryRun = z.infer<typeof RuleDryRunResults>;
+type Results = DryRun['results'];
+
+/** A dry-run takes up to a second of a processor that all tenants share. */
+const turns = new ConcurrencyLimit('dry-runs of the tenant', {
+  runningMax: 2,
+  queuedMax: 10,
+  waitMsMax: 5000,
+});
+
+/** `dryRunRule` in a turn of the tenant. @throws Refusal 503 `unavailable` where too many wait, and those of `dryRunRule` */
+export function dryRunInTurn(context: Context, request: RuleDryRun): Promise<DryRun> {
+  return turns.run(context.tenantId, () => dryRunRule(context, request));
+}
 
 /**
  * What a rule would have done at the newest causes that the caller sees, tasks and goals as they are now (organisation,
  * section 28). It looks through 2,000 events at most, for a second, and writes nothing.
  * @throws Refusal those of `checkRule`
  */
-export async function dryRunRule(context: Context, request: RuleDryRun): Promise<{ results: Results }> {
+async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun> {
   const { documents } = await checkRule(context, request);
   const { key, workspaceId = null, goalId = null } = request;
   const place = { workspace_id: workspaceId, goal_id: goalId };

@@ -19,7 +19,7 @@ import {
   waitingReason,
 } from '../rule-acts/work-item.ts';
 import { isAuthorFiltered } from '../rule-documents/action.ts';
-import { readsRoot } from '../rule-documents/warnings.ts';
+import { readsEvents, readsRoot } from '../rule-documents/warnings.ts';
 import type { RuleRow } from '../rules/rule.ts';
 import { askSkill } from './asking.ts';
 import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
@@ -156,8 +156,9 @@ function leave(cause: Cause, items: readonly RuleRoots[], work: WorkItem[]): Fin
 const refuseWaiting = (item: WorkItem): WorkItem =>
   isWaiting(item) ? { ...item, reason: null, failed: true, refused: waitingLimit } : item;
 
-/** Who may not read tasks and goals does not read them by a rule. */
+/** Who may not read the journal, tasks and goals does not read them by a rule. */
 export function requireRights(context: Context, rule: RuleRow): void {
+  if (readsEvents(rule)) requirePermission(context, 'events.read');
   if (readsRoot(rule, 'task')) requirePermission(context, 'tasks.read');
   if (readsRoot(rule, 'goal')) requirePermission(context, 'goals.read');
   if (rule.interpretation !== null) requirePermission(context, 'skills.invoke');

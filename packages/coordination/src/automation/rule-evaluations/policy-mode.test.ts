@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
@@ -220,6 +221,28 @@ test('what waits is judged again when it goes on, and so is a schedule', async (
   await worker.schedules();
   assert.deepEqual(await outcome(waiting.id), ['failed permission_denied']);
   assert.deepEqual(await outcome(schedule.id), ['failed permission_denied']);
+});
+
+test('a rule may ask a skill for what the point alone grants, also what the skill needs', async () => {
+  const author = await baton.actor({ permissions: ['org.read'] });
+  grantTo(author, ...authored, 'skills.invoke', 'artifacts.read');
+  const [type, skill] = [
+    kind(),
+    await makeCallable(baton.admin, { contract: { requiredPermissions: ['artifacts.read'] } }),
+  ];
+  const rule = await makeRule(author, {
+    trigger: observed(type),
+    interpretation: { skill: `${skill.name}@${skill.version}`, inputs: {} },
+  });
+  const next = async () => {
+    await observe(baton.admin, type);
+    await worker.run();
+  };
+  await next();
+  grantTo(author, ...authored, 'skills.invoke');
+  await next();
+  const codes = (await evaluationsOf(baton.admin, rule.id)).map(({ status, error }) => error?.code ?? status);
+  assert.deepEqual(codes.reverse(), ['waiting', 'skill_permission_denied']);
 });
 
 test('many authors of one event are asked about together', async () => {

@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeCallable } from '../../testing/invocations.ts';
-import { done, refused } from '../../testing/leases.ts';
+import { done, makeWorker, openSession, refused } from '../../testing/leases.ts';
 import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
@@ -75,4 +78,57 @@ test('what a rule names must be open to it: its workspace, its goal, a skill wit
 test('cursors of other lists, or of none, are refused', async () => {
   for (const path of ['/rules', `/rules/${ruleId}/versions`, `/rules/${ruleId}/evaluations`])
     await refused(baton.admin.get(`${path}?cursor=x`), 422, 'invalid_cursor');
+});
+
+test('inside of a launched run no rule is made, changed or enabled; after it, and stopping one, is free', async () => {
+  const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
+  const rule = await makeRule(child.actor, { status: 'disabled' });
+  const { child: launched } = await makeFamily(baton, { parent, child });
+  const writes = () => [
+    child.actor.post('/rules', ruleBody()),
+    child.actor.patch(`/rules/${rule.id}`, { description: 'x' }, { 'if-match': 'rule-1' }),
+    child.actor.post(`/rules/${rule.id}:enable`),
+  ];
+  for (const write of writes()) {
+    const details = await refused(write, 403, 'child_grant_exceeded');
+    assert.deepEqual(details, { runId: launched.run.id, required: ['rules.write'] });
+  }
+  await done(child.actor.post(`/rules/${rule.id}:disable`));
+  await done(child.actor.post(`/runs/${launched.run.id}:fail`));
+  for (const [index, write] of writes().entries()) await done(write, index === 0 ? 201 : 200);
+});
+
+test('where delegations narrow, a rule that is written under one has no more than it names', async () => {
+  const narrow = await startCoordination({ CP_DELEGATION_NARROWS: 'true' });
+  try {
+    const [person, agent] = [await narrow.actor({ kind: 'human' }), await narrow.actor()];
+    const rule = await makeRule(agent);
+    const granted = () =>
+      narrow.pool.row<{ permissions: string[] }>(sql`
+        select authority -> 'permissions' as permissions from rules where id = ${rule.id}`);
+    const under = async (permissions: string[]) => {
+      await narrow.pool.run(sql`update delegations set revoked_at = now()`);
+      await narrow.pool.run(sql`update sessions set status = 'stale' where status = 'active'`);
+      const people = { humanPrincipalId: person.principalId, agentPrincipalId: agent.principalId };
+      const { id } = await done(narrow.admin.post('/delegations', { ...people, permissions }), 201);
+      await openSession(agent, { onBehalfOf: person.principalId });
+      return id;
+    };
+    const without = await under(['tasks.write']);
+    const change = (version: number) =>
+      agent.patch(`/rules/${rule.id}`, { description: newId() }, { 'if-match': `rule-${version}` });
+    for (const write of [agent.post('/rules', ruleBody()), change(1), agent.post(`/rules/${rule.id}:enable`)])
+      assert.deepEqual(await refused(write, 403, 'permission_denied'), {
+        required: ['rules.write'],
+        delegationId: without,
+      });
+    await under(['rules.write', 'tasks.read']);
+    await done(change(1));
+    assert.deepEqual(new Set((await granted())?.permissions), new Set(['rules.write', 'tasks.read']));
+    await under([]);
+    await done(change(2));
+    assert.ok((await granted())?.permissions.includes('tasks.write'));
+  } finally {
+    await narrow.close();
+  }
 });

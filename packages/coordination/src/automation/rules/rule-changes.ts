@@ -1,4 +1,5 @@
 import { canonicalJson } from '@baton/kernel/idempotency';
+import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import { refuseSecretText } from '../../service/documents.ts';
@@ -23,7 +24,7 @@ import { aboutRule, authorityOf, everySecondsOf, keepVersion, makeRoomForEnabled
 /**
  * Changes a rule: the next version, in the name of the writer where it is enabled (organisation, section 8.2). Values that
  * are stored already change nothing.
- * @throws Refusal `not_found`, `rule_archived`, `version_conflict`, `empty_update`, those of the documents
+ * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `version_conflict`, `empty_update`, those of the documents
  */
 export async function updateRule(
   context: Context,
@@ -31,8 +32,9 @@ export async function updateRule(
   ifMatch: number,
   change: RuleChange,
 ): Promise<WrittenRule> {
-  const { db, tenantId, caller } = context;
+  const { db, tenantId } = context;
   const before = await lockRuleRow(context, id);
+  const narrowedBy = await requireStanding(context, 'rules.write');
   refuseArchived(before);
   requireVersionOf('rule', before, ifMatch);
   if (Object.keys(change).length === 0) fail('empty_update');
@@ -53,7 +55,7 @@ export async function updateRule(
   const changes = changedNames(before, after);
   if (changes.length === 0) return { ...ruleOf(before), warnings };
   const isEnabled = before.status === 'enabled';
-  const authority = isEnabled ? authorityOf(caller) : before.authority;
+  const authority = isEnabled ? await authorityOf(context, documents, narrowedBy) : before.authority;
   const enabling = { authority, isEnabled, everySeconds: everySecondsOf(documents) };
   const row = (await db.row(updateRuleValues(tenantId, id, after, enabling))) as RuleRow;
   await db.run(updateWaitingToDue(tenantId, id));
@@ -71,16 +73,18 @@ function changedNames(before: RuleRow, after: RuleValues): string[] {
 
 /**
  * The rule acts on what happens from now on, with the rights that the caller has at this moment.
- * @throws Refusal `not_found`, `rule_archived`, `invalid_rule`
+ * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `invalid_rule`
  */
 export async function enableRule(context: Context, id: string): Promise<Rule> {
-  const { db, tenantId, caller } = context;
+  const { db, tenantId } = context;
   const before = await lockRuleRow(context, id);
+  const narrowedBy = await requireStanding(context, 'rules.write');
   refuseArchived(before);
   if (before.status === 'enabled') return ruleOf(before);
   await makeRoomForEnabled(context);
+  const authority = await authorityOf(context, before, narrowedBy);
   const everySeconds = everySecondsOf(before);
-  const row = (await db.row(updateRuleToEnabled(tenantId, id, authorityOf(caller), everySeconds))) as RuleRow;
+  const row = (await db.row(updateRuleToEnabled(tenantId, id, authority, everySeconds))) as RuleRow;
   const rule = ruleOf(row);
   emit(context, ruleEnabled, aboutRule(row), ruleSummaryOf(rule));
   return rule;

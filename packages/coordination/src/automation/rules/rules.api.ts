@@ -35,12 +35,13 @@ export const rulesApi = [
     path: '/rules',
     summary: 'Make a work rule.',
     description:
-      'An enabled rule acts on what happens from now on, with the rights of whoever enabled it or wrote it last, and never with more than they have at that time. `warnings` names what of it can never work.',
+      'An enabled rule acts on what happens from now on, with the rights of whoever enabled it or wrote it last, and never with more than they have at that time. Inside of a run that was launched, no rule is made, changed or enabled. `warnings` names what of it can never work.',
     permission: 'rules.write',
     body: RuleRequest,
     returns: { 201: WrittenRule },
     etag: 'rule',
     errors: [
+      'child_grant_exceeded',
       ...documentErrors,
       'invalid_status',
       'not_found',
@@ -127,6 +128,7 @@ export const rulesApi = [
     errors: [
       'invalid_field',
       'not_found',
+      'child_grant_exceeded',
       'rule_archived',
       'version_conflict',
       'empty_update',
@@ -147,7 +149,7 @@ export const rulesApi = [
     params: idParams,
     returns: { 200: Rule },
     etag: 'rule',
-    errors: ['not_found', 'rule_archived', 'invalid_rule'],
+    errors: ['not_found', 'child_grant_exceeded', 'rule_archived', 'invalid_rule'],
     emits: [ruleEnabled],
     handle: ({ params }, context) => enableRule(context, params.id),
   }),

@@ -3,11 +3,12 @@ import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import type { JsonObject } from '@baton/kernel/wire';
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
+import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { findSkillByRef } from '../../organisation/skills/skills.ts';
 import { lockVersions } from '../../organisation/version-lock.ts';
-import type { Caller } from '../../service/caller.ts';
 import { refuseSecretText } from '../../service/documents.ts';
-import type { Permission } from '../../service/permissions.ts';
+import { isCovered, type Permission, permissionNames } from '../../service/permissions.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
@@ -34,16 +35,17 @@ export const ruleConsumer = 'work-rules';
 
 /**
  * Creates a rule (organisation, section 8.2). One that is enabled acts in the caller's name on what happens from now on.
- * @throws Refusal those of `checkRule`, `invalid_rule`, `rule_key_taken`
+ * @throws Refusal those of `requireStanding` and `checkRule`, `invalid_rule`, `rule_key_taken`
  */
 export async function createRule(context: Context, request: RuleRequest): Promise<WrittenRule> {
+  const narrowedBy = await requireStanding(context, 'rules.write');
   const { documents, warnings } = await checkRule(context, request);
   const { db, tenantId, caller } = context;
   const { key, description, workspaceId = null, goalId = null } = request;
   const isEnabled = request.status === 'enabled';
   await lockVersions(context, 'rules', key);
   if (isEnabled) await makeRoomForEnabled(context);
-  const authority = isEnabled ? authorityOf(caller) : null;
+  const authority = isEnabled ? await authorityOf(context, documents, narrowedBy) : null;
   const row = await db.row(
     insertRule(
       {
@@ -125,14 +127,27 @@ export async function keepVersion({ db, tenantId }: Context, row: RuleRow): Prom
 const needed: readonly Permission[] = [
   'tasks.write',
   'tasks.read',
+  'events.read',
   'goals.read',
   'approvals.manage',
   'skills.invoke',
 ];
 
-/** In whose name a rule acts from now on, and with which rights at most. */
-export function authorityOf(caller: Caller): CredentialSnapshot {
-  return snapshotOf(caller, needed);
+/**
+ * In whose name a rule acts from now on, and with which rights at most: also those that the skill needs that it asks.
+ * @param narrowedBy the answer of `requireStanding`
+ */
+export async function authorityOf(
+  context: Context,
+  { interpretation }: Pick<RuleDocuments, 'interpretation'>,
+  narrowedBy: readonly ReadonlySet<string>[],
+): Promise<CredentialSnapshot> {
+  const skill = interpretation && (await findSkillByRef(context, interpretation.skill));
+  const snapshot = snapshotOf(context.caller, [...needed, ...(skill?.contract?.requiredPermissions ?? [])]);
+  if (narrowedBy.length === 0) return snapshot;
+  const all = [new Set(snapshot.permissions), ...narrowedBy];
+  const permissions = permissionNames.filter((name) => all.every((held) => isCovered(held, name)));
+  return { ...snapshot, permissions };
 }
 
 export function everySecondsOf({ trigger }: Pick<RuleDocuments, 'trigger'>): number | null {

@@ -1,9 +1,9 @@
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { requireDelegated } from '../delegated/delegated-rights.ts';
+import { requireDelegated, standingRights } from '../delegated/delegated-rights.ts';
 import { fail } from '../errors.ts';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
-import { findGrantOfRun, lockHandle } from './children.sql.ts';
+import { findGrantOfRun, findLaunchedRun, lockHandle } from './children.sql.ts';
 
 /**
  * The ceiling of a launched run (core, sections 12 and 23, W23). A run that another run launched does no more than its
@@ -23,6 +23,27 @@ export async function requireRunGrant(
   const grant = await db.row(findGrantOfRun(tenantId, runId));
   if (grant !== undefined && !holds(new Set(grant.permissions), permission))
     fail('child_grant_exceeded', { runId, required: [permission] });
+}
+
+/** The id of a running run of the caller that another run launched; undefined where there is none. */
+export async function launchedRunOf({ db, tenantId, caller }: Context): Promise<string | undefined> {
+  return (await db.row(findLaunchedRun(tenantId, caller.principalId)))?.id;
+}
+
+/**
+ * For what goes on acting in the caller's name when the run and the session are over, such as a rule. It names neither, so
+ * inside of a launched run it is refused whatever the handle grants, and a session that acts for a person narrows it, if
+ * sessions do (core, section 23, W6 and W23).
+ * @returns what narrows it: each set says which permissions it may have at most
+ * @throws Refusal `child_grant_exceeded`, `permission_denied`
+ */
+export async function requireStanding(
+  context: Context,
+  permission: Permission,
+): Promise<ReadonlySet<string>[]> {
+  const runId = await launchedRunOf(context);
+  if (runId !== undefined) fail('child_grant_exceeded', { runId, required: [permission] });
+  return standingRights(context, permission);
 }
 
 /**

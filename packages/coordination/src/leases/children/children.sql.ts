@@ -8,6 +8,14 @@ export function findGrantOfRun(tenantId: string, runId: string) {
     where r.id = ${runId} and r.tenant_id = ${tenantId}`;
 }
 
+/** A running run of the principal that another run launched. */
+export function findLaunchedRun(tenantId: string, principalId: string) {
+  return sql<{ id: string }>`
+    select id from runs
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and status = 'running' and child_handle_id is not null
+    limit 1`;
+}
+
 /** Locks a handle, after its child's task and run. Whether it is over is judged by the clock under the lock. */
 export function lockHandle(tenantId: string, handleId: string) {
   return sql<ChildHandleOfParentRow & { is_over: boolean }>`

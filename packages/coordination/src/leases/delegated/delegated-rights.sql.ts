@@ -14,3 +14,14 @@ export function findDelegatedRights(
     where s.tenant_id = ${tenantId} and s.principal_id = ${principalId}
       and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
 }
+
+/** The delegations that name permissions, under which a principal has a session now. */
+export function findLiveDelegations(tenantId: string, principalId: string) {
+  return sql<DelegatedRow>`
+    select d.id as delegation_id, d.permissions
+    from delegations d
+    where d.tenant_id = ${tenantId} and d.permissions <> '{}' and d.id in (
+      select s.delegation_id from sessions s
+      where s.principal_id = ${principalId} and s.tenant_id = ${tenantId} and s.status = 'active'
+        and s.expires_at > clock_timestamp())`;
+}

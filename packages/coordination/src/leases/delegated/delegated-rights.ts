@@ -1,7 +1,7 @@
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findDelegatedRights } from './delegated-rights.sql.ts';
+import { findDelegatedRights, findLiveDelegations } from './delegated-rights.sql.ts';
 
 /** A session of the caller, or the run that was started in it. */
 export type InSession = { readonly sessionId: string } | { readonly runId: string };
@@ -27,4 +27,22 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
   if (!settings.CP_DELEGATION_NARROWS) return undefined;
   const delegated = await db.row(findDelegatedRights(tenantId, caller.principalId, place));
   return delegated === undefined || delegated.permissions.length === 0 ? undefined : delegated;
+}
+
+/**
+ * What narrows that which the caller makes outside of any session, and which outlives them: the delegations that it acts
+ * under in any of its sessions now.
+ * @throws Refusal `permission_denied` that names a delegation without the permission
+ */
+export async function standingRights(
+  { db, tenantId, caller, settings }: Context,
+  permission: Permission,
+): Promise<ReadonlySet<string>[]> {
+  if (!settings.CP_DELEGATION_NARROWS) return [];
+  const delegations = await db.rows(findLiveDelegations(tenantId, caller.principalId));
+  return delegations.map(({ delegation_id: delegationId, permissions }) => {
+    const allowed = new Set(permissions);
+    if (!holds(allowed, permission)) fail('permission_denied', { required: [permission], delegationId });
+    return allowed;
+  });
 }

@@ -77,14 +77,6 @@ export function findInvocationOfKey(principalId: string, isSent: boolean, idempo
       and i.idempotency_key = ${idempotencyKey}`;
 }
 
-/** A running run of the principal that another run launched. */
-export function findLaunchedRun(tenantId: string, principalId: string) {
-  return sql<{ id: string }>`
-    select id from runs
-    where principal_id = ${principalId} and tenant_id = ${tenantId} and status = 'running' and child_handle_id is not null
-    limit 1`;
-}
-
 /** Whether a run's principal has a skill, and whether the handle that the run was launched by grants it. */
 export function findToolRights(tenantId: string, runId: string, skillId: string) {
   return sql<{ is_assigned: boolean; is_granted: boolean }>`

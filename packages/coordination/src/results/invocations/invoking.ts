@@ -2,7 +2,7 @@ import { canonicalJson } from '@baton/kernel/idempotency';
 import { Refusal } from '@baton/kernel/refusal';
 import { type LiveRunRow, requireLiveRun } from '../../execution/runs/live-run.ts';
 import { getRun } from '../../execution/runs/runs.ts';
-import { requireRunGrant } from '../../leases/children/child-grant.ts';
+import { launchedRunOf, requireRunGrant } from '../../leases/children/child-grant.ts';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import { governanceAt } from '../../organisation/projects/config/layers.ts';
 import { findSkillByRef } from '../../organisation/skills/skills.ts';
@@ -23,7 +23,6 @@ import {
   findApprovalBasis,
   findExecutionBasis,
   findInvocationOfKey,
-  findLaunchedRun,
   findToolRights,
   type NamedInvocationRow,
 } from './invocations.sql.ts';
@@ -111,10 +110,9 @@ async function requireCeiling(
   { contract }: CallableSkill,
   run: LiveRunRow | undefined,
 ): Promise<void> {
-  const { db, tenantId, caller } = context;
   if (run === undefined) {
-    const launched = await db.row(findLaunchedRun(tenantId, caller.principalId));
-    if (launched !== undefined) fail('run_id_required', { runId: launched.id });
+    const runId = await launchedRunOf(context);
+    if (runId !== undefined) fail('run_id_required', { runId });
     return;
   }
   for (const permission of ['skills.invoke', ...contract.requiredPermissions] as const)
