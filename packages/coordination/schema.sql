@@ -25,6 +25,83 @@ create domain task_category as text CHECK ((VALUE = ANY (ARRAY['backlog'::text, 
 
 create domain task_priority as smallint CHECK (((VALUE >= 0) AND (VALUE <= 3)));
 
+create table agent_revisions (
+  id uuid not null,
+  tenant_id uuid not null,
+  agent_id uuid not null,
+  revision integer not null,
+  spec jsonb not null,
+  spec_hash text not null,
+  grants jsonb not null,
+  changed_fields text[],
+  spec_bytes integer not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint agent_revisions_pkey PRIMARY KEY (id),
+  constraint agent_revisions_agent_id_revision_key UNIQUE (agent_id, revision),
+  constraint agent_revisions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint agent_revisions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint agent_revisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table agent_statuses (
+  agent_id uuid not null,
+  tenant_id uuid not null,
+  phase text not null,
+  reason jsonb,
+  observed_revision integer,
+  node text,
+  instances jsonb not null,
+  observed_at timestamp(3) with time zone not null,
+  reported_at timestamp(3) with time zone default now() not null,
+  reported_by uuid not null,
+  constraint agent_statuses_pkey PRIMARY KEY (agent_id),
+  constraint agent_statuses_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint agent_statuses_reported_by_fkey FOREIGN KEY (reported_by) REFERENCES principals(id),
+  constraint agent_statuses_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table agents (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  kind text not null,
+  display_name text not null,
+  status text default 'active'::text not null,
+  state text not null,
+  replicas integer not null,
+  current_revision integer not null,
+  principal_id uuid,
+  binding_id uuid,
+  workspace_id uuid,
+  retired_at timestamp(3) with time zone,
+  retired_by uuid,
+  retired_reason text,
+  version integer default 1 not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint agents_pkey PRIMARY KEY (id),
+  constraint agents_principal_id_key UNIQUE (principal_id),
+  constraint agents_tenant_id_key_key UNIQUE (tenant_id, key),
+  constraint agents_check CHECK (((principal_id IS NULL) = (binding_id IS NULL))),
+  constraint agents_check1 CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
+  constraint agents_kind_check CHECK ((kind = ANY (ARRAY['agent'::text, 'service'::text]))),
+  constraint agents_state_check CHECK ((state = ANY (ARRAY['running'::text, 'stopped'::text]))),
+  constraint agents_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
+  constraint agents_binding_id_fkey FOREIGN KEY (binding_id) REFERENCES iam_bindings(id),
+  constraint agents_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint agents_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint agents_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES principals(id),
+  constraint agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint agents_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE INDEX agents_newest ON public.agents USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX agents_of_place ON public.agents USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
+CREATE INDEX agents_of_state ON public.agents USING btree (tenant_id, state, created_at DESC, id DESC);
+CREATE INDEX agents_of_status ON public.agents USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX agents_of_workspace ON public.agents USING btree (workspace_id, created_at DESC, id DESC) WHERE (workspace_id IS NOT NULL);
+
 create table api_keys (
   id uuid not null,
   tenant_id uuid not null,
@@ -877,9 +954,11 @@ create table principals (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  agent_id uuid,
   constraint principals_pkey PRIMARY KEY (id),
   constraint principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service'::text]))),
   constraint principals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+  constraint principals_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX principals_newest ON public.principals USING btree (tenant_id, created_at DESC, id DESC);
@@ -1800,6 +1879,7 @@ CREATE INDEX workspaces_by_parent ON public.workspaces USING btree (parent_id, i
 CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_project ON public.workspaces USING btree (project_id) WHERE (project_id IS NOT NULL);
+CREATE INDEX workspaces_of_slug ON public.workspaces USING btree (tenant_id, slug);
 CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_type ON public.workspaces USING btree (type_id) WHERE (status = 'active'::text);
 CREATE UNIQUE INDEX workspaces_siblings ON public.workspaces USING btree (tenant_id, parent_id, slug) NULLS NOT DISTINCT;

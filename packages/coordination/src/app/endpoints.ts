@@ -36,6 +36,9 @@ import { rolesApi } from '../organisation/roles/roles.api.ts';
 import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
+import { agentIdentityApi } from '../registry/agent-identity/agent-identity.api.ts';
+import { agentStatusApi } from '../registry/agent-status/agent-status.api.ts';
+import { agentsApi } from '../registry/agents/agents.api.ts';
 import { packageSettingsApi } from '../registry/package-settings/package-settings.api.ts';
 import { toolsApi } from '../registry/tools/tools.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
@@ -203,6 +206,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Packages',
     about: 'Catalogue objects that come together: what is installed, and from which package.',
     endpoints: [...packagesApi, ...packageSettingsApi],
+  },
+  {
+    tag: 'Agents',
+    about:
+      'The registry of agents: what each is to be, in revisions, as which principal it acts, and how it fares.',
+    endpoints: [...agentsApi, ...agentIdentityApi, ...agentStatusApi],
   },
   {
     tag: 'Principals',

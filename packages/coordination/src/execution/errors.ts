@@ -51,6 +51,7 @@ export const errors = {
   budget_exceeded: conflict('The run has used up one of its budgets.'),
   run_cancel_requested: conflict('The run was asked to stop, and its executor agreed.'),
   tool_not_authorized: forbidden('The caller may not use this skill.'),
+  agent_revision_required: invalid('An agent of the registry names the revision by which it works.'),
   agent_revision_mismatch: invalid('The agent revision is not one of the caller.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;

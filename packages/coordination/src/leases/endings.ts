@@ -24,7 +24,12 @@ import {
 } from './session-ending.sql.ts';
 import { endSession } from './session-ending.ts';
 
-const ofPrincipal = 'principal_disabled';
+/** Why all of a principal's work ends, in the events of what ended: it was disabled, or retired as an agent of the registry. */
+export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
+const endsOfPrincipals: readonly string[] = [
+  'principal_disabled',
+  'agent_retired',
+] satisfies EndOfPrincipal[];
 
 /** The endings that a worker looks at in one round. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
@@ -41,22 +46,21 @@ const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
  * Ends the work of a disabled principal: the first batch now, what is left by the worker. Nothing is waited for: what
  * another transaction has locked is left, too, and where one session or claim can't be ended, all are. The caller holds the
  * principal's lock alone.
+ * @param reason stands in the events of what ends
  * @returns what there was in all
  */
-export async function endWorkOf(context: Context, principalId: string) {
+export async function endWorkOf(context: Context, principalId: string, reason: EndOfPrincipal) {
   const { db, tenantId } = context;
   const counted = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
   if (counted.sessions + counted.claims > 0) {
-    const end = () => endSomeWork(context, principalId, 'infinity', firstBatch);
+    const end = () => endSomeWork(context, { principalId, reason }, 'infinity', firstBatch);
     await undoneOnFailure(context, end, (error) => {
       context.log.error({ err: error, principalId }, 'the work of a principal is left to the worker');
       return 0;
     });
     const left = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
     if (left.sessions + left.claims > 0)
-      await db.run(
-        insertEnding({ id: newId(), tenantId, principalId, sessionId: null, reason: ofPrincipal }),
-      );
+      await db.run(insertEnding({ id: newId(), tenantId, principalId, sessionId: null, reason }));
   }
   return { closedSessions: counted.sessions, releasedClaims: counted.claims, failedRuns: counted.runs };
 }
@@ -82,8 +86,8 @@ export async function continueEnding(
 }
 
 async function endBatch(context: Context, ending: EndingRow, batch: Batch): Promise<number> {
-  const { session_id: sessionId, principal_id: principalId, acknowledged_at: until } = ending;
-  if (principalId !== null) return endSomeWork(context, principalId, until, batch);
+  const { session_id: sessionId, principal_id: principalId, acknowledged_at: until, reason } = ending;
+  if (principalId !== null) return endSomeWork(context, { principalId, reason }, until, batch);
   const found = await context.db.rows(lockFreeClaimsOfSession(context.tenantId, sessionId as string, batch));
   return releaseFor(context, ending, found);
 }
@@ -97,7 +101,7 @@ async function releaseFor(
   const claimIds = claims.map(({ id }) => id);
   const released = await releaseClaims(context, { claimIds }, { reason, taskStatusMove: true });
   const releasedIds = released.map(({ id }) => id);
-  if (reason === ofPrincipal) await failRunsOfClaims(context, releasedIds, reason);
+  if (endsOfPrincipals.includes(reason)) await failRunsOfClaims(context, releasedIds, reason);
   return released.length;
 }
 
@@ -135,7 +139,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   if (ending === undefined) return 0;
   if (kind === 'claim') return releaseFor(context, ending, await db.rows(lockFreeClaim(tenantId, id)));
   if ((await db.row(tryLockSession(tenantId, id))) === undefined) return 0;
-  return (await endSession(context, id, ofPrincipal, { claimsMax: 0 })) === undefined ? 0 : 1;
+  return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
 /** Whether something is left that another transaction has locked. */
@@ -149,7 +153,7 @@ async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<bo
 /** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
 async function endSomeWork(
   context: Context,
-  principalId: string,
+  { principalId, reason }: { principalId: string; reason: string },
   until: string,
   batch: Batch,
 ): Promise<number> {
@@ -158,14 +162,14 @@ async function endSomeWork(
   const releasedIds: string[] = [];
   for (const { id } of sessions) {
     const claimsMax = endingBatchMax - releasedIds.length;
-    const ended = await endSession(context, id, ofPrincipal, { claimsMax, undone: false });
+    const ended = await endSession(context, id, reason, { claimsMax, undone: false });
     releasedIds.push(...(ended?.releasedIds ?? []));
   }
   const more = { ...batch, rowsMax: endingBatchMax - releasedIds.length };
   const held = await db.rows(lockFreeClaimsOfHolder(tenantId, principalId, until, more));
   const claimIds = held.map(({ id }) => id);
-  const released = await releaseClaims(context, { claimIds }, { reason: ofPrincipal, taskStatusMove: true });
+  const released = await releaseClaims(context, { claimIds }, { reason, taskStatusMove: true });
   releasedIds.push(...released.map(({ id }) => id));
-  await failRunsOfClaims(context, releasedIds, ofPrincipal);
+  await failRunsOfClaims(context, releasedIds, reason);
   return sessions.length + releasedIds.length;
 }

@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../results/errors.ts';
-import { fixRequest, invalid, row } from '../service/error-rows.ts';
+import { conflict, fixRequest, invalid, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -13,6 +13,14 @@ export const errors = {
   settings_invalid: invalid('The settings do not fit the schema of the package.'),
   unknown_ref: invalid('A setting names an object that the tenant does not have.'),
   tool_not_found: row(404, fixRequest)('There is no such tool, or the caller may not use it.'),
+  agent_retired: conflict('The agent was retired; its key is never given again.'),
+  agent_identity_not_linked: conflict('No identity is linked to the agent yet.'),
+  stale_status_report: conflict('A later observation has been reported.'),
+  unknown_reference: invalid('What is named does not exist; the details say where it is named.'),
+  skills_invoke_not_permitted: invalid('The agent names skills and lacks the permission skills.invoke.'),
+  execution_skill_not_invoked: invalid(
+    'A task type of the agent is executed by a skill that the agent does not name.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -11,6 +11,8 @@ export interface Caller {
   readonly scopes?: ReadonlySet<string>;
   /** The binding, or the API key where there is no identity actor. Absent for nobody and for what the core does itself. */
   readonly credentialId?: string;
+  /** The agent of the registry that the principal is; null or absent for any other principal. */
+  readonly agentId?: string | null;
   /** The one approval that a decide-only token is for; absent for every other credential. */
   readonly approvalId?: string;
   /** What the person could do by another token: what their decision leads to is done with it. */

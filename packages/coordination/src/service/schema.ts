@@ -2,6 +2,9 @@
 import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
+  agent_revisions: AgentRevisionsTable;
+  agent_statuses: AgentStatusesTable;
+  agents: AgentsTable;
   api_keys: ApiKeysTable;
   approval_outcomes: ApprovalOutcomesTable;
   approvals: ApprovalsTable;
@@ -80,6 +83,55 @@ export interface Tables {
   workspace_members: WorkspaceMembersTable;
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
+}
+
+interface AgentRevisionsTable {
+  id: string;
+  tenant_id: string;
+  agent_id: string;
+  revision: number;
+  spec: unknown;
+  spec_hash: string;
+  grants: unknown;
+  changed_fields: string[] | null;
+  spec_bytes: number;
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface AgentStatusesTable {
+  agent_id: string;
+  tenant_id: string;
+  phase: string;
+  reason: unknown;
+  observed_revision: number | null;
+  node: string | null;
+  instances: unknown;
+  observed_at: string;
+  reported_at: Generated<string>;
+  reported_by: string;
+}
+
+interface AgentsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  kind: 'agent' | 'service';
+  display_name: string;
+  status: Generated<'active' | 'retired'>;
+  state: 'running' | 'stopped';
+  replicas: number;
+  current_revision: number;
+  principal_id: string | null;
+  binding_id: string | null;
+  workspace_id: string | null;
+  retired_at: string | null;
+  retired_by: string | null;
+  retired_reason: string | null;
+  version: Generated<number>;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface ApiKeysTable {
@@ -672,6 +724,7 @@ interface PrincipalsTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  agent_id: string | null;
 }
 
 interface ProjectConfigRevisionsTable {

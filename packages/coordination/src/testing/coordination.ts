@@ -35,6 +35,7 @@ export interface Actor {
   /** Calls below `/api/v1` with the actor's token. */
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   delete(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
@@ -194,6 +195,7 @@ function createActors(pool: Pool, issuer: TestIssuer, request: SendRequest) {
       token,
       get: (path, headers) => call('GET')(path, undefined, headers),
       post: call('POST'),
+      put: call('PUT'),
       patch: call('PATCH'),
       delete: (path, headers) => call('DELETE')(path, undefined, headers),
     };

@@ -20,13 +20,11 @@ const evidence = (kind: string, field: string) => ({
 const originEvidence = (kind: string, field: string) => ({
   fields: (id: string) => ({ origin: { kind: 'human', ...evidence(kind, field).fields(id) } }),
 });
-/** What isn't built yet has no objects: every identifier of it is absent. */
-const unbuilt = { object: null };
-
 /** What the identifiers in bodies and queries name. */
 const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   agentPrincipalId: principal,
-  agentRevisionId: unbuilt,
+  // Who is no agent of the registry has no revision, neither an own nor a foreign one.
+  agentRevisionId: { object: null },
   artifactId: { object: '/artifacts/{id}' },
   approvalId: { object: '/approvals/{id}' },
   assignedPrincipalId: principal,
@@ -103,6 +101,8 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   skillId: { object: '/skills/{ref}' },
   supersedes: { object: '/observation-events/{id}' },
   supersedesArtifactId: { object: '/artifacts/{id}' },
+  'spec.work.project': { object: '/projects/{id}' },
+  'spec.work.workspace': workspace,
   task,
   taskId: task,
   // Chosen by the caller of the very first call.

@@ -15,7 +15,7 @@ export function findEntry(issuer: string, iamPrincipalId: string) {
         for no key update skip locked)
     )
     select b.id as binding_id, b.tenant_id, b.principal_id, b.iam_tenant_id, b.permissions, b.status as binding_status,
-      p.kind, p.status as principal_status
+      p.kind, p.agent_id, p.status as principal_status
     from iam_bindings b join principals p on p.id = b.principal_id
     where b.issuer = ${issuer} and b.iam_principal_id = ${iamPrincipalId}`;
 }

@@ -6,7 +6,7 @@ type PrincipalRow = RowOf<Tables['principals']>;
 
 /** A binding with the state of its principal: all that admitting a token needs. */
 export type EntryRow = Pick<BindingRow, 'tenant_id' | 'principal_id' | 'iam_tenant_id' | 'permissions'> &
-  Pick<PrincipalRow, 'kind'> & {
+  Pick<PrincipalRow, 'kind' | 'agent_id'> & {
     binding_id: string;
     binding_status: BindingRow['status'];
     principal_status: PrincipalRow['status'];

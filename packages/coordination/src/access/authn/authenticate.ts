@@ -148,6 +148,7 @@ function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Call
     iamPrincipalId: claims.iamPrincipalId,
     scopes: claims.scopes,
     credentialId: entry.binding_id,
+    agentId: entry.agent_id,
     ...rights,
     ...(isJudged && { permissions: new UnjudgedRights(rights.permissions) }),
   };
@@ -177,6 +178,7 @@ async function enterWithKey(
     iamPrincipalId: null,
     permissions: new Set(entry.permissions),
     credentialId: entry.id,
+    agentId: entry.agent_id,
   };
 }
 

@@ -2,7 +2,7 @@ import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
 
-export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'>;
+export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status' | 'agent_id'>;
 
 /**
  * Locks a principal for the rest of the command, shared with its other commands. A disable takes the same lock alone, so
@@ -11,6 +11,6 @@ export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind'
  */
 export function lockPrincipalShared(tenantId: string, principalId: string) {
   return sql<LockedPrincipalRow>`
-    select id, kind, enter_principal(id, tenant_id) as status from principals
+    select id, kind, agent_id, enter_principal(id, tenant_id) as status from principals
     where id = ${principalId} and tenant_id = ${tenantId}`;
 }

@@ -7,7 +7,7 @@ type PrincipalRow = RowOf<Tables['principals']>;
 
 /** An API key with the state of its principal; instants are compared by the clock of the database. */
 export type KeyEntryRow = Pick<KeyRow, 'id' | 'tenant_id' | 'principal_id' | 'key_hash' | 'permissions'> &
-  Pick<PrincipalRow, 'kind'> & {
+  Pick<PrincipalRow, 'kind' | 'agent_id'> & {
     principal_status: PrincipalRow['status'];
     is_revoked: boolean;
     is_over: boolean;
@@ -22,7 +22,7 @@ export function findKey(prefix: string, lastUsedRefreshSeconds: number) {
     select k.id, k.tenant_id, k.principal_id, k.key_hash, k.permissions, k.revoked_at is not null as is_revoked,
       coalesce(k.expires_at <= now(), false) as is_over, extract(epoch from k.expires_at - k.created_at) as life_seconds,
       coalesce(k.last_used_at <= now() - make_interval(secs => ${lastUsedRefreshSeconds}), true) as use_is_due,
-      p.kind, p.status as principal_status
+      p.kind, p.agent_id, p.status as principal_status
     from api_keys k join principals p on p.id = k.principal_id
     where k.key_prefix = ${prefix}`;
 }

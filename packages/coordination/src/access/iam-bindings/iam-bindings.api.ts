@@ -42,6 +42,7 @@ export const iamBindingsApi = [
       'visibility_escalation',
       'permissions_not_allowed_for_kind',
       'visibility_requires_human',
+      'agent_identity_conflict',
       'iam_identity_bound_elsewhere',
     ],
     emits: [iamBindingCreated, iamBindingUpdated],

@@ -61,6 +61,34 @@ export function updateBindingsToRevoked(tenantId: string, principalId: string) {
     select * from revoked order by created_at, id`;
 }
 
+/** No row when it has them, or is revoked. */
+export function updateBindingPermissions(
+  tenantId: string,
+  bindingId: string,
+  permissions: readonly string[],
+) {
+  return sql<IamBindingRow>`
+    update iam_bindings set permissions = ${permissions}, updated_at = now()
+    where id = ${bindingId} and tenant_id = ${tenantId} and status <> 'revoked'
+      and permissions is distinct from ${permissions}::text[]
+    returning *`;
+}
+
+/** No row when it is not revoked. */
+export function updateBindingToActive(tenantId: string, bindingId: string, permissions: readonly string[]) {
+  return sql<IamBindingRow>`
+    update iam_bindings
+    set permissions = ${permissions}, status = 'active', revoked_at = null, updated_at = now()
+    where id = ${bindingId} and tenant_id = ${tenantId} and status = 'revoked'
+    returning *`;
+}
+
+/** The agent of the registry that a principal is. */
+export function findAgentId(tenantId: string, principalId: string) {
+  return sql<{ agent_id: string | null }>`
+    select agent_id from principals where id = ${principalId} and tenant_id = ${tenantId}`;
+}
+
 export function findBinding(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
 }

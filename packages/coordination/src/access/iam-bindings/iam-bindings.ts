@@ -15,13 +15,16 @@ import {
 } from './iam-binding.ts';
 import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-bindings.events.ts';
 import {
+  findAgentId,
   findBinding,
   findBindings,
   findPrincipalId,
   insertBinding,
   lockBindingOfIdentity,
   updateBinding,
+  updateBindingPermissions,
   updateBindingsToRevoked,
+  updateBindingToActive,
   updateBindingToRevoked,
 } from './iam-bindings.sql.ts';
 
@@ -39,15 +42,14 @@ type Grant = Identity &
  * (core, section 4.2).
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
  * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `visibility_requires_human`,
- * `iam_identity_bound_elsewhere`
+ * `agent_identity_conflict`, `iam_identity_bound_elsewhere`
  */
 export async function createIamBinding(
   context: Context,
   principalId: string,
   { permissions: names, visibility, ...identity }: IamBindingRequest,
 ): Promise<BoundIdentity> {
-  const trusted = context.settings.CP_IAM_ISSUER;
-  if (trusted !== '' && identity.issuer !== trusted) fail('iam_issuer_untrusted');
+  requireTrustedIssuer(context, identity.issuer);
   const principal = await lockPrincipal(context, principalId);
   if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
   const permissions = parsePermissions(names);
@@ -56,6 +58,7 @@ export async function createIamBinding(
   refuseForKind(principal.kind, permissions);
   if (visibility === 'members' && principal.kind !== 'human')
     fail('visibility_requires_human', { kind: principal.kind });
+  if (principal.agent_id !== null) fail('agent_identity_conflict', { principalId });
 
   const grant: Grant = { ...identity, principalId, permissions, visibility };
   const known = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
@@ -68,11 +71,16 @@ export async function createIamBinding(
   return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
-/** Moving an identity from another principal needs `admin`: from then on it acts as somebody else. */
+/**
+ * Moving an identity from another principal needs `admin`: from then on it acts as somebody else. That of an agent of the
+ * registry is not moved.
+ */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;
-  if (moves) refuseEscalation(context.caller.permissions, ['admin']);
   const { db, tenantId } = context;
+  if (moves && (await db.row(findAgentId(tenantId, known.principal_id)))?.agent_id != null)
+    fail('agent_identity_conflict', { principalId: known.principal_id });
+  if (moves) refuseEscalation(context.caller.permissions, ['admin']);
   const row = await db.row(updateBinding({ ...grant, id: known.id, tenantId }));
   if (row === undefined) throw new Error('a locked binding is gone');
   const previous = moves ? { previousPrincipalId: known.principal_id } : {};
@@ -112,8 +120,7 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
   const { db, tenantId } = context;
   const revoked = await db.row(updateBindingToRevoked(tenantId, bindingId));
-  if (revoked === undefined)
-    return iamBindingOf((await db.row(findBinding(tenantId, bindingId))) ?? fail('not_found', { bindingId }));
+  if (revoked === undefined) return iamBindingOf(await getBindingRow(context, bindingId));
   noteRevoked(context, revoked);
   return iamBindingOf(revoked);
 }
@@ -123,6 +130,42 @@ export async function revokeIamBindingsOf(context: Context, principalId: string)
   const revoked = await context.db.rows(updateBindingsToRevoked(context.tenantId, principalId));
   for (const binding of revoked) noteRevoked(context, binding);
   return revoked.length;
+}
+
+/** Gives a binding other permissions; those that it has, and one that is revoked, change nothing. */
+export async function regrantIamBinding(
+  context: Context,
+  bindingId: string,
+  permissions: readonly Permission[],
+): Promise<void> {
+  const row = await context.db.row(updateBindingPermissions(context.tenantId, bindingId, permissions));
+  if (row !== undefined) noteUpdated(context, row);
+}
+
+/** Admits the identity of a revoked binding again, with these permissions. */
+export async function reopenIamBinding(
+  context: Context,
+  bindingId: string,
+  permissions: readonly Permission[],
+): Promise<void> {
+  const row = await context.db.row(updateBindingToActive(context.tenantId, bindingId, permissions));
+  if (row !== undefined) noteUpdated(context, row);
+}
+
+function noteUpdated(context: Context, row: IamBindingRow): void {
+  emit(context, iamBindingUpdated, { entityId: row.id }, boundIdentityOf(row));
+  forgetIdentity(context, row);
+}
+
+/** @throws Refusal `not_found` */
+export async function getBindingRow({ db, tenantId }: Context, bindingId: string): Promise<IamBindingRow> {
+  return (await db.row(findBinding(tenantId, bindingId))) ?? fail('not_found', { bindingId });
+}
+
+/** @throws Refusal `iam_issuer_untrusted` for another issuer than the configured one */
+export function requireTrustedIssuer({ settings }: Context, issuer: string): void {
+  const trusted = settings.CP_IAM_ISSUER;
+  if (trusted !== '' && issuer !== trusted) fail('iam_issuer_untrusted');
 }
 
 function noteRevoked(context: Context, revoked: IamBindingRow): void {

@@ -1,4 +1,4 @@
-import { endWorkOf } from '../../leases/endings.ts';
+import { type EndOfPrincipal, endWorkOf } from '../../leases/endings.ts';
 import { withdrawCallsOf } from '../../leases/invocations/cancelling.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { eventText } from '../../service/documents.ts';
@@ -12,35 +12,59 @@ import { forgetIdentity, getBindingRows, revokeIamBindingsOf } from '../iam-bind
 import { type EnabledPrincipal, type Principal, type PrincipalRow, principalOf } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {
+  type AgentOfPrincipal,
+  findAgentOf,
   findPrincipal,
   lockPrincipalForChange,
   takePrincipalLock,
   updatePrincipalStatus,
 } from './principals.sql.ts';
 
-const reasonOfEffects = 'principal_disabled';
-
 /**
  * Disables a principal and ends everything it has, in the order of core section 4.3; repeated, it changes nothing.
  * Its API keys stay, but aren't admitted. The answer comes after the first batch of its work was ended; the event counts
  * all of it.
- * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
+ * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
+ * `use_agent_retire`
  */
 export async function disablePrincipal(
   context: Context,
   principalId: string,
   reason: string | undefined,
 ): Promise<Principal> {
-  const { db, tenantId } = context;
   const before = await lockAlone(context, principalId, async (found) => {
     if (found.status !== 'disabled') await requireMayDisable(context, found);
   });
   if (before.status === 'disabled') return principalOf(before);
+  return (await endPrincipal(context, before, reason, 'principal_disabled')).principal;
+}
 
+/**
+ * Disables the principal of an agent that is being retired, of whatever kind: who may retire the agent may do this.
+ * @returns how many claims end with it, those that the worker releases included
+ */
+export async function retirePrincipal(
+  context: Context,
+  principalId: string,
+  reason: string,
+): Promise<number> {
+  const before = await lockAlone(context, principalId, async () => undefined);
+  if (before.status === 'disabled') return 0;
+  return (await endPrincipal(context, before, reason, 'agent_retired')).releasedClaims;
+}
+
+async function endPrincipal(
+  context: Context,
+  before: PrincipalRow,
+  reason: string | undefined,
+  reasonOfEffects: EndOfPrincipal,
+): Promise<{ principal: Principal; releasedClaims: number }> {
+  const { db, tenantId } = context;
+  const { id: principalId } = before;
   const row = (await db.row(updatePrincipalStatus(tenantId, principalId, 'disabled'))) as PrincipalRow;
   const revokedBindings = await revokeIamBindingsOf(context, principalId);
   const revokedDelegations = await revokeAllDelegationsOf(context, principalId, reasonOfEffects);
-  const ended = await endWorkOf(context, principalId);
+  const ended = await endWorkOf(context, principalId, reasonOfEffects);
   const withdrawnInvocations = await withdrawCallsOf(context, principalId);
   emit(
     context,
@@ -56,7 +80,7 @@ export async function disablePrincipal(
       withdrawnInvocations,
     },
   );
-  return principalOf(row);
+  return { principal: principalOf(row), releasedClaims: ended.releasedClaims };
 }
 
 /**
@@ -87,9 +111,12 @@ async function lockAlone(
 
 /**
  * Refuses a disable that the caller may not do; `POST /authz:check` asks this too.
- * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`
+ * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`, `use_agent_retire`
  */
-export async function requireMayDisable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
+export async function requireMayDisable(
+  context: Context,
+  { id, kind, agent_id: agentId }: PrincipalRow,
+): Promise<void> {
   if (kind === 'service') fail('principal_kind_not_disableable', { kind });
   if (id === context.caller.principalId) fail('cannot_disable_self');
   const bindings = await getBindingRows(context, id);
@@ -99,12 +126,13 @@ export async function requireMayDisable(context: Context, { id, kind }: Principa
   ];
   // Only an administrator disables an administrator.
   refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
+  if (agentId !== null) fail('use_agent_retire', { agent: (await getAgentOf(context, agentId)).key });
 }
 
 /**
  * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live API keys
  * are admitted again.
- * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`
+ * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function enablePrincipal(
   context: Context,
@@ -133,9 +161,12 @@ export async function enablePrincipal(
 
 /**
  * Refuses an enable that the caller may not do: nobody gives back more than they hold.
- * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`
+ * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
-export async function requireMayEnable(context: Context, { id, kind }: PrincipalRow): Promise<void> {
+export async function requireMayEnable(
+  context: Context,
+  { id, kind, agent_id: agentId }: PrincipalRow,
+): Promise<void> {
   if (kind === 'service') fail('principal_kind_not_enableable', { kind });
   const bindings = await getBindingRows(context, id);
   const given = [
@@ -143,4 +174,12 @@ export async function requireMayEnable(context: Context, { id, kind }: Principal
     ...(await livePermissionsOfKeys(context, id)),
   ];
   refuseEscalation(context.caller.permissions, [...new Set(given.flat())].sort());
+  if (agentId === null) return;
+  const { key: agent, status: agentStatus } = await getAgentOf(context, agentId);
+  fail('use_agent_publish', { agent, agentStatus });
+}
+
+/** The agent of the registry that a principal is: its operations change that principal. */
+async function getAgentOf({ db, tenantId }: Context, agentId: string): Promise<AgentOfPrincipal> {
+  return (await db.row(findAgentOf(tenantId, agentId))) as AgentOfPrincipal;
 }

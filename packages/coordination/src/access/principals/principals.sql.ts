@@ -1,19 +1,48 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
+import type { Tables } from '../../service/schema.ts';
 import type { Principal, PrincipalRow } from './principal.ts';
 
 export type NewPrincipal = Pick<
   Principal,
   'id' | 'tenantId' | 'kind' | 'displayName' | 'status' | 'metadata'
->;
+> & {
+  /** The agent of the registry that it is. */
+  agentId: string | null;
+};
 
 export function insertPrincipal(principal: NewPrincipal) {
   return sql<PrincipalRow>`
-    insert into principals (id, tenant_id, kind, display_name, status, metadata)
+    insert into principals (id, tenant_id, kind, display_name, status, metadata, agent_id)
     values (${principal.id}, ${principal.tenantId}, ${principal.kind}, ${principal.displayName}, ${principal.status},
-      ${JSON.stringify(principal.metadata)})
+      ${JSON.stringify(principal.metadata)}, ${principal.agentId})
+    returning *`;
+}
+
+/** What of an agent its principal is told by. */
+export type AgentOfPrincipal = Pick<
+  RowOf<Tables['agents'], { status: 'active' | 'retired' }>,
+  'key' | 'status' | 'principal_id' | 'workspace_id'
+>;
+
+export function findAgentOf(tenantId: string, agentId: string) {
+  return sql<AgentOfPrincipal>`
+    select key, status, principal_id, workspace_id from agents where id = ${agentId} and tenant_id = ${tenantId}`;
+}
+
+export function findAgentOfKey(tenantId: string, key: string) {
+  return sql<AgentOfPrincipal>`
+    select key, status, principal_id, workspace_id from agents where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+/** No row when it has that name. */
+export function updateDisplayName(tenantId: string, principalId: string, displayName: string) {
+  return sql<PrincipalRow>`
+    update principals set display_name = ${displayName}, version = version + 1, updated_at = now()
+    where id = ${principalId} and tenant_id = ${tenantId} and display_name <> ${displayName}
     returning *`;
 }
 

@@ -42,7 +42,8 @@ export async function createPrincipal(context: Context, request: PrincipalReques
   const displayName = requireDisplayName(request.displayName);
   requireMetadata(request.metadata);
   const { db, tenantId } = context;
-  const values = { id: newId(), tenantId, kind, displayName, status, metadata: request.metadata };
+  const { metadata } = request;
+  const values = { id: newId(), tenantId, kind, displayName, status, metadata, agentId: null };
   const row = await db.row(insertPrincipal(values));
   if (row === undefined) throw new Error('a new principal was not stored');
   emit(context, principalCreated, { entityId: row.id }, { kind, displayName });
@@ -96,8 +97,8 @@ export async function getPrincipalRow({ db, tenantId }: Context, principalId: st
 
 /**
  * Changes what is known about a principal; values that are stored already change nothing.
- * @throws Refusal `not_found`, `version_conflict`, `empty_update`, `invalid_display_name`, `payload_too_large`,
- * `payload_too_deep`, `secret_material_rejected`
+ * @throws Refusal `not_found`, `version_conflict`, `principal_managed_by_registry`, `empty_update`, `invalid_display_name`,
+ * `payload_too_large`, `payload_too_deep`, `secret_material_rejected`
  */
 export async function updatePrincipal(
   context: Context,
@@ -109,6 +110,7 @@ export async function updatePrincipal(
   const before =
     (await db.row(lockPrincipalForChange(tenantId, principalId))) ?? fail('not_found', { principalId });
   requireVersionOf('principal', before, ifMatch);
+  if (before.agent_id !== null) fail('principal_managed_by_registry', { principalId });
   if (Object.keys(change).length === 0) fail('empty_update');
   const current = principalOf(before);
   const after: PrincipalValues = {

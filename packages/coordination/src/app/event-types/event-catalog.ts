@@ -30,6 +30,9 @@ import * as roles from '../../organisation/roles/roles.events.ts';
 import * as skills from '../../organisation/skills/skills.events.ts';
 import * as workspaceTypes from '../../organisation/workspace-types/workspace-types.events.ts';
 import * as workspaces from '../../organisation/workspaces/workspaces.events.ts';
+import * as agentIdentity from '../../registry/agent-identity/agent-identity.events.ts';
+import * as agentStatus from '../../registry/agent-status/agent-status.events.ts';
+import * as agents from '../../registry/agents/agents.events.ts';
 import * as packageSettings from '../../registry/package-settings/package-settings.events.ts';
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
@@ -83,6 +86,9 @@ const declarations: readonly object[] = [
   workspaceTypes,
   workspaces,
   packageSettings,
+  agents,
+  agentIdentity,
+  agentStatus,
   approvals,
   artifactContents,
   artifacts,

@@ -31,6 +31,7 @@ export const runsApi = [
       'invalid_document',
       'payload_too_large',
       'payload_too_deep',
+      'agent_revision_required',
       'agent_revision_mismatch',
       'not_found',
       'task_not_runnable',

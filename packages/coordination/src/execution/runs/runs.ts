@@ -1,5 +1,6 @@
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import { findAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { listHanging } from '../../service/sight/seen-list.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
@@ -19,7 +20,7 @@ export interface RunQuery {
 }
 
 /**
- * Agents of the registry come with it; until then every `agentKey` is unknown, which is an empty page.
+ * Runs of an agent are those of its principal; an unknown `agentKey` is an empty page.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listRuns(
@@ -29,10 +30,12 @@ export async function listRuns(
 ): Promise<ItemPage<Run>> {
   if (status !== undefined && !runStatuses.some((known) => known === status))
     fail('invalid_status', { known: runStatuses });
-  const filter = { task_id: taskId, claim_id: claimId, principal_id: principalId, status };
+  const agent = agentKey === undefined ? undefined : await findAgentPrincipal(context, agentKey);
+  const principal = agentKey === undefined ? principalId : (agent?.principalId ?? null);
+  const filter = { task_id: taskId, claim_id: claimId, principal_id: principal ?? undefined, status };
   const list = listOfRuns(context.tenantId, filter, stalled === true);
   list.all(page);
-  if (agentKey !== undefined) return { items: [], nextCursor: null };
+  if (principal === null || (principalId ?? principal) !== principal) return { items: [], nextCursor: null };
   return listHanging(context, taskId, list, page, runOf);
 }
 

@@ -22,6 +22,9 @@ export interface NewRun {
   maxTokens: number | null;
   maxCostMicros: number | null;
   currency: string | null;
+  /** Of the agent that starts it, and its agent; null for who is no agent of the registry. */
+  agentRevisionId: string | null;
+  agentId: string | null;
   /** Of a launched task; null for one that nobody launched, and then a launched task is not started. */
   childHandleId: string | null;
   correlationId: string;
@@ -48,7 +51,9 @@ export function insertRun(start: NewRun) {
   return sql<StartedRunRow>`
     with caller as materialized (
       select ${start.principalId}::uuid as id
-      where enter_principal(${start.principalId}, ${start.tenantId}) = 'active'
+      where enter_principal(${start.principalId}, ${start.tenantId}) = 'active' and (${start.agentRevisionId}::uuid is null or exists (
+        select from agent_revisions r
+        where r.id = ${start.agentRevisionId} and r.tenant_id = ${start.tenantId} and r.agent_id = ${start.agentId}::uuid))
     ), holder as materialized (
       select c.id as claim_id, c.task_id, c.session_id, c.fencing_token,
         enter_session(s.id, s.principal_id, s.on_behalf_of_id) as live_until, d.expires_at as delegated_until
@@ -85,13 +90,13 @@ export function insertRun(start: NewRun) {
     ), made as (
       insert into runs (id, tenant_id, task_id, claim_id, principal_id, session_id, fencing_token, attempt, input, metadata,
         max_duration_seconds, max_actions, max_tokens, max_cost_micros, currency, progress_timeout_seconds, stalls_at,
-        instructions_hash, instructions_refs, child_handle_id)
+        instructions_hash, instructions_refs, child_handle_id, agent_revision_id)
       select ${start.runId}, ${start.tenantId}, task.id, ${start.claimId}, ${start.principalId}, task.session_id,
         ${start.fencingToken}, 1 + coalesce((select max(r.attempt) from runs r where r.task_id = task.id), 0),
         ${start.input === null ? null : JSON.stringify(start.input)}, ${JSON.stringify(start.metadata)},
         ${start.maxDurationSeconds}, ${start.maxActions}, ${start.maxTokens}, ${start.maxCostMicros}, ${start.currency},
         task.progress_timeout_seconds, now() + make_interval(secs => task.progress_timeout_seconds),
-        task.instructions_hash, task.instructions_refs, ${start.childHandleId}
+        task.instructions_hash, task.instructions_refs, ${start.childHandleId}, ${start.agentRevisionId}
       -- joined, so that the superseded run is off the unique index before the new run enters it
       from task left join superseded on superseded.task_id = task.id
       where not exists (
@@ -138,6 +143,12 @@ export function insertRun(start: NewRun) {
     select made.*, (select payload from said where n = 2) as started_payload,
       (select payload from said where n = 1) as failed_payload
     from made`;
+}
+
+/** Whether a revision is one of this agent's own. */
+export function findOwnRevision(tenantId: string, agentId: string, revisionId: string) {
+  return sql<{ id: string }>`
+    select id from agent_revisions where id = ${revisionId} and agent_id = ${agentId} and tenant_id = ${tenantId}`;
 }
 
 /** The running run of a claim. */

@@ -1,6 +1,7 @@
 import { NeedsTransaction } from '@baton/kernel/command';
 import { violatedConstraint } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
+import { Refusal } from '@baton/kernel/refusal';
 import { bindChildRun, lockStartableHandle } from '../../leases/children/child-binding.ts';
 import { passClaimGate } from '../../leases/gate.ts';
 import { runFailed } from '../../leases/leases.events.ts';
@@ -15,7 +16,7 @@ import { fail } from '../errors.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
-import { findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
+import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
 
 /** These budgets fit the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;
@@ -27,16 +28,28 @@ const attemptsMax = 3;
  * Starts an attempt under the caller's live claim (core, section 10). A run that an older claim left running is failed as
  * superseded. The usual case is one statement on its own; when it starts nothing it is repeated under the task's lock, which
  * finds the first reason in the contract's order, and binds the run of a launched task to its handle.
- * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_mismatch`, `not_found`,
+ * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_required`,
+ * `agent_revision_mismatch`, `not_found`,
  * `task_not_runnable`, those of the claim gate, `run_already_active`, those of `lockStartableHandle`
  */
 export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
+  requireRevision(context, request);
   if (!context.transactional) {
     const run = await tryStart(context, ref, request);
     if (run === undefined) throw new NeedsTransaction();
     return run;
   }
+  try {
+    return await startUnderLocks(context, ref, request);
+  } catch (error) {
+    // A wrong revision is told before anything else, and looked for only where something is refused.
+    if (error instanceof Refusal) await requireOwnRevision(context, request);
+    throw error;
+  }
+}
+
+async function startUnderLocks(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   const task = await lockTaskRow(context, ref, request.claimId);
   const { id: taskId, status, category, child_handle_id: childHandleId } = task;
   if (terminalCategories.includes(category))
@@ -54,6 +67,7 @@ export async function startRun(context: Context, ref: TaskRef, request: RunReque
     }
     const running = await context.db.row(findRunningRun(context.tenantId, request.claimId));
     if (running !== undefined) fail('run_already_active', { taskId, runId: running.id });
+    await requireOwnRevision(context, request);
   }
   throw new Error('a run was refused although nothing stood in its way');
 }
@@ -65,9 +79,24 @@ function checkRequest(request: RunRequest): void {
   if (currency != null && !isCurrency(currency)) fail('invalid_budget', { field: 'currency', currency });
   if (request.input != null) checkDocument(request.input, { field: 'input' });
   checkDocument(request.metadata, { field: 'metadata' });
-  // Revisions come with the registry of agents; until then no principal has one of its own.
-  if (request.agentRevisionId != null)
-    fail('agent_revision_mismatch', { agentRevisionId: request.agentRevisionId });
+}
+
+/**
+ * An agent of the registry names the revision by which it works, and nobody else names one. Whether it is its own is judged by
+ * the statement that starts the run.
+ */
+function requireRevision({ caller }: Context, { agentRevisionId }: RunRequest): void {
+  if (caller.agentId == null && agentRevisionId != null) fail('agent_revision_mismatch', { agentRevisionId });
+  if (caller.agentId != null && agentRevisionId == null) fail('agent_revision_required');
+}
+
+async function requireOwnRevision(
+  { db, tenantId, caller }: Context,
+  { agentRevisionId }: RunRequest,
+): Promise<void> {
+  if (caller.agentId == null || agentRevisionId == null) return;
+  if ((await db.row(findOwnRevision(tenantId, caller.agentId, agentRevisionId))) === undefined)
+    fail('agent_revision_mismatch', { agentRevisionId });
 }
 
 async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
@@ -101,6 +130,8 @@ function runStart(context: Context, ref: TaskRef, request: RunRequest, childHand
     maxTokens: request.maxTokens ?? null,
     maxCostMicros: request.maxCostMicros ?? null,
     currency: request.maxCostMicros == null ? null : (request.currency ?? currencyDefault),
+    agentRevisionId: request.agentRevisionId ?? null,
+    agentId: caller.agentId ?? null,
     childHandleId,
     correlationId,
     requestId,

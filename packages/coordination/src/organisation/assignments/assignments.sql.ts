@@ -97,6 +97,76 @@ export function deleteSkillAssignment(tenantId: string, principalId: string, ski
     returning id`;
 }
 
+/** The principal whose assignments change as a whole. */
+interface Holder {
+  readonly tenantId: string;
+  readonly principalId: string;
+}
+
+/** Assignments to come, each with its own id and that of the role, capability or skill. */
+type Added = readonly { readonly id: string; readonly subjectId: string }[];
+
+const idsOf = (added: Added) => [added.map(({ id }) => id), added.map(({ subjectId }) => subjectId)] as const;
+
+/** The roles that are new, given in the whole tenant; of the other two the same. */
+export function insertRoleAssignments({ tenantId, principalId }: Holder, added: Added) {
+  const [ids, roleIds] = idsOf(added);
+  return sql<{ id: string }>`
+    insert into role_assignments (id, tenant_id, principal_id, role_id)
+    select given.id, ${tenantId}, ${principalId}, role_id from unnest(${ids}::uuid[], ${roleIds}::uuid[]) as given (id, role_id)
+    order by role_id
+    on conflict (principal_id, role_id, workspace_id) do nothing
+    returning role_id as id`;
+}
+
+export function insertCapabilityAssignments({ tenantId, principalId }: Holder, added: Added) {
+  const [ids, capabilityIds] = idsOf(added);
+  return sql<{ id: string }>`
+    insert into capability_assignments (id, tenant_id, principal_id, capability_id, metadata)
+    select given.id, ${tenantId}, ${principalId}, capability_id, '{}'
+    from unnest(${ids}::uuid[], ${capabilityIds}::uuid[]) as given (id, capability_id)
+    order by capability_id
+    on conflict (principal_id, capability_id) do nothing
+    returning capability_id as id`;
+}
+
+export function insertSkillAssignments({ tenantId, principalId }: Holder, added: Added) {
+  const [ids, skillIds] = idsOf(added);
+  return sql<{ id: string }>`
+    insert into skill_assignments (id, tenant_id, principal_id, skill_id, metadata)
+    select given.id, ${tenantId}, ${principalId}, skill_id, '{}'
+    from unnest(${ids}::uuid[], ${skillIds}::uuid[]) as given (id, skill_id)
+    order by skill_id
+    on conflict (principal_id, skill_id) do nothing
+    returning skill_id as id`;
+}
+
+/** The roles that were given in the whole tenant, and no longer are; of the other two the same. */
+export function deleteRoleAssignments({ tenantId, principalId }: Holder, roleIds: readonly string[]) {
+  return sql<{ id: string }>`
+    delete from role_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and role_id = any (${roleIds}::uuid[])
+      and workspace_id is null
+    returning role_id as id`;
+}
+
+export function deleteCapabilityAssignments(
+  { tenantId, principalId }: Holder,
+  capabilityIds: readonly string[],
+) {
+  return sql<{ id: string }>`
+    delete from capability_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and capability_id = any (${capabilityIds}::uuid[])
+    returning capability_id as id`;
+}
+
+export function deleteSkillAssignments({ tenantId, principalId }: Holder, skillIds: readonly string[]) {
+  return sql<{ id: string }>`
+    delete from skill_assignments
+    where tenant_id = ${tenantId} and principal_id = ${principalId} and skill_id = any (${skillIds}::uuid[])
+    returning skill_id as id`;
+}
+
 const build = queryBuilder<{
   role_assignments: RoleAssignmentRow;
   capability_assignments: CapabilityAssignmentRow;

@@ -46,7 +46,10 @@ export function findSkillOfVersion(tenantId: string, name: string, version: stri
     select * from skills where tenant_id = ${tenantId} and name = ${name} and version = ${version}`;
 }
 
-export type PinnedSkillRow = Pick<SkillRow, 'name' | 'version' | 'status' | 'protocol' | 'side_effects'> & {
+export type PinnedSkillRow = Pick<
+  SkillRow,
+  'id' | 'name' | 'version' | 'status' | 'protocol' | 'side_effects'
+> & {
   has_contract: boolean;
 };
 
@@ -56,7 +59,7 @@ export function findSkillsOfVersions(
   versions: readonly string[],
 ) {
   return sql<PinnedSkillRow>`
-    select s.name, s.version, s.status, s.protocol, s.side_effects, s.contract is not null as has_contract
+    select s.id, s.name, s.version, s.status, s.protocol, s.side_effects, s.contract is not null as has_contract
     from unnest(${names}::text[], ${versions}::text[]) as asked (name, version)
     join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version`;
 }

@@ -137,6 +137,7 @@ function obstacleOf(skill: Pick<PinnedSkillRow, 'status' | 'protocol' | 'has_con
 
 /** A version of a skill that something else names. */
 export interface PinnedSkill {
+  readonly id: string;
   readonly obstacle: ObstacleToCall | undefined;
   readonly sideEffects: SkillRow['side_effects'];
 }
@@ -154,7 +155,7 @@ export async function findPinnedSkills(
   return new Map(
     rows.map((row) => [
       `${row.name}@${row.version}`,
-      { obstacle: obstacleOf(row), sideEffects: row.side_effects },
+      { id: row.id, obstacle: obstacleOf(row), sideEffects: row.side_effects },
     ]),
   );
 }

@@ -5,6 +5,7 @@ import { sql } from '@baton/kernel/sql';
 import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
 import { standsAt } from '../../app/within-sight.ts';
+import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { insertContextPack } from '../../testing/contexts.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { invoke, makeCallable } from '../../testing/invocations.ts';
@@ -40,6 +41,7 @@ interface Filed {
   projectId: string;
   roleId: string;
   ruleId: string;
+  agentKey: string;
   evaluationId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
@@ -91,7 +93,10 @@ async function file(workspaceId: string | null): Promise<Filed> {
   const launched = await done(worker.actor.post(`/runs/${run.id}/child-handles`, child, key), 201);
   const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'r', workspaceId }), 201);
   const filedRule = await makeRule(baton.admin, { workspaceId, status: 'disabled' });
+  const work = workspaceId === null ? {} : { work: { workspace: workspaceId } };
+  const agent = await publishAgent(baton.admin, agentSpec(work), newId());
   return {
+    agentKey: agent.key,
     ruleId: filedRule.id,
     evaluationId: await writeEvaluation(baton, filedRule),
     referenceId: reference.id,
@@ -134,6 +139,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/child-handles/{idOrToken}': ({ handleId }) => handleId,
     '/roles/{id}': ({ roleId }) => roleId,
     '/goals/{id}': ({ goalId }) => goalId,
+    '/agents/{key}': ({ agentKey }) => agentKey,
     '/rules/{id}': ({ ruleId }) => ruleId,
     '/rule-evaluations/{id}': ({ evaluationId }) => evaluationId,
     '/external-references/{id}': ({ referenceId }) => referenceId,
@@ -156,6 +162,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     projectId: id,
     roleId: id,
     ruleId: id,
+    agentKey: id,
     evaluationId: id,
   };
   const faceOf = (text: string) =>

@@ -1,3 +1,4 @@
+import { findAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { findStatus, type LifecycleStatus } from '../../definitions/task-types/lifecycle.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { getProjectRow } from '../../organisation/projects/projects.ts';
@@ -35,7 +36,7 @@ export function requireDatesInOrder(startDate: string | null, dueDate: string | 
 }
 
 /**
- * Looks up owner and assignee. Agents of the registry (`agent:<key>`) come with it; until then none is known.
+ * Looks up owner and assignee; `agent:<key>` is the principal of that agent of the registry.
  * @returns what was given: an id, null to clear, undefined for what was not named
  * @throws Refusal `unknown_agent`, `not_found`
  */
@@ -43,8 +44,10 @@ export async function requirePrincipals(
   context: Context,
   { ownerId, assigneeId }: { ownerId?: string | null | undefined; assigneeId?: string | null | undefined },
 ): Promise<{ ownerId: string | null | undefined; assigneeId: string | null | undefined }> {
-  if (assigneeId?.startsWith('agent:'))
-    fail('unknown_agent', { agentKey: assigneeId.slice('agent:'.length) });
+  if (assigneeId?.startsWith('agent:')) {
+    const agentId = await requireAgent(context, assigneeId.slice('agent:'.length));
+    return requirePrincipals(context, { ownerId, assigneeId: agentId });
+  }
   const asked = [...new Set([ownerId, assigneeId])].filter((id) => id != null);
   if (asked.length === 0) return { ownerId, assigneeId };
   const found = new Set(
@@ -53,6 +56,13 @@ export async function requirePrincipals(
   if (ownerId != null && !found.has(ownerId)) fail('not_found', { ownerId });
   if (assigneeId != null && !found.has(assigneeId)) fail('not_found', { assigneeId });
   return { ownerId, assigneeId };
+}
+
+/** @throws Refusal `unknown_agent` for one that nothing can be given to: no identity is linked to it, or it is retired */
+async function requireAgent(context: Context, agentKey: string): Promise<string> {
+  const agent = await findAgentPrincipal(context, agentKey);
+  const principalId = agent?.isRetired === false ? agent.principalId : null;
+  return principalId ?? fail('unknown_agent', { agentKey });
 }
 
 /**

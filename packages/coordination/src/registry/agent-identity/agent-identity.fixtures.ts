@@ -1,0 +1,15 @@
+import { agentSpec, newIdentity, publishAgent } from '../../testing/agents.ts';
+import { defineFixtures } from '../../testing/fixtures.ts';
+import { done } from '../../testing/leases.ts';
+
+export default defineFixtures({
+  objects: [],
+  operations: {
+    linkAgentIdentity: async ({ baton }) => ({ body: newIdentity(baton) }),
+    async replaceAgentIdentity({ baton, actor }) {
+      const { key } = await publishAgent(actor, agentSpec({ identity: { kind: 'service' } }));
+      await done(actor.put(`/agents/${key}/identity`, newIdentity(baton)));
+      return { params: { key }, body: { ...newIdentity(baton), reason: 'made anew' } };
+    },
+  },
+});

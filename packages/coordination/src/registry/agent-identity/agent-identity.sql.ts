@@ -1,0 +1,8 @@
+import { sql } from '@baton/kernel/sql';
+
+/** Notes as which principal an agent acts from now on, and by which identity. */
+export function updateAgentLink(tenantId: string, agentId: string, principalId: string, bindingId: string) {
+  return sql`
+    update agents set principal_id = ${principalId}, binding_id = ${bindingId}, version = version + 1, updated_at = now()
+    where id = ${agentId} and tenant_id = ${tenantId}`;
+}

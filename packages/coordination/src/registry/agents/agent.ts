@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../service/schema.ts';
+import { AgentKey } from '../agent-keys.ts';
+import { AgentStatus } from '../agent-status/agent-status.ts';
+import { AgentSpec, agentStates, replicasMax } from './agent-spec.ts';
+
+export const agentStatuses = ['active', 'retired'] as const;
+
+/** A revision of an agent; revisions never change. */
+export const AgentRevision = z
+  .strictObject({
+    id: Uuid,
+    agentId: Uuid,
+    agentKey: z.string(),
+    revision: z.int().positive(),
+    spec: AgentSpec,
+    specHash: z.string().describe('Of the spec in canonical form, without `state` and `placement.replicas`.'),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'AgentRevision' });
+export type AgentRevision = z.infer<typeof AgentRevision>;
+
+/** A revision in the list of an agent's revisions. */
+export const ListedRevision = AgentRevision.extend({
+  source: z.strictObject({ kind: z.enum(['package', 'manual', 'unknown']) }),
+  active: z.boolean().describe('Whether it is the current one.'),
+  changedFields: z
+    .array(z.string())
+    .nullable()
+    .describe('What differs from the revision before, such as `identity.permissions`; null for the first.'),
+}).meta({ id: 'ListedAgentRevision' });
+export type ListedRevision = z.infer<typeof ListedRevision>;
+
+const AgentRecord = z.strictObject({
+  id: Uuid,
+  tenantId: Uuid,
+  key: z.string(),
+  displayName: z.string(),
+  status: z.enum(agentStatuses),
+  state: z.enum(agentStates),
+  replicas: z.int(),
+  currentRevision: z.int().positive(),
+  principalId: Uuid.nullable().describe('The principal that it acts as, once an identity is linked.'),
+  workspaceId: Uuid.nullable(),
+  retiredAt: Timestamp.nullable(),
+  retiredBy: Uuid.nullable(),
+  version: z.int().positive(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+/** An agent of the registry (organisation, section 12.1), with its current revision or the one that was asked for. */
+export const Agent = AgentRecord.extend({ revision: AgentRevision }).meta({ id: 'Agent' });
+export type Agent = z.infer<typeof Agent>;
+
+/** `observedStatus` is there with `include=status`. */
+export const ListedAgent = AgentRecord.extend({ observedStatus: AgentStatus.optional() }).meta({
+  id: 'ListedAgent',
+});
+export type ListedAgent = z.infer<typeof ListedAgent>;
+
+/** An agent as it sees itself. */
+export const OwnAgent = Agent.extend({
+  packageSettings: z.null().describe('Settings of the package that it belongs to; no package has any.'),
+}).meta({ id: 'OwnAgent' });
+export type OwnAgent = z.infer<typeof OwnAgent>;
+
+export const AgentRequest = z.strictObject({ key: AgentKey, spec: AgentSpec }).meta({ id: 'AgentRequest' });
+export type AgentRequest = z.output<typeof AgentRequest>;
+
+/** What publishing would do. */
+export const AgentValidation = z
+  .strictObject({
+    key: z.string(),
+    specHash: z.string(),
+    currentRevision: z.int().nullable(),
+    wouldCreateRevision: z.boolean(),
+    wouldChangeState: z.boolean(),
+  })
+  .meta({ id: 'AgentValidation' });
+export type AgentValidation = z.infer<typeof AgentValidation>;
+
+export const AgentStateChange = z
+  .strictObject({
+    state: z.enum(agentStates).optional(),
+    replicas: z.int().min(0).max(replicasMax).optional(),
+  })
+  .refine(
+    ({ state, replicas }) => state !== undefined || replicas !== undefined,
+    'must name state or replicas',
+  )
+  .meta({ id: 'AgentStateChange' });
+export type AgentStateChange = z.output<typeof AgentStateChange>;
+
+export const AgentRetirement = z
+  .strictObject({ reason: z.string().min(1).max(500) })
+  .meta({ id: 'AgentRetirement' });
+
+export type AgentRow = RowOf<
+  Tables['agents'],
+  { kind: 'agent' | 'service'; status: Agent['status']; state: Agent['state'] }
+>;
+
+/** What a spec names, by id. */
+export interface AgentGrants {
+  readonly roleIds: readonly string[];
+  readonly capabilityIds: readonly string[];
+  readonly skillIds: readonly string[];
+}
+
+export type RevisionRow = RowOf<Tables['agent_revisions'], { spec: AgentSpec; grants: AgentGrants }> & {
+  agent_key: string;
+};
+
+const revisionOf = wireMapper<RevisionRow>()(AgentRevision, {});
+
+/** @param current the number of the agent's current revision */
+export function listedRevisionOf(row: RevisionRow, current: number): ListedRevision {
+  const { revision, changed_fields: changedFields } = row;
+  return { ...revisionOf(row), source: { kind: 'manual' }, active: revision === current, changedFields };
+}
+
+const recordOf = wireMapper<AgentRow>()(AgentRecord, {});
+
+export function agentOf(row: AgentRow, revision: RevisionRow): Agent {
+  return { ...recordOf(row), revision: revisionOf(revision) };
+}
+
+/** @param status what was reported of it; undefined where that was not asked for */
+export function listedAgentOf(row: AgentRow, status: AgentStatus | undefined): ListedAgent {
+  return { ...recordOf(row), ...(status !== undefined && { observedStatus: status }) };
+}

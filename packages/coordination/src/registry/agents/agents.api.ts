@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { reply } from '@baton/kernel/service';
+import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
+import { delegationRevoked } from '../../access/delegations/delegations.events.ts';
+import { iamBindingRevoked, iamBindingUpdated } from '../../access/iam-bindings/iam-bindings.events.ts';
+import { principalDisabled, principalUpdated } from '../../access/principals/principals.events.ts';
+import { childResolved } from '../../leases/children/children.events.ts';
+import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import {
+  capabilityAssigned,
+  capabilityRevoked,
+  roleAssigned,
+  roleRevoked,
+  skillAssigned,
+  skillRevoked,
+} from '../../organisation/assignments/assignments.events.ts';
+import { AgentRef, agentParams } from '../agent-keys.ts';
+import { endpoint } from '../context.ts';
+import {
+  Agent,
+  AgentRequest,
+  AgentRetirement,
+  AgentStateChange,
+  AgentValidation,
+  ListedAgent,
+  ListedRevision,
+  OwnAgent,
+} from './agent.ts';
+import { changeAgentState, retireAgent } from './agent-states.ts';
+import { agentRetired, agentRevisionPublished, agentStateChanged } from './agents.events.ts';
+import { getAgent, getOwnAgent, listAgentRevisions, listAgents } from './agents.ts';
+import { publishAgent, validateAgent } from './publishing.ts';
+
+/** What a spec is refused for, in the contract's order. */
+const specErrors = [
+  'not_found',
+  'agent_retired',
+  'agent_identity_conflict',
+  'invalid_permissions',
+  'permissions_not_allowed_for_kind',
+  'permission_escalation',
+  'unknown_reference',
+  'skill_disabled',
+  'skills_invoke_not_permitted',
+  'execution_skill_not_invoked',
+  'secret_material_rejected',
+  'payload_too_large',
+  'payload_too_deep',
+  'non_canonical_value',
+] as const;
+
+const example = {
+  key: 'reviewer',
+  spec: {
+    displayName: 'Reviewer',
+    description: 'Reads what others have changed.',
+    identity: { kind: 'service', permissions: ['sessions.open', 'tasks.claim', 'tasks.read'] },
+    work: { onlyAssigned: false },
+    executor: { kind: 'script', params: { command: 'review' }, instructions: 'Read the change first.' },
+    placement: { requires: ['gpu'], resources: { cpus: 2, memoryMb: 2048 }, replicas: 1, drainSeconds: 60 },
+  },
+};
+
+export const agentsApi = [
+  endpoint({
+    id: 'publishAgent',
+    method: 'POST',
+    path: '/agents',
+    summary: 'Publish what an agent is to be.',
+    description:
+      'The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage.',
+    permission: 'agents.manage',
+    body: AgentRequest,
+    returns: { 200: Agent, 201: Agent },
+    errors: specErrors,
+    emits: [
+      agentRevisionPublished,
+      agentStateChanged,
+      principalUpdated,
+      iamBindingUpdated,
+      roleAssigned,
+      roleRevoked,
+      capabilityAssigned,
+      capabilityRevoked,
+      skillAssigned,
+      skillRevoked,
+    ],
+    example,
+    async handle({ body }, context) {
+      const { agent, isNew } = await publishAgent(context, body);
+      return reply(isNew ? 201 : 200, agent);
+    },
+  }),
+  endpoint({
+    id: 'validateAgent',
+    method: 'POST',
+    path: '/agents:validate',
+    summary: 'Say what publishing would do, and write nothing.',
+    permission: 'agents.manage',
+    body: AgentRequest,
+    returns: { 200: AgentValidation },
+    errors: specErrors,
+    // Nothing changes, so there is no answer to keep.
+    idempotency: 'ignored',
+    transaction: 'none',
+    example,
+    handle: ({ body }, context) => validateAgent(context, body),
+  }),
+  endpoint({
+    id: 'listAgents',
+    method: 'GET',
+    path: '/agents',
+    summary: 'List agents, newest first.',
+    permission: 'agents.read',
+    query: {
+      status: QueryWord.optional(),
+      state: QueryWord.optional(),
+      workspaceId: Uuid.optional(),
+      include: z.enum(['status']).optional().describe('Adds what was reported of each.'),
+    },
+    paging: true,
+    returns: { 200: pageOf(ListedAgent) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => listAgents(context, query, page),
+  }),
+  endpoint({
+    id: 'getOwnAgent',
+    method: 'GET',
+    path: '/agents/me',
+    summary: 'Read the agent that the caller is.',
+    returns: { 200: OwnAgent },
+    errors: ['not_found'],
+    handle: (_, context) => getOwnAgent(context),
+  }),
+  endpoint({
+    id: 'getAgent',
+    method: 'GET',
+    path: '/agents/{key}',
+    summary: 'Read an agent with its current revision, or with another one.',
+    permission: 'agents.read',
+    params: { key: AgentRef },
+    returns: { 200: Agent },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getAgent(context, params.key),
+  }),
+  endpoint({
+    id: 'listAgentRevisions',
+    method: 'GET',
+    path: '/agents/{key}/revisions',
+    summary: 'List the revisions of an agent, newest first.',
+    description:
+      'A page ends early once its specs come to 4 MiB; `nextCursor` leads on. `changedFields` says what differs from the revision before.',
+    permission: 'agents.read',
+    params: agentParams,
+    paging: true,
+    returns: { 200: pageOf(ListedRevision) },
+    errors: ['not_found', 'invalid_cursor'],
+    handle: ({ params, page }, context) => listAgentRevisions(context, params.key, page),
+  }),
+  endpoint({
+    id: 'changeAgentState',
+    method: 'PATCH',
+    path: '/agents/{key}/state',
+    summary: 'Say whether an agent is to run, and as how many.',
+    description: 'What stands already writes nothing. An agent without a placement has no replicas.',
+    permission: 'agents.manage',
+    params: agentParams,
+    body: AgentStateChange,
+    returns: { 200: Agent },
+    errors: ['not_found', 'agent_retired'],
+    emits: [agentStateChanged],
+    example: { state: 'stopped' },
+    handle: ({ params, body }, context) => changeAgentState(context, params.key, body),
+  }),
+  endpoint({
+    id: 'retireAgent',
+    method: 'POST',
+    path: '/agents/{key}:retire',
+    summary: 'Retire an agent for good.',
+    description:
+      'Its principal is disabled, its bindings are revoked, its sessions closed and its live claims released. Its key is never given again. Retiring a retired one changes nothing.',
+    permission: 'agents.manage',
+    params: agentParams,
+    body: AgentRetirement,
+    returns: { 200: Agent },
+    errors: ['not_found', 'cannot_disable_self'],
+    emits: [
+      iamBindingRevoked,
+      delegationRevoked,
+      claimReleased,
+      sessionClosed,
+      runFailed,
+      childResolved,
+      invocationCancelled,
+      principalDisabled,
+      agentRetired,
+    ],
+    example: { reason: 'Replaced by a better one.' },
+    handlerLocksCaller: true,
+    handle: ({ params, body }, context) => retireAgent(context, params.key, body.reason),
+  }),
+];

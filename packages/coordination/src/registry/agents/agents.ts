@@ -1,0 +1,115 @@
+import { type ItemPage, itemsOf } from '@baton/kernel/list';
+import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
+import { seenRows } from '../../service/sight/seen-list.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
+import { parseAgentRef } from '../agent-keys.ts';
+import { findAgentStatuses } from '../agent-status/agent-statuses.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  type Agent,
+  type AgentRow,
+  agentOf,
+  agentStatuses,
+  type ListedAgent,
+  type ListedRevision,
+  listedAgentOf,
+  listedRevisionOf,
+  type OwnAgent,
+  type RevisionRow,
+} from './agent.ts';
+import { agentStates } from './agent-spec.ts';
+import { findAgent, findAgentById, findRevision, findRevisions, listOfAgents } from './agents.sql.ts';
+
+/** Of the specs of one page of revisions: it ends early behind it. */
+const revisionPageBytesMax = 4_194_304;
+
+/** The query of `GET /agents`. */
+export interface AgentQuery {
+  status?: string | undefined;
+  state?: string | undefined;
+  workspaceId?: string | undefined;
+  include?: 'status' | undefined;
+}
+
+/** @throws Refusal `invalid_status`, `invalid_cursor` */
+export async function listAgents(
+  context: Context,
+  { status, state, workspaceId, include }: AgentQuery,
+  page: Page,
+): Promise<ItemPage<ListedAgent>> {
+  requireOneOf(agentStatuses, status);
+  requireOneOf(agentStates, state);
+  const list = listOfAgents(context.tenantId, { status, state, workspace_id: workspaceId });
+  const rows = await seenRows(context.db, await viewerOf(context), list, page);
+  const shown = include === undefined ? [] : rows.slice(0, page.limit).map(({ key }) => key);
+  const statuses = shown.length === 0 ? undefined : await findAgentStatuses(context, shown);
+  return itemsOf(rows, list.all(page), (row) => listedAgentOf(row, statuses?.get(row.key)));
+}
+
+function requireOneOf(allowed: readonly string[], given: string | undefined): void {
+  if (given !== undefined && !allowed.includes(given)) fail('invalid_status', { allowed });
+}
+
+/** @throws Refusal `not_found` */
+export async function getAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow> {
+  return (await db.row(findAgent(tenantId, key))) ?? fail('not_found', { agent: key });
+}
+
+/** @param ref the key, or key@revision @throws Refusal `not_found` */
+export async function getAgent(context: Context, ref: string): Promise<Agent> {
+  const asked = parseAgentRef(ref) ?? fail('not_found', { agent: ref });
+  const row = await context.db.row(findAgent(context.tenantId, asked.key));
+  if (row === undefined) return fail('not_found', { agent: ref });
+  const revision = await findRevisionRow(context, row, asked.revision ?? row.current_revision);
+  return agentOf(row, revision ?? fail('not_found', { agent: ref }));
+}
+
+/** The agent with its current revision. */
+export async function showAgent(context: Context, row: AgentRow): Promise<Agent> {
+  return agentOf(row, await getCurrentRevision(context, row));
+}
+
+/** Every agent has one. */
+export async function getCurrentRevision(context: Context, row: AgentRow): Promise<RevisionRow> {
+  return (await findRevisionRow(context, row, row.current_revision)) as RevisionRow;
+}
+
+function findRevisionRow({ db, tenantId }: Context, { id }: AgentRow, revision: number) {
+  return db.row(findRevision(tenantId, id, revision));
+}
+
+/** The agent that the caller is. @throws Refusal `not_found` for one that is none */
+export async function getOwnAgent(context: Context): Promise<OwnAgent> {
+  const { db, tenantId, caller } = context;
+  const row = caller.agentId == null ? undefined : await db.row(findAgentById(tenantId, caller.agentId));
+  if (row === undefined) return fail('not_found', { principalId: caller.principalId });
+  return { ...(await showAgent(context, row)), packageSettings: null };
+}
+
+/**
+ * The revisions of an agent, newest first. A page ends early once their specs come to 4 MiB; `nextCursor` leads on.
+ * @throws Refusal `not_found`, `invalid_cursor`
+ */
+export async function listAgentRevisions(
+  context: Context,
+  key: string,
+  { limit, cursor }: Page,
+): Promise<ItemPage<ListedRevision>> {
+  const { db, tenantId } = context;
+  const agent = await getAgentRow(context, key);
+  const name = `agent_revisions:${agent.id}`;
+  const [before] =
+    cursor === undefined ? [agent.current_revision + 1] : decodeCursor(name, cursor, ['integer']);
+  const slice = {
+    before: Math.min(before as number, agent.current_revision + 1),
+    rowsMax: limit,
+    bytesMax: revisionPageBytesMax,
+  };
+  const rows = await db.rows(findRevisions(tenantId, agent.id, slice));
+  const last = rows.at(-1)?.revision ?? 1;
+  return {
+    items: rows.map((row) => listedRevisionOf(row, agent.current_revision)),
+    nextCursor: last > 1 ? encodeCursor(name, [last]) : null,
+  };
+}

@@ -1,0 +1,228 @@
+import { newId } from '@baton/kernel/ids';
+import { lockPrincipal } from '../../access/authn/principal-lock.ts';
+import { regrantIamBinding } from '../../access/iam-bindings/iam-bindings.ts';
+import { renamePrincipal } from '../../access/principals/managed-principals.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { changeAssignments } from '../../organisation/assignments/assignment-sets.ts';
+import type { Permission } from '../../service/permissions.ts';
+import { requireSight } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  type Agent,
+  type AgentRequest,
+  type AgentRow,
+  type AgentValidation,
+  agentOf,
+  type RevisionRow,
+} from './agent.ts';
+import { type AgentSpec, isPlaced, replicasOf } from './agent-spec.ts';
+import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
+import {
+  findAgent,
+  findRevision,
+  insertAgent,
+  insertRevision,
+  lockAgent,
+  type SpecifiedValues,
+  updateAgentState,
+  updateSpecifiedValues,
+} from './agents.sql.ts';
+import { requireMayGrant } from './granting.ts';
+import { requireSpecReferences, type SpecReferences } from './references.ts';
+import { type CheckedSpec, changedFields, checkSpec } from './spec-checks.ts';
+
+/** A spec that may be published, with what it names. */
+interface JudgedSpec {
+  readonly spec: AgentSpec;
+  readonly permissions: readonly Permission[];
+  readonly references: SpecReferences;
+  readonly checked: CheckedSpec;
+}
+
+/**
+ * Publishes what an agent is to be: the next revision, unless the current one says the same. The binding, the roles, the
+ * capabilities and the skills of a linked agent follow in the same transaction (organisation, sections 12.2 and 28).
+ * @returns the agent, and whether a revision was made
+ * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec`, `not_found` for one out of sight
+ */
+export async function publishAgent(
+  context: Context,
+  { key, spec }: AgentRequest,
+): Promise<{ agent: Agent; isNew: boolean }> {
+  const known = await lockAgentToPublish(context, key, spec);
+  const judged = await judgeSpec(context, spec);
+  if (known !== undefined) return publishNext(context, known, judged);
+  const first = await publishFirst(context, key, judged);
+  if (first !== undefined) return { agent: first, isNew: true };
+  // Somebody else has published the key meanwhile.
+  const rival = (await lockAgentToPublish(context, key, spec)) as AgentRow;
+  return publishNext(context, rival, judged);
+}
+
+/** What publishing would do; nothing is written. @throws Refusal as `publishAgent` */
+export async function validateAgent(context: Context, { key, spec }: AgentRequest): Promise<AgentValidation> {
+  const { db, tenantId } = context;
+  const known = await db.row(findAgent(tenantId, key));
+  if (known !== undefined) {
+    await requireSight(context, known.workspace_id, { agent: key });
+    requirePublishable(known, spec);
+  }
+  const { checked } = await judgeSpec(context, spec);
+  const current =
+    known === undefined ? undefined : await db.row(findRevision(tenantId, known.id, known.current_revision));
+  return {
+    key,
+    specHash: checked.hash,
+    currentRevision: current?.revision ?? null,
+    wouldCreateRevision: current?.spec_hash !== checked.hash,
+    wouldChangeState: known !== undefined && movesState(known, spec),
+  };
+}
+
+/**
+ * What a spec grants, names and holds, judged in the contract's order.
+ * @throws Refusal those of `requireMayGrant`, `requireSpecReferences` and `checkSpec`
+ */
+async function judgeSpec(context: Context, spec: AgentSpec): Promise<JudgedSpec> {
+  const permissions = requireMayGrant(context, spec);
+  const references = await requireSpecReferences(context, spec);
+  return { spec, permissions, references, checked: checkSpec(spec) };
+}
+
+/** @throws Refusal `agent_retired`; `agent_identity_conflict`: who acts as a principal keeps its kind */
+function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
+  if (agent.status === 'retired') fail('agent_retired', { agent: agent.key });
+  if (agent.principal_id !== null && agent.kind !== identity.kind)
+    fail('agent_identity_conflict', { agent: agent.key, kind: agent.kind });
+}
+
+async function lockAgentToPublish(
+  context: Context,
+  key: string,
+  spec: AgentSpec,
+): Promise<AgentRow | undefined> {
+  const agent = await lockLinkedAgent(context, key);
+  if (agent !== undefined) requirePublishable(agent, spec);
+  return agent;
+}
+
+/**
+ * Locks an agent, and before it the principal that it acts as, so that a retirement comes before this command or after it.
+ * @returns undefined when the tenant has no such agent
+ * @throws Refusal `not_found` for one out of the caller's sight
+ */
+export async function lockLinkedAgent(context: Context, key: string): Promise<AgentRow | undefined> {
+  const { db, tenantId } = context;
+  const found = await db.row(findAgent(tenantId, key));
+  if (found === undefined) return undefined;
+  await requireSight(context, found.workspace_id, { agent: key });
+  if (found.principal_id !== null) await lockPrincipal(context, found.principal_id);
+  const locked = (await db.row(lockAgent(tenantId, key))) as AgentRow;
+  // It was linked between the two statements.
+  if (found.principal_id === null && locked.principal_id !== null)
+    await lockPrincipal(context, locked.principal_id);
+  return locked;
+}
+
+function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
+  const { displayName, identity, state } = spec;
+  const { workspaceId } = references;
+  return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId };
+}
+
+/** @returns undefined when the key was given meanwhile */
+async function publishFirst(context: Context, key: string, judged: JudgedSpec): Promise<Agent | undefined> {
+  const { db, tenantId, caller } = context;
+  const values = valuesOf(judged);
+  const row = await db.row(
+    insertAgent({ ...values, id: newId(), tenantId, key, createdBy: caller.principalId }),
+  );
+  if (row === undefined) return undefined;
+  return agentOf(row, await addRevision(context, row, judged, undefined));
+}
+
+async function publishNext(
+  context: Context,
+  before: AgentRow,
+  judged: JudgedSpec,
+): Promise<{ agent: Agent; isNew: boolean }> {
+  const { db, tenantId } = context;
+  const { id, current_revision: number } = before;
+  const { spec, checked } = judged;
+  const current = (await db.row(findRevision(tenantId, id, number))) as RevisionRow;
+  const isNew = current.spec_hash !== checked.hash;
+  if (!isNew && !movesState(before, spec)) return { agent: agentOf(before, current), isNew };
+  const values = valuesOf(judged);
+  const update = isNew
+    ? updateSpecifiedValues(tenantId, id, { ...values, currentRevision: number + 1 })
+    : updateAgentState(tenantId, id, values);
+  const row = (await db.row(update)) as AgentRow;
+  const revision = isNew ? await addRevision(context, row, judged, current) : current;
+  if (isNew) await followSpec(context, row, judged, current);
+  if (movesState(before, spec)) emitStateChange(context, before, row);
+  return { agent: agentOf(row, revision), isNew };
+}
+
+const movesState = ({ state, replicas }: AgentRow, spec: AgentSpec): boolean =>
+  state !== spec.state || replicas !== replicasOf(spec);
+
+/** Notes on the agent's stream that it is to run or stop, or as how many. */
+export function emitStateChange(context: Context, before: AgentRow, after: AgentRow): void {
+  const { id: entityId, workspace_id: workspaceId, key, state, replicas } = after;
+  const previous = { previousState: before.state, previousReplicas: before.replicas };
+  emit(context, agentStateChanged, { entityId, workspaceId }, { key, state, replicas, ...previous });
+}
+
+async function addRevision(
+  context: Context,
+  agent: AgentRow,
+  { spec, permissions, references, checked }: JudgedSpec,
+  previous: RevisionRow | undefined,
+): Promise<RevisionRow> {
+  const { db, tenantId, caller } = context;
+  const { id: agentId, key, current_revision: revision, workspace_id: workspaceId } = agent;
+  await db.run(
+    insertRevision({
+      id: newId(),
+      tenantId,
+      agentId,
+      revision,
+      spec,
+      specHash: checked.hash,
+      grants: references.grants,
+      changedFields: previous === undefined ? null : changedFields(previous.spec, spec),
+      specBytes: checked.bytes,
+      createdBy: caller.principalId,
+    }),
+  );
+  const said = {
+    key,
+    revision,
+    specHash: checked.hash,
+    previousRevision: previous?.revision ?? null,
+    executorKind: spec.executor?.kind ?? null,
+    placed: isPlaced(spec),
+    permissionsChanged: permissions.join() !== permissionsOf(previous?.spec).join(),
+  };
+  emit(context, agentRevisionPublished, { entityId: agentId, workspaceId }, said);
+  return (await db.row(findRevision(tenantId, agentId, revision))) as RevisionRow;
+}
+
+/** What a published spec grants, each once, in alphabetical order. */
+export const permissionsOf = (spec: AgentSpec | undefined): Permission[] =>
+  [...new Set(spec?.identity.permissions)].sort() as Permission[];
+
+/** Gives the principal of a linked agent what the new spec says, and takes away what only the one before said. */
+async function followSpec(
+  context: Context,
+  agent: AgentRow,
+  { spec, permissions, references }: JudgedSpec,
+  previous: RevisionRow,
+): Promise<void> {
+  const { principal_id: principalId, binding_id: bindingId } = agent;
+  if (principalId === null || bindingId === null) return;
+  await renamePrincipal(context, principalId, spec.displayName);
+  await regrantIamBinding(context, bindingId, permissions);
+  await changeAssignments(context, principalId, previous.grants, references.grants);
+}
