@@ -6,7 +6,7 @@ import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { type FilledTenant, levels, makeProjectsFixture } from './fixture.ts';
 
-/** For each request. All of them and the filling together take less than two minutes. */
+/** For each request. All of them and the filling together take about two minutes. */
 const measuredSecondsMax = 10;
 /** The aim: with many projects a request takes at most so many times what it takes with few. */
 const ratioMax = 1.5;
@@ -26,6 +26,14 @@ const requests: readonly (readonly [name: string, pathOf: (projectIds: readonly 
       [
         `tasks below level ${n + 1}`,
         (ids: readonly string[]) => `/tasks?projectId=${ids[n]}&includeSubprojects=true`,
+      ] as const,
+  ),
+  ...Array.from(
+    { length: levels },
+    (_, n) =>
+      [
+        `work below level ${n + 1}`,
+        (ids: readonly string[]) => `/work/available?projectId=${ids[n]}&includeSubprojects=true`,
       ] as const,
   ),
   ['tasks of one project', (ids) => `/tasks?projectId=${ids[3]}`],

@@ -6,7 +6,7 @@ import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 
-const mostUrgentFirst: ListOrder<TaskRow> = {
+export const mostUrgentFirst: ListOrder<TaskRow> = {
   cursor: 'work',
   columns: { priority: 'integer', created_at: 'timestamp', id: 'uuid' },
   direction: 'asc',
@@ -31,25 +31,21 @@ export function isNarrowed({ assigneeId, workspace, viewerId }: WorkSearch): boo
   return assigneeId !== undefined || workspace !== undefined || viewerId !== null;
 }
 
-type Fragment = ReturnType<typeof fragment>;
+export type Fragment = ReturnType<typeof fragment>;
 /** By which instant tasks of one priority are ordered. */
 type Order = 'created_at' | 'turn_at';
 
 /** Before the first task of all. */
-const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
+export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * A page of the work that somebody could claim: the most urgent first, then the oldest. It is read from the queue by one
+ * A page of the work that somebody could claim, apart from a search in a workspace (work-within.ts): the most urgent first, then
+ * the oldest. It is read from the queue by one
  * index, for each set of requirements that the caller fulfils: what others could claim costs nothing.
  * @throws Refusal `invalid_cursor`
  */
 export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
-  const start = startOf(mostUrgentFirst, page) ?? beginning;
-  const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
-      select s.status <> 'active' or s.expires_at <= now()
-      from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))`;
-  const judged = fragment`${free} and ${isOffered}`;
-  const found = candidates(search, { order: 'created_at', start, judged, rowsMax: page.limit + 1 });
+  const found = candidates(search, sliceOfPage(page));
   const statement = compiled<TaskRow>(fragment`
     ${found}
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -60,6 +56,15 @@ export function findWork(search: WorkSearch, page: Page): PageQuery<TaskRow> {
   return { statement, order: mostUrgentFirst, page };
 }
 
+/** The rows of a page, and one more. @throws Refusal `invalid_cursor` */
+export function sliceOfPage(page: Page): Slice {
+  const start = startOf(mostUrgentFirst, page) ?? beginning;
+  const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
+      select s.status <> 'active' or s.expires_at <= now()
+      from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id))`;
+  return { order: 'created_at', start, judged: fragment`${free} and ${isOffered}`, rowsMax: page.limit + 1 };
+}
+
 /** A task that may be handed out next. */
 export interface NextTaskRow {
   task_id: string;
@@ -67,19 +72,25 @@ export interface NextTaskRow {
   is_held: boolean;
 }
 
-/** The first tasks of the queue by their turn, or by their age where the search is narrowed, those that are held included. */
+/**
+ * The first tasks of the queue by their turn, or by their age where the search is narrowed, those that are held included. Not of a
+ * workspace.
+ */
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
   const order = isNarrowed(search) ? 'created_at' : 'turn_at';
   const found = candidates(search, { order, start: beginning, judged: fragment`true`, rowsMax });
   return compiled<NextTaskRow>(fragment`
     ${found}
-    select f.task_id, t.active_claim_id is not null and t.lease_expires_at > clock_timestamp() and coalesce((
-        select s.status = 'active' and s.expires_at > clock_timestamp()
-        from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false) as is_held
+    select f.task_id, ${isHeld} as is_held
     from found f
     cross join lateral (select active_claim_id, lease_expires_at from tasks where id = f.task_id offset 0) t
     order by f.priority, f.at, f.task_id`);
 }
+
+/** Whether a live claim holds the task `t`. */
+export const isHeld = fragment<boolean>`t.active_claim_id is not null and t.lease_expires_at > clock_timestamp() and coalesce((
+        select s.status = 'active' and s.expires_at > clock_timestamp()
+        from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false)`;
 
 /** A row of the queue, and where it stands there. */
 export interface QueueRow {
@@ -131,7 +142,7 @@ export function findPagesRead() {
       + pg_stat_get_xact_blocks_fetched('work_queue_by_turn'::regclass) as pages`;
 }
 
-interface Slice {
+export interface Slice {
   readonly order: Order;
   readonly start: readonly (string | number)[];
   /** A further condition on the task `t`. */
@@ -149,7 +160,7 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
       select * from (
         select part.* from ${placesOf(search, slice)} p cross join lateral (${part(search, slice, rowsMax)}) part
         union all
-        (${deadPart(search, slice)})
+        (${deadPart(search, slice, fragment`true`)})
       ) every
       order by priority, at, task_id limit ${atMost(rowsMax)}
     )`;
@@ -160,11 +171,7 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
  * the result.
  */
 function placesOf(search: WorkSearch, slice: Slice): Fragment {
-  const { tenantId, viewerId, workspace } = search;
-  if (workspace !== undefined)
-    return fragment`(
-      select sets.id as set_id, w.id as place_id from sets, workspaces w
-      where ${isWithin(tenantId, workspace)})`;
+  const { tenantId, viewerId } = search;
   const places =
     viewerId === null
       ? fragment`select id as set_id from sets`
@@ -179,7 +186,7 @@ function placesOf(search: WorkSearch, slice: Slice): Fragment {
 function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
   const at = reference(`q.${slice.order}`);
   const place =
-    search.workspace !== undefined || search.viewerId !== null
+    search.viewerId !== null
       ? fragment`coalesce(q.workspace_id, q.tenant_id) = p.place_id and ${assignedTo(search, 'q.assignee_id')}`
       : search.assigneeId === undefined
         ? fragment`true`
@@ -197,8 +204,9 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 /**
  * Their claim is dead, nobody has recorded it, and :claim-next had taken them out of the queue, perhaps as the last ones of
  * their set: `may_claim` judges their requirements.
+ * @param inReach a further condition on the task `t`
  */
-function deadPart(search: WorkSearch, slice: Slice): Fragment {
+export function deadPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
   const at = reference(`t.${slice.order}`);
   const { workspace, tenantId } = search;
   const place =
@@ -214,13 +222,13 @@ function deadPart(search: WorkSearch, slice: Slice): Fragment {
       and t.pending_gates = 0 and t.open_verification_id is null and not t.lacks_input and ${isOffered} and ${place} and ${assignedTo(search, 't.assignee_id')}
       and not exists (select from work_queue q where q.task_id = t.id)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
-      and ${slice.judged} and ${mayBeTaken(search)}
+      and ${inReach} and ${slice.judged} and ${mayBeTaken(search)}
     order by t.priority, ${at}, t.id
     limit ${atMost(slice.rowsMax)}`;
 }
 
 /** Whether the workspace `w` is one of the scope. */
-function isWithin(tenantId: string, { within, itself, projectId }: WorkspaceScope): Fragment {
+export function isWithin(tenantId: string, { within, itself, projectId }: WorkspaceScope): Fragment {
   return fragment`w.tenant_id = ${tenantId} and w.path @> ${within}::uuid[]
     and (${itself}::uuid is null or w.id = ${itself}::uuid)
     and (${projectId}::uuid is null or w.project_id = ${projectId}::uuid)`;
@@ -231,21 +239,21 @@ const isOffered = fragment`(t.workspace_id is null or not exists (
   select from workspaces w join projects p on p.id = w.project_id where w.id = t.workspace_id and p.status = 'archived'))`;
 
 /** A limit as a subquery: with the number at hand PostgreSQL plans each call anew, which takes longer than the search. */
-function atMost(rowsMax: number): Fragment {
+export function atMost(rowsMax: number): Fragment {
   return fragment`(select ${rowsMax}::integer)`;
 }
 
-function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment {
+export function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment {
   return assigneeId === undefined ? fragment`true` : fragment`${reference(column)} = ${assigneeId}`;
 }
 
 /** What is not a matter of the set of requirements: other restrictions, and what the caller sees. */
-function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
+export function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;
   return fragment`(not t.is_restricted or may_claim(t.id, ${principalId})) and ${seen}`;
 }
 
-function compiled<Row>(query: Fragment): Statement<Row> {
+export function compiled<Row>(query: Fragment): Statement<Row> {
   const { sql: text, parameters } = query.compile(queryBuilder());
   return prepared(text, parameters);
 }

@@ -1,10 +1,17 @@
-import { type ItemPage, listPage } from '@baton/kernel/list';
+import { type ItemPage, itemsOf, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type Task, taskOf } from '../tasks/task.ts';
 import { type ScopeQuery, workspaceScopeOf } from '../tasks/task-fields.ts';
-import { findNextTasks, findWork, type NextTaskRow, type WorkSearch } from './available.sql.ts';
+import {
+  findNextTasks,
+  findWork,
+  mostUrgentFirst,
+  type NextTaskRow,
+  type WorkSearch,
+} from './available.sql.ts';
+import { findNextWithin, isScoped, readWorkWithin } from './work-within.ts';
 
 export type { WorkSearch };
 
@@ -23,7 +30,10 @@ export async function listAvailableWork(
   query: WorkQuery,
   page: Page,
 ): Promise<ItemPage<Task>> {
-  return listPage(context.db, findWork(await searchOf(context, query), page), taskOf);
+  const search = await searchOf(context, query);
+  if (!isScoped(search)) return listPage(context.db, findWork(search, page), taskOf);
+  const rows = await readWorkWithin(context, search, page);
+  return itemsOf(rows, { order: mostUrgentFirst, page }, taskOf);
 }
 
 /** What a query for work looks for. @throws Refusal `not_found` */
@@ -40,6 +50,8 @@ export async function searchOf(context: Context, query: WorkQuery): Promise<Work
 }
 
 /** The first tasks to hand out, and rows of the queue that are out of date, at most `rowsMax` together. */
-export function findNextWork({ db }: Context, search: WorkSearch, rowsMax: number): Promise<NextTaskRow[]> {
-  return db.rows(findNextTasks(search, rowsMax));
+export function findNextWork(context: Context, search: WorkSearch, rowsMax: number): Promise<NextTaskRow[]> {
+  return isScoped(search)
+    ? findNextWithin(context, search, rowsMax)
+    : context.db.rows(findNextTasks(search, rowsMax));
 }

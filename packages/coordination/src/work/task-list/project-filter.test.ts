@@ -93,13 +93,14 @@ for (const workspaces of [7, 300, 2100])
     const title = `of ${workspaces}`;
     await pool.run(sql`
       insert into tasks (id, tenant_id, public_number, workspace_id, type_id, title, status, category, priority, origin,
-        created_by, created_at, due_date)
+        created_by, created_at, due_date, assignee_id)
       select gen_random_uuid(), ${tenantId}, nextval(task_numbers(${tenantId})::regclass),
         case when n between 2300 and 2400 or n % 97 = 0 then (${places}::uuid[])[1 + n % ${workspaces}::integer] end,
         (select id from task_types where tenant_id = ${tenantId} limit 1), ${title}, 'todo',
-        case when n % 2 = 0 then 'active' else 'backlog' end, 2, '{"kind":"human","evidence":[]}',
+        case when n % 2 = 0 then 'active' else 'backlog' end, 1 + n % 3, '{"kind":"human","evidence":[]}',
         ${baton.admin.principalId}, now() - (n / 4) * interval '1 minute',
-        case when n % 3 = 0 then now() + n * interval '1 minute' end
+        case when n % 3 = 0 then now() + n * interval '1 minute' end,
+        case when n % 4 = 0 then ${baton.admin.principalId}::uuid end
       from generate_series(1, 2600) n`);
     for (const [query, projects] of [
       [`projectId=${top.id}&includeSubprojects=true`, [top.id, nested.id]],
@@ -120,12 +121,31 @@ for (const workspaces of [7, 300, 2100])
           `${query}${order}`,
         );
       }
+    for (const [query, projects] of [
+      [`projectId=${top.id}&includeSubprojects=true`, [top.id, nested.id]],
+      [`projectId=${top.id}`, [top.id]],
+      [`projectId=${nested.id}&includeSubprojects=true`, [nested.id]],
+    ] as const)
+      for (const [more, assigneeId] of [
+        ['', null],
+        [`&assigneeId=${baton.admin.principalId}`, baton.admin.principalId],
+      ] as const) {
+        const expected = await pool.rows<{ id: string }>(sql`
+          select t.id from tasks t join workspaces w on w.id = t.workspace_id
+          where w.project_id = any (${projects}::uuid[]) and (${assigneeId}::uuid is null or t.assignee_id = ${assigneeId}::uuid)
+          order by t.priority, t.created_at, t.id`);
+        assert.deepEqual(
+          await walk(`${query}${more}`, '/work/available'),
+          expected.map(({ id }) => id),
+          `${query}${more}`,
+        );
+      }
   });
 
-async function walk(query: string): Promise<string[]> {
+async function walk(query: string, path = '/tasks'): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor = ''; ; ) {
-    const page = await done(baton.admin.get(`/tasks?limit=40&${query}${cursor}`));
+    const page = await done(baton.admin.get(`${path}?limit=40&${query}${cursor}`));
     ids.push(...page.items.map(({ id }: any) => id));
     if (page.nextCursor === null) return ids;
     cursor = `&cursor=${page.nextCursor}`;
