@@ -2356,7 +2356,7 @@ begin
   perform from tasks where id = any (wanted) order by id for no key update;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.lost_basis(invocation uuid)
+CREATE OR REPLACE FUNCTION public.lost_basis(invocation uuid, named text[] DEFAULT NULL::text[])
  RETURNS text
  LANGUAGE sql
  STABLE
@@ -2366,7 +2366,7 @@ AS $function$
     when not exists (
       select from iam_bindings b
       where b.id = (i.credential ->> 'credentialId')::uuid and b.principal_id = p.id and b.status = 'active'
-        and (b.permissions @> needed.permissions or 'admin' = any (b.permissions))
+        and (b.permissions @> needed.of_binding or 'admin' = any (b.permissions))
       union all
       select from api_keys k
       where k.id = (i.credential ->> 'credentialId')::uuid and k.principal_id = p.id and k.revoked_at is null
@@ -2389,7 +2389,9 @@ AS $function$
   left join tasks t on t.id = i.task_id
   left join approvals ap on ap.id = i.approval_id
   cross join lateral (
-    select coalesce(array_agg(name), '{}') as permissions from (
+    select coalesce(array_agg(name), '{}') as permissions,
+      coalesce(array_agg(name) filter (where named is null or name = any (named)), '{}') as of_binding
+    from (
       select jsonb_array_elements_text(s.contract -> 'requiredPermissions') as name
       union select 'skills.invoke' where i.requested_by_kind in ('principal', 'run')
     ) of_call

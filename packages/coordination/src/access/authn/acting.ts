@@ -1,5 +1,5 @@
 import type { Caller } from '../../service/caller.ts';
-import { isCovered, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
+import { holds, isCovered, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { findLiveCredential, type LiveCredentialRow } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
@@ -66,6 +66,24 @@ export async function judgedStanding(
 ): Promise<Caller> {
   if (authorities === undefined || caller.iamPrincipalId === null) return caller;
   return authorities.judged(db, caller, new Set(namesOf(snapshot)), workspaceId);
+}
+
+/**
+ * Whether the decision point grants all of this to whoever asked with a snapshot, on what is filed in a workspace (null: on the
+ * tenant). A key, and a process without a decision point, are not judged here. Nothing is locked.
+ * @throws NeedsDecision when the point was not asked yet
+ */
+export async function isStillGranted(
+  context: Context,
+  snapshot: CredentialSnapshot,
+  needed: readonly Permission[],
+  workspaceId: string | null,
+): Promise<boolean> {
+  const { db, authorities } = context;
+  if (authorities === undefined || snapshot.iamPrincipalId === null) return true;
+  const caller = callerWith(context, snapshot, needed);
+  const { permissions } = await authorities.judged(db, caller, new Set(needed), workspaceId);
+  return needed.every((name) => holds(permissions, name));
 }
 
 /** What it could do, name by name. */

@@ -2,6 +2,7 @@ import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
+import type { NamesOfBindings } from './claiming.sql.ts';
 
 export type BasisLossRow = RowOf<Tables['basis_losses']>;
 export type DueLossRow = Pick<BasisLossRow, 'id' | 'tenant_id' | 'noted_at'>;
@@ -20,7 +21,12 @@ export function lockFreeLoss(tenantId: string, id: string) {
 }
 
 /** The next living calls of the subject, in the order of their ids, each with what it lost. */
-export function findCallsOfSubject(tenantId: string, loss: BasisLossRow, rowsMax: number) {
+export function findCallsOfSubject(
+  tenantId: string,
+  loss: BasisLossRow,
+  named: NamesOfBindings,
+  rowsMax: number,
+) {
   return sql<{ id: string; lost: string | null }>`
     with found as materialized (
       (select i.id from skill_invocations i
@@ -39,7 +45,7 @@ export function findCallsOfSubject(tenantId: string, loss: BasisLossRow, rowsMax
       where ${loss.kind} = 'task' and i.task_id = ${loss.subject_id} and i.tenant_id = ${tenantId}
         and i.status in ('pending', 'running') and i.id > ${loss.looked_until} order by i.id limit ${rowsMax})
     )
-    select id, lost_basis(id) as lost from found order by id`;
+    select id, lost_basis(id, ${named}::text[]) as lost from found order by id`;
 }
 
 export function updateLoss(tenantId: string, id: string, lookedUntil: string) {

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import type { JsonObject } from '@baton/kernel/wire';
 import { snapshotOf } from '../../access/authn/acting.ts';
+import { isDecidedHere } from '../../access/policy/catalogue.ts';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
@@ -9,7 +10,7 @@ import { obstacleToCall } from '../../organisation/skills/skills.ts';
 import { BoundedCache } from '../../service/bounded-cache.ts';
 import { checkDocument, eventText, measureDocument } from '../../service/documents.ts';
 import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
-import { holds } from '../../service/permissions.ts';
+import { holds, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { payloadBytesMax } from './invocation.ts';
@@ -53,6 +54,11 @@ export function requireContractRights(
 ): void {
   const missing = contract.requiredPermissions.filter((name) => !holds(caller.permissions, name));
   if (missing.length > 0) fail('skill_permission_denied', { missing, resource });
+}
+
+/** Of what bindings name, that which a decision point is not asked about; null where there is none, and all of it counts. */
+export function namesOfBindings({ authorities }: Context): readonly Permission[] | null {
+  return authorities === undefined ? null : permissionNames.filter(isDecidedHere);
 }
 
 export interface Call {

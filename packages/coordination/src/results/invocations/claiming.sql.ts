@@ -12,6 +12,23 @@ export interface ExecutorReach {
   invocationId: string | null;
 }
 
+/** The permissions that count as a binding names them, where a decision point says what else it allows; null for all. */
+export type NamesOfBindings = readonly string[] | null;
+
+/** What judging the rights behind a call takes. */
+export type CallRightsRow = Pick<InvocationRow, 'credential' | 'workspace_id'> & { needed: string[] };
+
+/** Which permissions a call goes on needing, and who asked for it with what. */
+export function findCallRights(tenantId: string, id: string) {
+  return sql<CallRightsRow>`
+    select i.credential, i.workspace_id, array(
+      select jsonb_array_elements_text(s.contract -> 'requiredPermissions')
+      union select 'skills.invoke' where i.requested_by_kind in ('principal', 'run')
+    ) as needed
+    from skill_invocations i join skills s on s.id = i.skill_id
+    where i.id = ${id} and i.tenant_id = ${tenantId}`;
+}
+
 /** Heads of one queue, and of all queues, among which an executor finds one that no other has locked. */
 const headsOfQueueMax = 20;
 const headsMax = 100;
@@ -85,6 +102,7 @@ export function updateToRunning(
   tenantId: string,
   id: string,
   executor: { principalId: string; sessionId: string | null; leaseSeconds: number | null },
+  named: NamesOfBindings,
 ) {
   return sql<InvocationRow>`
     update skill_invocations i
@@ -96,14 +114,14 @@ export function updateToRunning(
         2 * i.timeout_seconds + 30))
     from skills s, (select clock_timestamp() as now) clock
     where i.id = ${id} and i.tenant_id = ${tenantId} and i.status = 'pending' and s.id = i.skill_id
-      and s.target = i.target and s.audience = i.audience and lost_basis(i.id) is null
+      and s.target = i.target and s.audience = i.audience and lost_basis(i.id, ${named}::text[]) is null
     returning i.*`;
 }
 
 /** Why a locked call was not given to an executor. */
-export function findObstacle(tenantId: string, id: string) {
+export function findObstacle(tenantId: string, id: string, named: NamesOfBindings) {
   return sql<{ lost: string | null }>`
-    select lost_basis(id) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
+    select lost_basis(id, ${named}::text[]) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
 }
 
 /** Moves calls that wait into the queue of their skill as it is now. */

@@ -1,16 +1,20 @@
 import type { JsonObject } from '@baton/kernel/wire';
+import { type CredentialSnapshot, isStillGranted } from '../../access/authn/acting.ts';
 import { requireLiveSession } from '../../execution/sessions/live-session.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { skillProtocols } from '../../organisation/skills/skill.ts';
 import { getSkillRow } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
+import type { Permission } from '../../service/permissions.ts';
 import { redactSecrets } from '../../service/secret-material.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { failAttempt, takeOutput } from './attempts.ts';
+import { namesOfBindings } from './calls.ts';
 import {
   type ExecutorReach,
+  findCallRights,
   findObstacle,
   lockLeased,
   lockNamedPending,
@@ -40,9 +44,10 @@ const looksMax = 20;
 
 /**
  * Gives the executor the oldest call that it can execute (organisation, section 10.6), under a lease and with the next
- * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time.
+ * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time. Where a decision point
+ * says what identities may do, it is asked about whoever asked for the call; without its answer no call is given.
  * @returns undefined when there is none
- * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, those of `requireLiveSession`
+ * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`
  */
 export async function claimInvocation(
   context: Context,
@@ -72,9 +77,12 @@ async function take(
 ): Promise<ClaimedInvocation | undefined> {
   const { db, tenantId, caller } = context;
   const executor = { principalId: caller.principalId, sessionId, leaseSeconds };
-  const row = await db.row(updateToRunning(tenantId, id, executor));
+  const named = namesOfBindings(context);
+  const isAllowed = await isStillAllowed(context, id);
+  const row = isAllowed ? await db.row(updateToRunning(tenantId, id, executor, named)) : undefined;
   if (row === undefined) {
-    const lost = (await db.row(findObstacle(tenantId, id)))?.lost ?? null;
+    const found = await db.row(findObstacle(tenantId, id, named));
+    const lost = found?.lost ?? (isAllowed ? null : 'permission_denied');
     if (lost === null) await db.run(updateQueueOf(tenantId, [id]));
     else await cancelCalls(context, [id], { code: 'basis_revoked', reason: lost, initiator: 'system' });
     return undefined;
@@ -93,6 +101,15 @@ async function take(
     riskLevel: risk_level,
   };
   return { invocation: invocationOf(row), skill: { ...skill, contract: contract as unknown as JsonObject } };
+}
+
+/** Whether the decision point, where there is one, still allows the call: it is asked while nothing is held. */
+async function isStillAllowed(context: Context, id: string): Promise<boolean> {
+  if (context.authorities === undefined) return true;
+  const rights = await context.db.row(findCallRights(context.tenantId, id));
+  if (rights === undefined) return true;
+  const snapshot = rights.credential as unknown as CredentialSnapshot;
+  return isStillGranted(context, snapshot, rights.needed as Permission[], rights.workspace_id);
 }
 
 function noteClaimed(context: Context, row: InvocationRow): void {

@@ -10,6 +10,7 @@ import {
   lockFreeLoss,
   updateLoss,
 } from './basis-losses.sql.ts';
+import { namesOfBindings } from './calls.ts';
 import { updateQueueOf } from './claiming.sql.ts';
 
 const batchMax = 50;
@@ -38,7 +39,10 @@ async function lookAt(context: Context, lossId: string): Promise<number> {
   const { db, tenantId } = context;
   const loss = await db.row(lockFreeLoss(tenantId, lossId));
   if (loss === undefined) return 0;
-  const calls = (await db.rows(findCallsOfSubject(tenantId, loss, callsMax))).slice(0, callsMax);
+  const calls = (await db.rows(findCallsOfSubject(tenantId, loss, namesOfBindings(context), callsMax))).slice(
+    0,
+    callsMax,
+  );
   for (const [reason, lost] of Map.groupBy(calls, (call) => call.lost)) {
     const ids = lost.map(({ id }) => id);
     if (reason !== null)
