@@ -1,4 +1,5 @@
-import { startCoordination, type TestCoordination } from './coordination.ts';
+import { after, before, beforeEach } from 'node:test';
+import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
 import { type AskedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
 
 /** The service in CP_AUTHZ_MODE policy, and the decision point that it asks. */
@@ -40,5 +41,32 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
       await baton.close();
       await policy.close();
     },
+  };
+}
+
+/** What tests of a file say to the decision point, and ask of it. */
+export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
+  /** Others may do just this. */
+  grantActions(...actions: string[]): void;
+  /** What the point was asked about somebody since the test began. */
+  askedOf(actor: Actor): AskedQuestion[];
+}
+
+/**
+ * Starts it before the tests of a file, resets it before each of them, and closes it after the last.
+ * @param started gets it before the first test
+ */
+export function policyModeOfFile(started: (mode: PolicyMode) => void): FilePolicyMode {
+  let mode: PolicyMode;
+  before(async () => {
+    mode = await startPolicyMode();
+    started(mode);
+  });
+  after(() => mode.close());
+  beforeEach(() => mode.reset());
+  return {
+    grant: (rule) => mode.grant(rule),
+    grantActions: (...actions) => mode.grant(({ action }) => actions.includes(action)),
+    askedOf: (actor) => mode.policy.asked.filter(({ who }) => who === actor.iamPrincipalId),
   };
 }

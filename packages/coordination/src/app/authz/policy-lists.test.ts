@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { isAskedOn } from '../../access/policy/catalogue.ts';
 import type { Permission } from '../../service/permissions.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
+import { policyModeOfFile } from '../../testing/policy-mode.ts';
 import type { TestPolicy } from '../../testing/policy-service.ts';
 import { makeProject } from '../../testing/projects.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
@@ -14,21 +14,13 @@ import { listed } from './listed.ts';
 
 /** CP_AUTHZ_MODE policy: lists intersect with what a decision point lists. */
 
-let mode: PolicyMode;
 let baton: TestCoordination;
 let policy: TestPolicy;
 let admin: Actor;
-before(async () => {
-  mode = await startPolicyMode();
+const { grant, grantActions, askedOf } = policyModeOfFile((mode) => {
   ({ baton, policy } = mode);
   admin = baton.admin;
 });
-after(() => mode.close());
-beforeEach(() => mode.reset());
-
-const grant: PolicyMode['grant'] = (rule) => mode.grant(rule);
-const grantActions = (...actions: string[]) => grant(({ action }) => actions.includes(action));
-const askedOf = (actor: Actor) => policy.asked.filter(({ who }) => who === actor.iamPrincipalId);
 
 test('lists have what the point lists, and no more; nothing listed is an empty page', async () => {
   const tasks = [];

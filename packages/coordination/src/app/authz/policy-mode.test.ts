@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
+import { policyModeOfFile } from '../../testing/policy-mode.ts';
 import type { AskedQuestion, TestPolicy } from '../../testing/policy-service.ts';
 import { makeProject } from '../../testing/projects.ts';
 import { openStream } from '../../testing/stream-client.ts';
@@ -14,27 +14,19 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE policy: a decision point grants what the bearers of tokens do. */
 
-let mode: PolicyMode;
 let baton: TestCoordination;
 let policy: TestPolicy;
 let admin: Actor;
-before(async () => {
-  mode = await startPolicyMode();
+const { grant, grantActions, askedOf } = policyModeOfFile((mode) => {
   ({ baton, policy } = mode);
   admin = baton.admin;
 });
-after(() => mode.close());
-beforeEach(() => mode.reset());
-
-const grant: PolicyMode['grant'] = (rule) => mode.grant(rule);
-const grantActions = (...actions: string[]) => grant(({ action }) => actions.includes(action));
 const last = () => [policy.asked.at(-1)?.action, policy.asked.at(-1)?.resource];
 const followUp = {
   key: 'follow-up',
   trigger: { kind: 'event', type: 'task.completed' },
   action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
 };
-const askedOf = (actor: Actor) => policy.asked.filter(({ who }) => who === actor.iamPrincipalId);
 /** Nobody answers any more. */
 const away = () => policy.behave((_path, _body, res) => (res.writeHead(503).end(), 'answered'));
 

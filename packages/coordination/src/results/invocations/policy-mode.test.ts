@@ -91,7 +91,7 @@ test('a closed binding ends calls in this mode too, and a key goes by its names'
   const path = `/principals/${(await baton.actor()).principalId}/api-keys`;
   const { key, apiKey } = await done(baton.admin.post(path, { permissions }), 201);
   const secret = key ?? apiKey.key;
-  const asKey = await baton.request('POST', `/skills/${skill.id}:invoke`, { token: secret, body: {} });
+  const asKey = await baton.request('POST', `/api/v1/skills/${skill.id}:invoke`, { token: secret, body: {} });
   assert.equal(asKey.status, 201);
   mode.grant(() => false);
   assert.equal((await done(claimCall(baton.admin, skill))).invocation.id, asKey.body.id);
