@@ -68,7 +68,7 @@ test('while the point does not answer no call is given, and none is ended', asyn
   mode.grant(() => true);
   const call = await done(invoke(caller, skill), 201);
   mode.policy.behave((_path, body, res) => {
-    if (!JSON.stringify(body).includes(caller.iamPrincipalId as string)) return undefined;
+    if (!JSON.stringify(body).includes(caller.iamPrincipalId)) return undefined;
     res.writeHead(503).end();
     return 'answered';
   });
