@@ -1,10 +1,10 @@
-import { queryBuilder } from '@baton/kernel/db';
 import { fragment, type ListOrder, type PageQuery, reference, startOf } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import { prepared, type Statement, sql } from '@baton/kernel/sql';
+import { type Statement, sql } from '@baton/kernel/sql';
 import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
+import { compiled, type Fragment } from './compiled.ts';
 
 export const mostUrgentFirst: ListOrder<TaskRow> = {
   cursor: 'work',
@@ -31,7 +31,6 @@ export function isNarrowed({ assigneeId, workspace, viewerId }: WorkSearch): boo
   return assigneeId !== undefined || workspace !== undefined || viewerId !== null;
 }
 
-export type Fragment = ReturnType<typeof fragment>;
 /** By which instant tasks of one priority are ordered. */
 type Order = 'created_at' | 'turn_at';
 
@@ -251,9 +250,4 @@ export function assignedTo({ assigneeId }: WorkSearch, column: string): Fragment
 export function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;
   return fragment`(not t.is_restricted or may_claim(t.id, ${principalId})) and ${seen}`;
-}
-
-export function compiled<Row>(query: Fragment): Statement<Row> {
-  const { sql: text, parameters } = query.compile(queryBuilder());
-  return prepared(text, parameters);
 }

@@ -5,9 +5,7 @@ import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import {
   assignedTo,
   atMost,
-  compiled,
   deadPart,
-  type Fragment,
   isHeld,
   isWithin,
   mayBeTaken,
@@ -15,6 +13,7 @@ import {
   type Slice,
   type WorkSearch,
 } from './available.sql.ts';
+import { compiled, type Fragment } from './compiled.ts';
 
 /** So many workspaces are remembered while the queue is passed; beyond that each row's one is looked up, 5 µs a row. */
 const rememberedMax = 2000;
