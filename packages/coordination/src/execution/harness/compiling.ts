@@ -1,5 +1,6 @@
 import { type Reply, reply } from '@baton/kernel/service';
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { ceilingOf, layersAt } from '../../organisation/projects/config/layers.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
@@ -10,11 +11,10 @@ import {
   type HarnessManifest,
   type ManifestCompilation,
   type ManifestRow,
-  manifestOf,
   serverSections,
 } from './manifest.ts';
 import { findSurroundings, insertManifest, type SurroundingsRow } from './manifests.sql.ts';
-import { requireManifest } from './manifests.ts';
+import { requireManifest, withPack } from './manifests.ts';
 
 const sectionBytesMax = 16_384;
 
@@ -41,8 +41,9 @@ export async function compileManifest(
   if (reason === 'provider_fallback') requireNextAttempt(active, request.model?.attempt);
   const { db, tenantId, caller } = context;
   const around = (await db.row(findSurroundings(tenantId, run))) as SurroundingsRow;
-  const base = { ...active.base, ...serverPart(context, active, around), ...declared };
-  if (canonicalHash(base) === canonicalHash(active.base)) return reply(200, manifestOf(active));
+  const projectPolicy = await policyAt(context, around.workspace_id);
+  const base = { ...active.base, ...serverPart(context, active, around), projectPolicy, ...declared };
+  if (canonicalHash(base) === canonicalHash(active.base)) return reply(200, await withPack(context, active));
   const row = await db.row(
     insertManifest({
       tenantId,
@@ -55,7 +56,7 @@ export async function compileManifest(
       principalId: caller.principalId,
     }),
   );
-  return reply(201, manifestOf(row as ManifestRow));
+  return reply(201, await withPack(context, row as ManifestRow));
 }
 
 /** What the body declares; null takes back what was declared before. */
@@ -95,6 +96,16 @@ function serverPart({ caller }: Context, active: ManifestRow, around: Surroundin
     run: { ...run, typeKey, typeVersion, workspaceId },
     toolPolicy: around.tools,
   };
+}
+
+/** What the projects above the run's task allow, and which of them is the nearest; null where there is none. */
+async function policyAt(context: Context, workspaceId: string | null): Promise<JsonObject | null> {
+  const layers = workspaceId === null ? [] : await layersAt(context, { workspaceId });
+  const nearest = layers.at(-1);
+  if (nearest === undefined) return null;
+  const { projectId, templateKey, templateVersion, revisionNumber: revision } = nearest;
+  const { governance } = ceilingOf(layers);
+  return { projectId, templateKey, templateVersion, revision, governance };
 }
 
 function capturedOf(run: LiveRunRow, { horizon, task_version: taskVersion }: SurroundingsRow) {

@@ -39,7 +39,7 @@ export const HarnessManifest = z
     captured: z.strictObject({
       eventCursor: z.string(),
       entityVersions: z.strictObject({ task: z.int(), run: z.int() }),
-      contextPackId: Uuid.nullable(),
+      contextPackId: Uuid.nullable().meta({ description: 'What was recorded for the claim of the run.' }),
     }),
     provenance: z
       .record(z.string(), z.enum(['server', 'harness_declared']))
@@ -92,13 +92,14 @@ export type ManifestRow = RowOf<
   }
 >;
 
-export const manifestOf = wireMapper<ManifestRow>()(HarnessManifest, {
+/** @param row with the context that was recorded for the claim of the run */
+export const manifestOf = wireMapper<ManifestRow & { context_pack_id: string | null }>()(HarnessManifest, {
   schemaVersion: () => schemaVersion,
   baseHash: ({ base }) => canonicalHash(base),
-  captured: ({ captured: { horizon, taskVersion, runVersion } }) => ({
+  captured: ({ captured: { horizon, taskVersion, runVersion }, context_pack_id: contextPackId }) => ({
     eventCursor: cursorAtHorizon(horizon),
     entityVersions: { task: taskVersion, run: runVersion },
-    contextPackId: null,
+    contextPackId,
   }),
   provenance: ({ declared }) =>
     Object.fromEntries([

@@ -44,7 +44,7 @@ export const manifestsApi = [
     path: '/runs/{id}/harness-manifest:compile',
     summary: 'Compile the manifest of a run again, with what the harness declares.',
     description:
-      'Only under the live claim of the run. A section that is left out stays as it was. 201 for a new version, 200 when nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
+      'Only under the live claim of the run. A section that is left out stays as it was; `projectPolicy` says what the projects above the task allow, from the first compilation on. 201 for a new version, 200 when nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,
     body: ManifestCompilation,

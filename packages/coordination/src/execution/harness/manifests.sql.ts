@@ -33,6 +33,13 @@ export function findManifests(tenantId: string, runId: string, slice: JournalSli
     order by version`;
 }
 
+/** The context that was recorded for the claim of a run. */
+export function findPackOfRun(tenantId: string, runId: string) {
+  return sql<{ id: string }>`
+    select p.id from runs r join context_packs p on p.claim_id = r.claim_id
+    where r.id = ${runId} and r.tenant_id = ${tenantId}`;
+}
+
 /** What of the run's surroundings may have changed since its manifest was compiled. */
 export interface SurroundingsRow {
   type_key: string;

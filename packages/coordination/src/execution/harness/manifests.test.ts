@@ -17,6 +17,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { configure, makeProject, makeTemplate } from '../../testing/projects.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -329,4 +330,36 @@ describe('POST /runs/{id}/harness-manifest/ephemeral', () => {
     await done(worker.actor.post(`/runs/${run.id}:fail`));
     await refused(remark(run.id, {}, rival), 409, 'run_not_active');
   });
+});
+
+test('a compilation says what the projects above the task allow, and every version which context was recorded for the claim', async () => {
+  const template = await makeTemplate(baton);
+  const top = await makeProject(baton, { templateId: template.id });
+  const below = await makeProject(baton, { templateId: template.id, parentWorkspaceId: top.workspaceId });
+  const revise = (project: any, governance: object) => configure(baton, project.id, { governance });
+  await revise(top, { maxRunActions: 7, allowedSkillProtocols: ['http', 'mcp'] });
+  await revise(below, { maxRunActions: 5 });
+  const made = await makeRun(baton, worker, { task: { workspaceId: below.workspaceId } });
+  const compiled = await done(compile(made), 201);
+  assert.deepEqual(compiled.base.projectPolicy, {
+    projectId: below.id,
+    templateKey: template.key,
+    templateVersion: template.version,
+    revision: 1,
+    governance: { maxRunActions: 5, allowedSkillProtocols: ['http', 'mcp'] },
+  });
+  assert.equal(compiled.baseHash, hashOf(compiled.base));
+  assert.equal((await done(compile(made))).version, compiled.version);
+  assert.equal(compiled.captured.contextPackId, null);
+  const packId = newId();
+  await baton.pool.run(sql`
+    insert into context_packs (id, tenant_id, task_id, claim_id, created_by, as_of, as_of_mode, budget_tokens, question, pack)
+    values (${packId}, ${baton.tenantId}, ${made.task.id}, ${made.claim.id}, ${worker.actor.principalId}, now(), 'claim', 100,
+      '{}', '{}')`);
+  for (const manifest of [
+    await read(made.run.id, '?version=1'),
+    await done(compile(made)),
+    (await done(list(made.run.id))).items.at(-1),
+  ])
+    assert.equal(manifest.captured.contextPackId, packId);
 });

@@ -11,7 +11,7 @@ import {
   type ManifestRow,
   manifestOf,
 } from './manifest.ts';
-import { appendRemark, countManifests, findManifest, findManifests } from './manifests.sql.ts';
+import { appendRemark, countManifests, findManifest, findManifests, findPackOfRun } from './manifests.sql.ts';
 
 /** All remarks of one version, as JSON. */
 const remarksBytesMax = 262_144;
@@ -22,7 +22,13 @@ export async function getManifest(
   runId: string,
   version: number | undefined,
 ): Promise<HarnessManifest> {
-  return manifestOf(await requireManifest(context, runId, version ?? null));
+  return withPack(context, await requireManifest(context, runId, version ?? null));
+}
+
+/** A version of a manifest, with the context that was recorded for the claim of its run. */
+export async function withPack({ db, tenantId }: Context, row: ManifestRow): Promise<HarnessManifest> {
+  const pack = await db.row(findPackOfRun(tenantId, row.run_id));
+  return manifestOf({ ...row, context_pack_id: pack?.id ?? null });
 }
 
 /** @throws Refusal `not_found` for an unknown run or version, and for a run from before manifests were kept */
@@ -43,7 +49,8 @@ export async function listManifests(
   const { count } = (await db.row(countManifests(tenantId, runId))) ?? fail('not_found');
   const slice = journalSlice(query, 'manifests', runId);
   const rows = await db.rows(findManifests(tenantId, runId, slice));
-  return journalPage(slice, rows, count, manifestOf);
+  const context_pack_id = (await db.row(findPackOfRun(tenantId, runId)))?.id ?? null;
+  return journalPage(slice, rows, count, (row) => manifestOf({ ...row, context_pack_id }));
 }
 
 /**

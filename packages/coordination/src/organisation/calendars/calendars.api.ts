@@ -52,6 +52,7 @@ export const calendarsApi = [
     method: 'GET',
     path: '/calendars',
     summary: 'List calendars, each by its newest version, newest first.',
+    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
     query: { package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(Calendar) },

@@ -2,10 +2,11 @@ import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
-import { checkDocument, eventText } from '../../service/documents.ts';
+import { checkDocument, documentBytesMax, eventText } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { pageWithinBytes } from './byte-pages.ts';
 import {
   type Calendar,
   type CalendarRef,
@@ -26,6 +27,9 @@ import {
   updateCalendarToRetired,
   updateNewestVersion,
 } from './calendars.sql.ts';
+
+/** A document of 64 KiB at most, and what stands beside it. */
+const calendarBytesMax = documentBytesMax + 4096;
 
 /**
  * Publishes the next version of a calendar; versions never change. What the newest version says already makes none. Either
@@ -89,7 +93,8 @@ export function listCalendars(
   query: { package?: string | undefined },
   page: Page,
 ): Promise<ItemPage<Calendar>> {
-  return listPage(db, findCalendars(tenantId, query.package, page), calendarOf);
+  const read = (part: Page) => listPage(db, findCalendars(tenantId, query.package, part), calendarOf);
+  return pageWithinBytes(page, calendarBytesMax, read);
 }
 
 /** @throws Refusal `not_found` */
