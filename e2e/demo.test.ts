@@ -98,4 +98,8 @@ test('the small company: one finished task leads to a review by rule, and the te
   assert.match(stdout, new RegExp(`TASK-\\d+ "Review: ${finished[2]}"`));
   assert.match(stdout, /rule +demo-review-\w+, version 1: when a task of type demo-change-\w+ is completed/);
   assert.match(stdout, new RegExp(`cause +event:[0-9a-f-]{36}, the task.completed of ${finished[1]}`));
+  assert.match(
+    stdout,
+    /Knowledge: none is attached, since this Baton has no memory service \(memory_disabled\)/,
+  );
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { startMemoryService, type TestMemory } from '@baton/coordination/testing/memory-service';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton, repository } from './testing/baton-process.ts';
 
@@ -18,11 +19,15 @@ const skip = missing === undefined ? false : `${missing} is not installed`;
 let folder: string;
 let home: string;
 let running: BatonProcess;
+/** What docs/organisation.md tells knowledge to. */
+let memory: TestMemory;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-documentation-'));
   home = join(folder, 'home');
-  running = baton(['start'], { BATON_HOME: home, PORT: '0' });
+  memory = await startMemoryService();
+  const memorySettings = { CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url };
+  running = baton(['start'], { BATON_HOME: home, PORT: '0', ...memorySettings });
   await running.prints(/Baton is ready at http:\S+/);
 });
 
@@ -30,6 +35,7 @@ after(async () => {
   running.child.kill('SIGTERM');
   await running.ended;
   keepLog(running.output());
+  await memory.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
@@ -55,3 +61,17 @@ for (const page of ['README.md', 'docs/identity.md', 'docs/coordination.md', 'do
     assert.ok(stdout.length > 100, stdout);
     assert.doesNotMatch(stdout, /"(detail|error)":(?!null)/);
   });
+
+test('the small company of the demo has knowledge where there is a memory service, and the terminal shows what it says', async () => {
+  const program = join(repository, 'bin', 'baton.mjs');
+  const env = { ...process.env, BATON_HOME: home };
+  const { stdout } = await promisify(execFile)(process.execPath, [program, 'demo', '--organisation'], {
+    env,
+  });
+  keepLog(stdout);
+  assert.match(
+    stdout,
+    /^Knowledge, attached to the web shop by a snapshot of demo-handbook: policy:invoices$/m,
+  );
+  assert.match(stdout, /^What memory says to who takes TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m);
+});

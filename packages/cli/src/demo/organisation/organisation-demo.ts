@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Connection } from '../../connection.ts';
 import { openAccess } from '../participants.ts';
 import { type Company, foundCompany, runActions } from './company.ts';
+import { askMemory, attachKnowledge, type DemoKnowledge, knowledgeLines } from './knowledge.ts';
 import { type DerivedTask, type FinishedTask, findWhatFollowed, finishOneTask } from './what-followed.ts';
 
 export interface OrganisationResult {
   readonly company: Company;
   readonly finished: FinishedTask;
   readonly followed: DerivedTask;
+  readonly knowledge: DemoKnowledge;
 }
 
 const operatorPermissions = [
@@ -25,6 +27,7 @@ const operatorPermissions = [
   'tasks.read',
   'tasks.write',
   'events.read',
+  'observations.write',
 ];
 const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
 
@@ -35,19 +38,22 @@ export async function runOrganisationDemo(connection: Connection): Promise<Organ
     const { client: operator } = await access.create('demo operator', 'human', operatorPermissions);
     const agent = await access.create('demo agent', 'agent', agentPermissions);
     const now = new Date();
-    const company = await foundCompany(operator, randomBytes(3).toString('hex'), now);
+    const suffix = randomBytes(3).toString('hex');
+    const company = await foundCompany(operator, suffix, now);
+    const attached = await attachKnowledge(operator, company, suffix, now);
     const finished = await finishOneTask(operator, agent, company, now);
     const followed = await findWhatFollowed(operator, company);
+    const knowledge = { ...attached, ...(await askMemory(operator, followed)) };
     // Its operator has no rights any more after the demo.
     await operator.call('DELETE', `/rules/${company.rule.id}`);
-    return { company, finished, followed };
+    return { company, finished, followed, knowledge };
   } finally {
     await access.revoke();
   }
 }
 
 /** The result as text. */
-export function organisationLines({ company, finished, followed }: OrganisationResult): string[] {
+export function organisationLines({ company, finished, followed, knowledge }: OrganisationResult): string[] {
   const { calendar, templateKey, refusedCode } = company;
   const moment = (instant: string) =>
     new Intl.DateTimeFormat('en-GB', {
@@ -75,5 +81,7 @@ export function organisationLines({ company, finished, followed }: OrganisationR
     `  cause       ${followed.why.triggerEvent}, the task.completed of ${finished.publicId}`,
     `  evaluation  ${followed.why.evaluation}: its condition held`,
     `  once        one open task for ${followed.why.dedupKey}, whichever rule files it`,
+    '',
+    ...knowledgeLines(knowledge, followed),
   ];
 }

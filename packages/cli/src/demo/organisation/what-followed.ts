@@ -19,6 +19,7 @@ export interface FinishedTask {
 
 /** What a rule has made of it, as the journal tells. */
 export interface DerivedTask {
+  readonly id: string;
   readonly publicId: string;
   readonly title: string;
   readonly workspaceId: string;
@@ -86,6 +87,7 @@ export async function findWhatFollowed(operator: CoordinationClient, company: Co
   const { publicId, title, status } = await operator.call<Task>('GET', `/tasks/${taskId}`);
   const payload = await derivationOf(operator, taskId);
   return {
+    id: taskId,
     publicId,
     title,
     workspaceId: company.shop.workspaceId,

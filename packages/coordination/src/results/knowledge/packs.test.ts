@@ -14,11 +14,7 @@ let baton: TestCoordination;
 let memory: TestMemory;
 let admin: Actor;
 before(async () => {
-  started = await startWithMemory({
-    CP_CONTEXT_TIMEOUT_SECONDS: '1',
-    CP_CONTEXT_RECONCILE_TIMEOUT_SECONDS: '1',
-    CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '1',
-  });
+  started = await startWithMemory();
   ({ baton, memory } = started);
   ({ admin } = baton);
 });
@@ -73,7 +69,10 @@ describe('entities', () => {
     await refused(query(admin, many), 422, 'entities_query_invalid');
     await refused(query(admin, { ...asked, cursor: 'x' }), 422, 'entities_query_invalid');
     memory.behave({ delayMs: 60_000 });
-    await refused(query(admin, asked), 503, 'memory_timeout');
+    await Promise.all([
+      refused(query(admin, asked), 503, 'memory_timeout'),
+      refused(admin.get('/knowledge/packs/platform'), 503, 'memory_timeout'),
+    ]);
     memory.behave({ answer: { status: 200, body: `{"items":[${'{},'.repeat(100)}{}]}` } });
     await refused(query(admin, asked), 502, 'memory_unavailable');
   });
@@ -149,6 +148,20 @@ describe('packs', () => {
       { text: 'x'.repeat(262_144) },
     ])
       await refused(admin.post('/knowledge/packs', packOf(wrong)), 422, 'pack_invalid');
+  });
+
+  test('are memory_unavailable where memory fails', async () => {
+    const { id } = await makeWorkspace(baton);
+    memory.behave({ answer: { status: 500 } });
+    for (const answer of [
+      admin.post('/knowledge/packs', packOf()),
+      admin.get('/knowledge/packs/platform'),
+      put(admin, `/workspaces/${id}/knowledge-packs`, { packs: [] }),
+    ])
+      assert.deepEqual(await refused(answer, 502, 'memory_unavailable'), {
+        memoryStatus: 500,
+        retryable: true,
+      });
   });
 
   test('of a workspace are those of the root of its tree', async () => {
