@@ -5,6 +5,7 @@ import { requireMayDisable, requireMayEnable } from '../../access/principals/dis
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getRule } from '../../automation/rules/rules.ts';
 import { getRun } from '../../execution/runs/runs.ts';
+import { requireSeenAgent } from '../../registry/agents/agents.ts';
 import { getApprovalRow } from '../../results/approvals/approvals.ts';
 import { requireMayDecide, requirePersonWhoDecides } from '../../results/approvals/deciders.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
@@ -114,6 +115,11 @@ async function requireMayDo(
     requireAny(context, permissionsOf.rule);
     await getRule(context, resourceId.toLowerCase());
     return { permission: 'rules.write' };
+  }
+  if (resourceType === 'agent') {
+    requireAny(context, permissionsOf.agent);
+    await requireSeenAgent(context, resourceId);
+    return { permission: 'agents.manage' };
   }
   // No object of the other types exists yet; a caller without the permission isn't told so.
   requireAny(context, permissionsOf[resourceType]);

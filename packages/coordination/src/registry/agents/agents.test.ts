@@ -514,6 +514,14 @@ test('permissions: agents.read reads, agents.manage changes', async () => {
   const manager = await baton.actor({ permissions: ['agents.manage'] });
   await refused(manager.get('/agents'), 403, 'permission_denied');
   await done(manager.patch(`/agents/${key}/state`, { state: 'stopped' }));
+  const checked = async (resourceId: string, actor = manager) => {
+    const checks = [{ action: 'update-state', resourceType: 'agent', resourceId }];
+    const [{ allowed, reason }] = (await done(actor.post('/authz:check', { checks }))).results;
+    return [allowed, reason?.code];
+  };
+  assert.deepEqual(await checked(key), [true, undefined]);
+  assert.deepEqual(await checked(agentKey()), [false, 'not_found']);
+  assert.deepEqual(await checked(key, reader), [false, 'permission_denied']);
 });
 
 test('an agent out of sight is neither listed, read nor published again', async () => {

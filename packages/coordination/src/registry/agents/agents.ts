@@ -1,7 +1,7 @@
 import { type ItemPage, itemsOf } from '@baton/kernel/list';
 import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/paging';
 import { seenRows } from '../../service/sight/seen-list.ts';
-import { viewerOf } from '../../service/sight/sight.ts';
+import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import { parseAgentRef } from '../agent-keys.ts';
 import { findAgentStatuses } from '../agent-status/agent-statuses.ts';
 import type { Context } from '../context.ts';
@@ -54,6 +54,12 @@ function requireOneOf(allowed: readonly string[], given: string | undefined): vo
 /** @throws Refusal `not_found` */
 export async function getAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow> {
   return (await db.row(findAgent(tenantId, key))) ?? fail('not_found', { agent: key });
+}
+
+/** @throws Refusal `not_found` for an agent that is not there, or is out of the caller's sight */
+export async function requireSeenAgent(context: Context, key: string): Promise<void> {
+  const { workspace_id: workspaceId } = await getAgentRow(context, key);
+  await requireSight(context, workspaceId, { agent: key });
 }
 
 /** @param ref the key, or key@revision @throws Refusal `not_found` */
