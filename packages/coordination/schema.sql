@@ -967,6 +967,61 @@ CREATE TRIGGER principals_never_truncated BEFORE TRUNCATE ON public.principals F
 CREATE TRIGGER principals_note_stopped AFTER UPDATE OF status ON public.principals FOR EACH ROW WHEN (((new.status <> 'active'::text) AND (old.status = 'active'::text))) EXECUTE FUNCTION note_principal_stopped();
 CREATE TRIGGER principals_stay BEFORE DELETE OR UPDATE OF id ON public.principals FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 
+create table process_definitions (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  key text not null,
+  version integer not null,
+  definition_hash text not null,
+  identity_agent text not null,
+  governed_by text[] not null,
+  expression_profile text not null,
+  engine_revision integer not null,
+  spec jsonb not null,
+  warnings jsonb not null,
+  is_latest boolean default true not null,
+  status text default 'active'::text not null,
+  retired_at timestamp(3) with time zone,
+  retired_by uuid,
+  retired_reason text,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint process_definitions_pkey PRIMARY KEY (id),
+  constraint process_definitions_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint process_definitions_check CHECK (((status = 'retired'::text) = (retired_at IS NOT NULL))),
+  constraint process_definitions_check1 CHECK ((((retired_at IS NULL) = (retired_by IS NULL)) AND ((retired_at IS NULL) = (retired_reason IS NULL)))),
+  constraint process_definitions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
+  constraint process_definitions_version_check CHECK ((version > 0)),
+  constraint process_definitions_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint process_definitions_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES principals(id),
+  constraint process_definitions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint process_definitions_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+CREATE UNIQUE INDEX process_definitions_latest ON public.process_definitions USING btree (tenant_id, key) WHERE is_latest;
+CREATE INDEX process_definitions_newest ON public.process_definitions USING btree (tenant_id, created_at DESC, id DESC) WHERE is_latest;
+CREATE INDEX process_definitions_of_place ON public.process_definitions USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC);
+CREATE INDEX process_definitions_of_workspace ON public.process_definitions USING btree (workspace_id, created_at DESC, id DESC) WHERE ((workspace_id IS NOT NULL) AND is_latest);
+CREATE INDEX process_definitions_retired ON public.process_definitions USING btree (tenant_id, created_at DESC, id DESC) WHERE (is_latest AND (status = 'retired'::text));
+
+create table process_keys (
+  tenant_id uuid not null,
+  key text not null,
+  constraint process_keys_pkey PRIMARY KEY (tenant_id, key),
+  constraint process_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table process_references (
+  tenant_id uuid not null,
+  kind text not null,
+  name text not null,
+  key text not null,
+  constraint process_references_pkey PRIMARY KEY (tenant_id, kind, name, key),
+  constraint process_references_kind_check CHECK ((kind = ANY (ARRAY['calendar'::text, 'document'::text]))),
+  constraint process_references_tenant_id_key_fkey FOREIGN KEY (tenant_id, key) REFERENCES process_keys(tenant_id, key) ON DELETE CASCADE
+);
+CREATE INDEX process_references_of_key ON public.process_references USING btree (tenant_id, key);
+
 create table project_config_revisions (
   id uuid not null,
   tenant_id uuid not null,

@@ -6,6 +6,7 @@ import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { packagesApi } from '../automation/packages/packages.api.ts';
+import { processDefinitionsApi } from '../automation/process-definitions/definitions.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
 import { rulesApi } from '../automation/rules/rules.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
@@ -153,6 +154,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Work rules',
     about: 'What work follows from what happened, in whose name, and what came of it.',
     endpoints: [...rulesApi, ...evaluationsApi],
+  },
+  {
+    tag: 'Processes',
+    about: 'What happens when, by whom and until when: definitions in versions that never change.',
+    endpoints: processDefinitionsApi,
   },
   {
     tag: 'Workspaces',

@@ -152,6 +152,7 @@ const samples: Record<string, string | boolean> = {
   'listProjectTemplates status': 'deprecated',
   'listProjects status': 'archived',
   'listRules status': 'disabled',
+  'listProcessDefinitions status': 'retired',
   'listRules triggerKind': 'schedule',
   'listProjects statusKey': 'absent',
   'listProjects systemStatusCategory': 'paused',

@@ -17,6 +17,10 @@ export const errors = {
   rule_skill_side_effects: invalid('A skill with effects outside interprets nothing for a rule.'),
   rule_key_taken: conflict('Another rule has this key.'),
   rule_archived: conflict('The rule was archived.'),
+  invalid_process: invalid('The definition of the process has problems, which the details list.'),
+  process_version_conflict: conflict(
+    'This version of the process is there with other content, or its number is not above the latest.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -68,6 +68,13 @@ export const settings = {
     unit: seconds,
     doc: 'How long evaluations of work rules are kept after their end, and the key of a derived task after the task was closed.',
   }),
+  CP_CEL_COST_LIMIT: integer({
+    default: 10_000,
+    min: 100,
+    max: 1_000_000,
+    unit: 'steps',
+    doc: 'What one expression of a process may cost, in steps of 5 microseconds at most; then it ends with `expression_cost_exceeded`.',
+  }),
   ...lowerSettings,
 };
 

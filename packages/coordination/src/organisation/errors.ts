@@ -52,6 +52,7 @@ export const errors = {
   invalid_governance: invalid('A field of the governance has no value that it can have.'),
   governance_weakened: invalid('A project allows no more than the projects above it.'),
   setting_locked: invalid('A project above has locked the setting.'),
+  calendar_in_use: conflict('A process leans on the calendar.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

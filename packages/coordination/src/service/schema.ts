@@ -47,6 +47,9 @@ export interface Tables {
   package_settings_versions: PackageSettingsVersionsTable;
   packages: PackagesTable;
   principals: PrincipalsTable;
+  process_definitions: ProcessDefinitionsTable;
+  process_keys: ProcessKeysTable;
+  process_references: ProcessReferencesTable;
   project_config_revisions: ProjectConfigRevisionsTable;
   project_templates: ProjectTemplatesTable;
   projects: ProjectsTable;
@@ -725,6 +728,40 @@ interface PrincipalsTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   agent_id: string | null;
+}
+
+interface ProcessDefinitionsTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  key: string;
+  version: number;
+  definition_hash: string;
+  identity_agent: string;
+  governed_by: string[];
+  expression_profile: string;
+  engine_revision: number;
+  spec: unknown;
+  warnings: unknown;
+  is_latest: Generated<boolean>;
+  status: Generated<'active' | 'retired'>;
+  retired_at: string | null;
+  retired_by: string | null;
+  retired_reason: string | null;
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface ProcessKeysTable {
+  tenant_id: string;
+  key: string;
+}
+
+interface ProcessReferencesTable {
+  tenant_id: string;
+  kind: 'calendar' | 'document';
+  name: string;
+  key: string;
 }
 
 interface ProjectConfigRevisionsTable {

@@ -114,7 +114,7 @@ function namedInFields({
   readonly query: object;
   readonly body: unknown;
 }): Named | undefined {
-  const fields = { ...query, ...(typeof body === 'object' ? body : {}) } as Record<string, unknown>;
+  const fields = { ...query, ...membersOf(membersOf(body)['spec']), ...membersOf(body) };
   const { entityType, entityId } = fields;
   if ((entityType === 'task' || entityType === 'project') && typeof entityId === 'string')
     return { kind: entityType, ...parseTaskRef(entityId) };
@@ -124,6 +124,11 @@ function namedInFields({
     if (isTaskRef(value)) return { kind, ...value };
   }
   return undefined;
+}
+
+/** What a body holds; what is published holds its own fields in `spec`. */
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function isTaskRef(value: unknown): value is TaskRef {

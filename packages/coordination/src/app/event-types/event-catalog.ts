@@ -3,6 +3,7 @@ import * as apiKeys from '../../access/api-keys/api-keys.events.ts';
 import * as delegations from '../../access/delegations/delegations.events.ts';
 import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';
 import * as principals from '../../access/principals/principals.events.ts';
+import * as processDefinitions from '../../automation/process-definitions/definitions.events.ts';
 import * as ruleActs from '../../automation/rule-acts/acts.events.ts';
 import * as ruleEvaluations from '../../automation/rule-evaluations/evaluations.events.ts';
 import * as rules from '../../automation/rules/rules.events.ts';
@@ -106,6 +107,7 @@ const declarations: readonly object[] = [
   rules,
   ruleEvaluations,
   ruleActs,
+  processDefinitions,
   externalReferences,
   taskRelations,
   tasks,

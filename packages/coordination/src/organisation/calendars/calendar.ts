@@ -123,23 +123,6 @@ export const calendarOf = wireMapper<CalendarRow>()(Calendar, {
     at === null || by === null || reason === null ? null : { at, by, reason },
 });
 
-/** A calendar in a path: its key for the newest version, or `key@version`. Any other text matches none. */
-export interface CalendarRef {
-  readonly key: string | null;
-  readonly version: number | null;
-}
-
-export const CalendarRef = z
-  .string()
-  .min(1)
-  .max(100)
-  .transform((text): CalendarRef => {
-    const [, key = null, version = null] =
-      /^([a-z0-9][a-z0-9_-]{0,62})(?:@([1-9]\d{0,8}))?$/.exec(text) ?? [];
-    return { key, version: version === null ? null : Number(version) };
-  })
-  .meta({ description: 'The key for the newest version, or key@version.' });
-
 /** More than the calendar reaches: 100 years of minutes. */
 const workingMinutesMax = 52_596_000;
 

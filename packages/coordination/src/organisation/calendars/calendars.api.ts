@@ -1,16 +1,9 @@
 import { reply } from '@baton/kernel/service';
 import { pageOf, QueryFlag } from '@baton/kernel/wire';
 import { endpoint } from '../context.ts';
-import { TypeKey } from '../keys.ts';
+import { TypeKey, VersionRef } from '../keys.ts';
 import { PackageFilter } from '../package-link.ts';
-import {
-  Calendar,
-  CalendarRef,
-  CalendarRequest,
-  CalendarRetirement,
-  Computation,
-  Computed,
-} from './calendar.ts';
+import { Calendar, CalendarRequest, CalendarRetirement, Computation, Computed } from './calendar.ts';
 import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
 import { getCalendar, listCalendars, publishCalendar, retireCalendar } from './calendars.ts';
 import { computeWithCalendar } from './computing.ts';
@@ -64,7 +57,7 @@ export const calendarsApi = [
     method: 'GET',
     path: '/calendars/{key}',
     summary: 'Read a version of a calendar.',
-    params: { key: CalendarRef },
+    params: { key: VersionRef },
     returns: { 200: Calendar },
     errors: ['not_found'],
     handle: ({ params }, context) => getCalendar(context, params.key),
@@ -81,7 +74,7 @@ export const calendarsApi = [
     query: { dryRun: QueryFlag.optional() },
     body: CalendarRetirement,
     returns: { 200: Calendar },
-    errors: ['not_found'],
+    errors: ['not_found', 'calendar_in_use'],
     emits: [calendarRetired],
     example: { reason: 'The office was closed.' },
     handle: ({ params, query, body }, context) =>
@@ -94,7 +87,7 @@ export const calendarsApi = [
     summary: 'Add working minutes to an instant, or count those between two.',
     description:
       'By the clocks of its time zone: an hour that they skip is none, one that they show twice counts twice. `invalid_calendar` names in `code` why not: calendar_without_hours, or calendar_scan_limit beyond 50 years.',
-    params: { key: CalendarRef },
+    params: { key: VersionRef },
     body: Computation,
     returns: { 200: Computed },
     errors: ['not_found', 'invalid_calendar'],

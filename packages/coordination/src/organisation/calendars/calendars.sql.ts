@@ -4,8 +4,9 @@ import type { Page } from '@baton/kernel/paging';
 import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { Tables } from '../../service/schema.ts';
+import type { VersionRef } from '../keys.ts';
 import type { PackageLink } from '../package-link.ts';
-import type { CalendarRef, CalendarRow, CalendarSpec } from './calendar.ts';
+import type { CalendarRow, CalendarSpec } from './calendar.ts';
 
 type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 
@@ -64,8 +65,19 @@ export function updateCalendarToActive(tenantId: string, key: string) {
     where tenant_id = ${tenantId} and key = ${key}`;
 }
 
+/** Of processes that are not retired the first whose latest version leans on a calendar, and how many there are. */
+export function findProcessesOfCalendar(tenantId: string, key: string, namedMax: number) {
+  return sql<{ key: string; total: number }>`
+    select r.key, count(*) over ()::integer as total
+    from process_references r
+    join process_definitions d on d.tenant_id = r.tenant_id and d.key = r.key and d.is_latest and d.status = 'active'
+    where r.tenant_id = ${tenantId} and r.kind = 'calendar' and r.name = ${key}
+    order by r.key
+    limit ${namedMax}`;
+}
+
 /** The version that is named, or the newest one. */
-export function findCalendar(tenantId: string, { key, version }: CalendarRef) {
+export function findCalendar(tenantId: string, { key, version }: VersionRef) {
   return sql<CalendarRow>`
     select v.*, c.version as latest_version, c.status, c.retired_at, c.retired_by, c.retired_reason, c.package
     from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key
@@ -73,7 +85,7 @@ export function findCalendar(tenantId: string, { key, version }: CalendarRef) {
 }
 
 /** Of the version that is named, or the newest one; its document is read apart, where it isn't remembered. */
-export function findCalendarId(tenantId: string, { key, version }: CalendarRef) {
+export function findCalendarId(tenantId: string, { key, version }: VersionRef) {
   return sql<{ id: string }>`
     select v.id from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key
     where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;

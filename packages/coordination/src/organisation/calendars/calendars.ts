@@ -6,19 +6,15 @@ import { checkDocument, documentBytesMax, eventText } from '../../service/docume
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { VersionRef } from '../keys.ts';
 import { pageWithinBytes } from './byte-pages.ts';
-import {
-  type Calendar,
-  type CalendarRef,
-  type CalendarRequest,
-  type CalendarRow,
-  calendarOf,
-} from './calendar.ts';
+import { type Calendar, type CalendarRequest, type CalendarRow, calendarOf } from './calendar.ts';
 import { parseCalendarSpec } from './calendar-spec.ts';
 import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
 import {
   findCalendar,
   findCalendars,
+  findProcessesOfCalendar,
   insertCalendarKey,
   insertCalendarVersion,
   lockCalendarKey,
@@ -98,7 +94,7 @@ export function listCalendars(
 }
 
 /** @throws Refusal `not_found` */
-export async function getCalendar({ db, tenantId }: Context, ref: CalendarRef): Promise<Calendar> {
+export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): Promise<Calendar> {
   const row = await db.row(findCalendar(tenantId, ref));
   return row === undefined ? fail('not_found') : calendarOf(row);
 }
@@ -106,7 +102,7 @@ export async function getCalendar({ db, tenantId }: Context, ref: CalendarRef): 
 /**
  * Retires a calendar: it still computes, for what was planned by it, and is not to be used anew. Repeated, it changes nothing.
  * @param isDryRun answers with the calendar as it stands, and writes nothing
- * @throws Refusal `not_found`
+ * @throws Refusal `not_found`, `calendar_in_use` while a process leans on it
  */
 export async function retireCalendar(
   context: Context,
@@ -116,12 +112,24 @@ export async function retireCalendar(
 ): Promise<Calendar> {
   const { db, tenantId, caller } = context;
   const row = await lockCalendar(context, key);
-  if (isDryRun || row.status === 'retired') return calendarOf(row);
+  if (row.status === 'retired') return calendarOf(row);
+  const processes = await db.rows(findProcessesOfCalendar(tenantId, key, processesNamedMax));
+  const [first] = processes;
+  if (first !== undefined)
+    fail('calendar_in_use', {
+      calendar: key,
+      processes: processes.map((one) => one.key),
+      total: first.total,
+    });
+  if (isDryRun) return calendarOf(row);
   await db.run(updateCalendarToRetired(tenantId, key, caller.principalId, reason));
   const said = { key, latestVersion: row.version, reason: eventText(reason) };
   emit(context, calendarRetired, { entityId: row.id }, said);
   return getCalendar(context, { key, version: null });
 }
+
+/** How many processes a refusal names. */
+const processesNamedMax = 50;
 
 /** Its newest version, under the lock of the key. @throws Refusal `not_found` */
 async function lockCalendar({ db, tenantId }: Context, key: string): Promise<CalendarRow> {

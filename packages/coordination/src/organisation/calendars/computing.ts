@@ -1,8 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inSlices } from '@baton/kernel/slices';
 import { BoundedCache } from '../../service/bounded-cache.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { CalendarRef, Computation, Computed } from './calendar.ts';
+import type { VersionRef } from '../keys.ts';
+import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec } from './calendars.sql.ts';
 import { WorkingCalendar } from './working-calendar.ts';
 import { addingWorkingTime, CalendarFault, countingWorkingTime } from './working-time.ts';
@@ -14,7 +15,6 @@ const kept = new BoundedCache<WorkingCalendar>(yearsKeptMax);
 const unlistedYears = 14;
 
 const minuteMs = 60_000;
-const sliceMs = 5;
 
 /**
  * A version of a calendar, ready for arithmetic (`working-time.ts`).
@@ -22,7 +22,7 @@ const sliceMs = 5;
  */
 export async function workingCalendarOf(
   { db, tenantId }: Context,
-  ref: CalendarRef,
+  ref: VersionRef,
 ): Promise<WorkingCalendar> {
   const { id } = (await db.row(findCalendarId(tenantId, ref))) ?? fail('not_found');
   const known = kept.get(id);
@@ -39,7 +39,7 @@ export async function workingCalendarOf(
  */
 export async function computeWithCalendar(
   context: Context,
-  ref: CalendarRef,
+  ref: VersionRef,
   asked: Computation,
 ): Promise<Computed> {
   const calendar = await workingCalendarOf(context, ref);
@@ -54,16 +54,5 @@ export async function computeWithCalendar(
   } catch (error) {
     if (error instanceof CalendarFault) return fail('invalid_calendar', { code: error.code });
     throw error;
-  }
-}
-
-/** Lets others go on when it has held the event loop for a while. */
-async function inSlices<T>(steps: Iterator<void, T>): Promise<T> {
-  for (let since = performance.now(); ; ) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    if (performance.now() - since < sliceMs) continue;
-    await nextTurn();
-    since = performance.now();
   }
 }

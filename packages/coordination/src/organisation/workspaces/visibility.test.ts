@@ -11,6 +11,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, refused } from '../../testing/leases.ts';
+import { processSpec } from '../../testing/processes.ts';
 import { makeRule, writeEvaluation } from '../../testing/rules.ts';
 import { openStream } from '../../testing/stream-client.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
@@ -41,6 +42,8 @@ interface Filed {
   projectId: string;
   roleId: string;
   ruleId: string;
+  processKey: string;
+  processId: string;
   agentKey: string;
   evaluationId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
@@ -95,8 +98,15 @@ async function file(workspaceId: string | null): Promise<Filed> {
   const filedRule = await makeRule(baton.admin, { workspaceId, status: 'disabled' });
   const work = workspaceId === null ? {} : { work: { workspace: workspaceId } };
   const agent = await publishAgent(baton.admin, agentSpec(work), newId());
+  const process = processSpec({ workspaceId, identity: { agent: agent.key } });
+  const definition = await done(
+    baton.admin.post('/process-definitions', { key: newId(), spec: process }),
+    201,
+  );
   return {
     agentKey: agent.key,
+    processKey: definition.key,
+    processId: definition.id,
     ruleId: filedRule.id,
     evaluationId: await writeEvaluation(baton, filedRule),
     referenceId: reference.id,
@@ -140,6 +150,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/roles/{id}': ({ roleId }) => roleId,
     '/goals/{id}': ({ goalId }) => goalId,
     '/agents/{key}': ({ agentKey }) => agentKey,
+    '/process-definitions/{key}': ({ processKey }) => processKey,
     '/rules/{id}': ({ ruleId }) => ruleId,
     '/rule-evaluations/{id}': ({ evaluationId }) => evaluationId,
     '/external-references/{id}': ({ referenceId }) => referenceId,
@@ -163,6 +174,8 @@ describe('what is out of sight answers like what is not there, to the byte but f
     roleId: id,
     ruleId: id,
     agentKey: id,
+    processKey: id,
+    processId: id,
     evaluationId: id,
   };
   const faceOf = (text: string) =>
@@ -197,7 +210,8 @@ describe('what is out of sight answers like what is not there, to the byte but f
       others.map(({ path }) => path),
       [],
     );
-    const looked = [...Object.keys(sightOf), '/child-handles/{idOrToken}'];
+    // These two look by themselves.
+    const looked = [...Object.keys(sightOf), '/child-handles/{idOrToken}', '/process-definitions/{key}'];
     assert.deepEqual(looked.toSorted(), Object.keys(places).toSorted());
   });
 
@@ -283,6 +297,7 @@ describe('lists leave out what is hidden', () => {
     ['/goals', 'goalId'],
     ['/projects', 'projectId'],
     ['/rules', 'ruleId'],
+    ['/process-definitions', 'processId'],
   ] as const)
     test(`GET ${path}`, async () => {
       const ids = await idsOf(member, path);

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { TypeKey } from '../../organisation/keys.ts';
+import type { Tables } from '../../service/schema.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
+import { Assignee } from '../process-language/forms.ts';
+import { ProcessProblem } from '../process-language/problems.ts';
+import { specBytesMax } from '../process-language/reading.ts';
+
+export const definitionStatuses = ['active', 'retired'] as const;
+
+const Retired = z.strictObject({ at: Timestamp, by: Uuid, reason: z.string() }).nullable();
+
+/** One version of a process (organisation, section 15.1). */
+export const ProcessDefinition = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    workspaceId: Uuid.nullable(),
+    key: z.string(),
+    version: z.int().positive(),
+    latestVersion: z.int().positive(),
+    displayName: z.string(),
+    definitionHash: z.string().describe('Of the definition in canonical form, with its defaults.'),
+    identityAgent: z.string().describe('The agent in whose name it acts.'),
+    owner: z.array(Assignee).nullable(),
+    expressionProfile: z.string(),
+    engineRevision: z.int(),
+    spec: FreeObject.describe('The definition, with the defaults of what it leaves out.'),
+    warnings: z.array(ProcessProblem),
+    status: z.enum(definitionStatuses).describe('Of the key, whatever the version.'),
+    retired: Retired,
+    createdBy: Uuid,
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'ProcessDefinition' });
+export type ProcessDefinition = z.infer<typeof ProcessDefinition>;
+
+export const ProcessDefinitionPage = pageOf(ProcessDefinition);
+
+export const ProcessDefinitionRequest = z
+  .strictObject({
+    key: TypeKey,
+    spec: z.unknown().meta({
+      'x-maxBytes': specBytesMax,
+      description: `The definition: an object of at most ${specBytesMax} bytes of JSON, or a text of YAML of at most 65536 characters.`,
+    }),
+  })
+  .meta({ id: 'ProcessDefinitionRequest' });
+export type ProcessDefinitionRequest = z.output<typeof ProcessDefinitionRequest>;
+
+export const ProcessRetirement = z
+  .strictObject({ reason: z.string().min(1).max(500) })
+  .meta({ id: 'ProcessRetirement' });
+
+/** What a retirement leaves: instances go on by the version that they began with. */
+export const RetiredProcess = z
+  .strictObject({
+    key: z.string(),
+    status: z.enum(definitionStatuses),
+    retired: Retired,
+    openInstances: z.int(),
+    byVersion: z.array(z.strictObject({ version: z.int(), openInstances: z.int() })),
+  })
+  .meta({ id: 'RetiredProcess' });
+export type RetiredProcess = z.infer<typeof RetiredProcess>;
+
+/** A version as it is stored. */
+export type ProcessDefinitionRow = RowOf<
+  Tables['process_definitions'],
+  { spec: ProcessSpec; warnings: ProcessProblem[]; status: (typeof definitionStatuses)[number] }
+>;
+
+/** A version with what its key is now. */
+export type KeyedDefinitionRow = ProcessDefinitionRow & { latest_version: number };
+
+export const definitionOf = wireMapper<KeyedDefinitionRow>()(ProcessDefinition, {
+  displayName: ({ spec }) => spec.displayName,
+  spec: ({ spec }) => spec as unknown as JsonObject,
+  owner: ({ spec }) => spec.owner ?? null,
+  retired: retiredOf,
+});
+
+export function retiredOf({
+  retired_at: at,
+  retired_by: by,
+  retired_reason: reason,
+}: Pick<ProcessDefinitionRow, 'retired_at' | 'retired_by' | 'retired_reason'>): ProcessDefinition['retired'] {
+  return at === null || by === null || reason === null ? null : { at, by, reason };
+}

@@ -1,0 +1,140 @@
+import { reply } from '@baton/kernel/service';
+import { QueryFlag, QueryWord, Uuid } from '@baton/kernel/wire';
+import { TypeKey, VersionRef } from '../../organisation/keys.ts';
+import { endpoint } from '../context.ts';
+import {
+  ProcessDefinition,
+  ProcessDefinitionPage,
+  ProcessDefinitionRequest,
+  ProcessRetirement,
+  RetiredProcess,
+} from './definition.ts';
+import { definitionPublished, definitionRestored, definitionRetired } from './definitions.events.ts';
+import { getDefinition, listDefinitions, listDefinitionVersions, retireDefinition } from './definitions.ts';
+import { publishDefinition } from './publishing.ts';
+
+export const processDefinitionsApi = [
+  endpoint({
+    id: 'publishProcessDefinition',
+    method: 'POST',
+    path: '/process-definitions',
+    summary: 'Publish the next version of a process.',
+    description:
+      'Versions never change. 200 when this version is there with the same content, else 201; a new version takes a retired process into use again. `invalid_process` lists every problem with its place; what only deserves a look stands in `warnings`. The process acts in the name of its agent, so the caller must hold what the agent may do.',
+    permission: 'processes.write',
+    body: ProcessDefinitionRequest,
+    returns: { 200: ProcessDefinition, 201: ProcessDefinition },
+    errors: [
+      'payload_too_large',
+      'secret_material_rejected',
+      'not_found',
+      'process_version_conflict',
+      'invalid_process',
+      'workspace_archived',
+      'unknown_agent',
+      'permission_escalation',
+    ],
+    emits: [definitionPublished, definitionRestored],
+    example: {
+      key: 'release',
+      spec: {
+        version: 1,
+        displayName: 'Release of a change',
+        identity: { agent: 'release-desk' },
+        owner: [{ role: 'release-managers' }],
+        data: {
+          type: 'object',
+          properties: { change: { type: 'string' }, approved: { type: 'boolean' } },
+        },
+        start: {
+          on: { observation: 'change-ready' },
+          key: 'event.payload.data.change',
+          set: { change: 'event.payload.data.change' },
+        },
+        stages: [
+          {
+            id: 'review',
+            steps: [
+              {
+                id: 'look',
+                human: {
+                  taskType: 'task',
+                  title: 'Review {{ data.change }}',
+                  assign: [{ role: 'reviewers' }],
+                },
+                export: { as: { approved: "step.result.verdict == 'good'" } },
+              },
+            ],
+          },
+          {
+            id: 'end',
+            entry: 'stage.review.completed',
+            steps: [{ id: 'done', complete: { outcome: 'released' } }],
+          },
+        ],
+      },
+    },
+    async handle({ body }, context) {
+      const { definition, isNew } = await publishDefinition(context, body);
+      return reply(isNew ? 201 : 200, definition);
+    },
+  }),
+  endpoint({
+    id: 'listProcessDefinitions',
+    method: 'GET',
+    path: '/process-definitions',
+    summary: 'List processes, each by its latest version, newest first.',
+    permission: 'processes.read',
+    query: {
+      key: QueryWord.optional(),
+      workspaceId: Uuid.optional(),
+      governedBy: QueryWord.optional(),
+      status: QueryWord.optional(),
+    },
+    paging: true,
+    returns: { 200: ProcessDefinitionPage },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query, page }, context) => listDefinitions(context, query, page),
+  }),
+  endpoint({
+    id: 'getProcessDefinition',
+    method: 'GET',
+    path: '/process-definitions/{key}',
+    summary: 'Read a version of a process.',
+    permission: 'processes.read',
+    params: { key: VersionRef },
+    returns: { 200: ProcessDefinition },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getDefinition(context, params.key),
+  }),
+  endpoint({
+    id: 'listProcessDefinitionVersions',
+    method: 'GET',
+    path: '/process-definitions/{key}/versions',
+    summary: 'List the versions of a process, newest first.',
+    permission: 'processes.read',
+    params: { key: TypeKey },
+    paging: true,
+    returns: { 200: ProcessDefinitionPage },
+    errors: ['not_found', 'invalid_cursor'],
+    handle: ({ params, page }, context) => listDefinitionVersions(context, params.key, page),
+  }),
+  endpoint({
+    id: 'retireProcessDefinition',
+    method: 'POST',
+    path: '/process-definitions/{key}:retire',
+    summary: 'Retire a process.',
+    description:
+      'Nothing starts by it any more; instances that run go on. Retiring a retired one changes nothing, and publishing a new version takes it into use again. With `dryRun` nothing is written.',
+    permission: 'processes.write',
+    params: { key: TypeKey },
+    query: { dryRun: QueryFlag.optional() },
+    body: ProcessRetirement,
+    returns: { 200: RetiredProcess },
+    errors: ['not_found'],
+    emits: [definitionRetired],
+    example: { reason: 'Releases go another way now.' },
+    handle: ({ params, query, body }, context) =>
+      retireDefinition(context, params.key, body.reason, query.dryRun ?? false),
+  }),
+];

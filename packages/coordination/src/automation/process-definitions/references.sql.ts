@@ -1,0 +1,33 @@
+import { sql } from '@baton/kernel/sql';
+
+/** What definitions name, looked up by name. */
+
+/** Of these keys those of task types that tasks can be made of. */
+export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string }>`
+    select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
+}
+
+/** Of these keys those of agents that are not retired. */
+export function findActiveAgents(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string }>`
+    select key from agents where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
+}
+
+/** The calendars of these keys, as they are now. */
+export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ key: string; is_retired: boolean; has_hours: boolean }>`
+    select c.key, c.status = 'retired' as is_retired, jsonb_typeof(v.spec -> 'workingHours') = 'object' as has_hours
+    from calendars c join calendar_versions v on v.id = c.id
+    where c.tenant_id = ${tenantId} and c.key = any (${keys})`;
+}
+
+/** The inputs that the contracts of these skills want, by `name@version`. */
+export function findWantedInputs(tenantId: string, names: readonly string[], versions: readonly string[]) {
+  return sql<{ name: string; version: string; wanted: string[] | null }>`
+    select s.name, s.version, array(
+      select jsonb_array_elements_text(case when jsonb_typeof(s.contract #> '{inputs,required}') = 'array'
+        then s.contract #> '{inputs,required}' else '[]' end)) as wanted
+    from unnest(${names}::text[], ${versions}::text[]) as asked (name, version)
+    join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version`;
+}

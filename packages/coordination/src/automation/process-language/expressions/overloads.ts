@@ -1,0 +1,81 @@
+import type { Run } from './run.ts';
+import { listOf, type Scalar, type Type } from './types.ts';
+import { ExpressionFault, kindOfValue, type Value } from './values.ts';
+
+/** What a parameter takes: a kind, either kind of number, or anything. */
+export type Parameter = 'any' | 'number' | 'list' | 'map' | 'optional' | Exclude<Scalar, 'dyn' | 'null'>;
+
+/**
+ * A function for arguments of certain kinds. A member's receiver is its first argument. What it gives is told from the types
+ * of the arguments; a run of it charges what grows with them, the call itself is one step.
+ */
+export interface Overload {
+  readonly name: string;
+  readonly style: 'function' | 'member';
+  readonly parameters: readonly Parameter[];
+  readonly result: (types: readonly Type[]) => Type;
+  readonly run: (args: readonly Value[], run: Run) => Value;
+}
+
+/** @param signature `text.split(string, int)` for a member, `size(list)` for a function */
+export function overload(
+  signature: string,
+  result: Type | Overload['result'],
+  // biome-ignore lint/suspicious/noExplicitAny: the parameters of the signature are what a run of it is given
+  run: (run: Run, ...args: any[]) => Value,
+): Overload {
+  const [, receiver, name = '', listed = ''] = /^(?:(\w+)\.)?(\w+)\(([^)]*)\)$/.exec(signature) ?? [];
+  const parameters = [receiver, ...listed.split(', ')].filter((one) => one !== undefined && one !== '');
+  return {
+    name,
+    style: receiver === undefined ? 'function' : 'member',
+    parameters: parameters as Parameter[],
+    result: typeof result === 'function' ? result : () => result,
+    run: (args, at) => run(at, ...args),
+  };
+}
+
+/** Those of a name and number of arguments, so that the others are never looked at. */
+export function overloadsByName(
+  all: readonly Overload[],
+): (style: string, name: string, count: number) => Overload[] {
+  const keyOf = (style: string, name: string, count: number) => `${style} ${name} ${count}`;
+  const known = Map.groupBy(all, ({ style, name, parameters }) => keyOf(style, name, parameters.length));
+  return (style, name, count) => known.get(keyOf(style, name, count)) ?? [];
+}
+
+/** Whether an argument of a type may be one of these when it is there. */
+export function mayTake({ kind }: Type, parameter: Parameter): boolean {
+  if (kind === 'dyn' || parameter === 'any') return true;
+  if (parameter === 'number') return kind === 'int' || kind === 'double';
+  if (parameter === 'map') return kind === 'map' || kind === 'object';
+  return kind === parameter;
+}
+
+/** Whether a value is one. A whole number of JSON is an int too. */
+function takes(value: Value, parameter: Parameter): boolean {
+  if (parameter === 'any') return true;
+  const kind = kindOfValue(value);
+  if (parameter === 'number') return kind === 'int' || kind === 'double';
+  if (parameter === 'int') return kind === 'int' || Number.isSafeInteger(value);
+  if (parameter === 'double') return kind === 'int' || kind === 'double';
+  return kind === parameter;
+}
+
+/** Runs the first that takes the arguments. @throws ExpressionFault `no_such_overload` */
+export function runFirst(overloads: readonly Overload[], args: readonly Value[], run: Run): Value {
+  const fitting = overloads.find(({ parameters }) =>
+    parameters.every((parameter, n) => takes(args[n] as Value, parameter)),
+  );
+  if (fitting === undefined) throw new ExpressionFault('no_such_overload');
+  run.spend(1);
+  return fitting.run(args, run);
+}
+
+/** What a list of a type holds. */
+export function itemOf(type: Type | undefined): Type {
+  return type !== undefined && type.kind === 'list' ? type.of : { kind: 'dyn' };
+}
+
+/** A list of the same things as the first argument. */
+export const sameList = ([first]: readonly Type[]): Type => listOf(itemOf(first));

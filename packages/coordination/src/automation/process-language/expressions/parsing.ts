@@ -1,0 +1,148 @@
+import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
+
+/** Reads the text of an expression, and bounds its form (organisation, section 15.3). */
+
+export type Node = ASTNode;
+
+export const expressionCharactersMax = 4000;
+const depthMax = 32;
+const nestedMacrosMax = 3;
+
+export type ExpressionProblemCode =
+  | 'expression_syntax_error'
+  | 'expression_type_error'
+  | 'expression_too_complex'
+  | 'unknown_calendar';
+
+/** What is wrong with an expression as it is written. */
+export class ExpressionProblem extends Error {
+  readonly code: ExpressionProblemCode;
+
+  constructor(code: ExpressionProblemCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Parsers read so many expressions each, then there is a new one: each keeps the names of functions that it met. */
+const expressionsPerParser = 200;
+
+let parser: Environment | undefined;
+let expressionsLeft = 0;
+
+function nextParser(): Environment {
+  expressionsLeft -= 1;
+  if (parser === undefined || expressionsLeft <= 0) {
+    parser = newParser();
+    expressionsLeft = expressionsPerParser;
+  }
+  return parser;
+}
+
+/** A function of its own gives it a table of functions of its own, which goes when it goes (decision 0220). */
+function newParser(): Environment {
+  return new Environment({
+    enableOptionalTypes: true,
+    limits: { maxAstNodes: expressionCharactersMax, maxDepth: 2 * depthMax },
+  }).registerFunction('cpProfile(int): int', (given: bigint) => given);
+}
+
+/** @throws ExpressionProblem `expression_syntax_error`, `expression_too_complex` */
+export function parseExpression(text: string): Node {
+  if (text.length > expressionCharactersMax)
+    throw tooComplex(`has ${text.length} characters, more than ${expressionCharactersMax}`);
+  const node = parsed(text);
+  boundForm(node);
+  return node;
+}
+
+function parsed(text: string): Node {
+  try {
+    return nextParser().parse(text).ast;
+  } catch (error) {
+    if (error instanceof ParseError && error.code === 'limit_exceeded') throw tooComplex(error.summary);
+    if (error instanceof ParseError) throw new ExpressionProblem('expression_syntax_error', located(error));
+    // Signs in front of each other, thousands of them.
+    if (error instanceof RangeError) throw tooComplex('is nested too deeply');
+    throw error;
+  }
+}
+
+const messageCharactersMax = 200;
+
+function located({ summary, range }: ParseError): string {
+  const message = range === undefined ? summary : `${summary} (at character ${range.start + 1})`;
+  return message.slice(0, messageCharactersMax).toWellFormed();
+}
+
+function tooComplex(message: string): ExpressionProblem {
+  return new ExpressionProblem('expression_too_complex', message);
+}
+
+const iterating: Readonly<Record<string, readonly number[]>> = {
+  all: [2],
+  exists: [2],
+  exists_one: [2],
+  existsOne: [2],
+  map: [2, 3],
+  filter: [2],
+};
+
+/** Whether a call of a member goes through a list. */
+export function isIterating(name: string, argumentsCount: number): boolean {
+  return iterating[name]?.includes(argumentsCount) ?? false;
+}
+
+interface Level {
+  readonly node: Node;
+  readonly depth: number;
+  readonly macros: number;
+}
+
+/** Measures without recursion: 2,000 additions in a row are a tree 2,000 deep. */
+function boundForm(root: Node): void {
+  const waiting: Level[] = [{ node: root, depth: 1, macros: 0 }];
+  for (let level = waiting.pop(); level !== undefined; level = waiting.pop()) {
+    const { node, depth } = level;
+    if (depth > depthMax) throw tooComplex(`is a tree of more than ${depthMax} levels`);
+    for (const { child, isBody } of childrenOf(node)) {
+      const macros = level.macros + Number(isBody);
+      if (macros > nestedMacrosMax)
+        throw tooComplex(`has more than ${nestedMacrosMax} macros inside of each other`);
+      waiting.push({ node: child, depth: depth + 1, macros });
+    }
+  }
+}
+
+interface Child {
+  readonly child: Node;
+  /** Whether it is done for each item of a list. */
+  readonly isBody: boolean;
+}
+
+const plain = (child: Node): Child => ({ child, isBody: false });
+
+function childrenOf(node: Node): Child[] {
+  switch (node.op) {
+    case 'value':
+    case 'id':
+      return [];
+    case '.':
+    case '.?':
+      return [plain(node.args[0])];
+    case '!_':
+    case '-_':
+      return [plain(node.args)];
+    case 'call':
+      return node.args[1].map(plain);
+    case 'rcall': {
+      const [name, receiver, args] = node.args;
+      const isBody = isIterating(name, args.length);
+      return [plain(receiver), ...args.map((child) => ({ child, isBody }))];
+    }
+    case 'map':
+      return node.args.flat().map(plain);
+    default:
+      return node.args.map(plain);
+  }
+}
