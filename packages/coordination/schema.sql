@@ -1004,6 +1004,66 @@ CREATE INDEX process_definitions_of_place ON public.process_definitions USING bt
 CREATE INDEX process_definitions_of_workspace ON public.process_definitions USING btree (workspace_id, created_at DESC, id DESC) WHERE ((workspace_id IS NOT NULL) AND is_latest);
 CREATE INDEX process_definitions_retired ON public.process_definitions USING btree (tenant_id, created_at DESC, id DESC) WHERE (is_latest AND (status = 'retired'::text));
 
+create table process_inputs (
+  instance_id uuid not null,
+  source_ref text not null,
+  tenant_id uuid not null,
+  number bigint generated always as identity not null,
+  held jsonb,
+  constraint process_inputs_pkey PRIMARY KEY (instance_id, source_ref),
+  constraint process_inputs_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+);
+CREATE INDEX process_inputs_held ON public.process_inputs USING btree (instance_id, number) WHERE (held IS NOT NULL);
+
+create table process_instance_journal (
+  instance_id uuid not null,
+  seq integer not null,
+  tenant_id uuid not null,
+  at timestamp(3) with time zone not null,
+  kind text not null,
+  element text,
+  reason text,
+  actor_id uuid,
+  event_id uuid,
+  data jsonb default '{}'::jsonb not null,
+  constraint process_instance_journal_pkey PRIMARY KEY (instance_id, seq),
+  constraint process_instance_journal_kind_check CHECK ((kind = ANY (ARRAY['decision'::text, 'intent'::text, 'input'::text, 'settings'::text, 'data'::text, 'timer'::text, 'state'::text]))),
+  constraint process_instance_journal_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+);
+CREATE INDEX process_instance_journal_of_kind ON public.process_instance_journal USING btree (instance_id, kind, seq);
+CREATE TRIGGER process_instance_journal_append_only BEFORE DELETE OR UPDATE ON public.process_instance_journal FOR EACH ROW EXECUTE FUNCTION refuse_process_journal_change();
+
+create table process_instances (
+  id uuid not null,
+  tenant_id uuid not null,
+  workspace_id uuid,
+  definition_key text not null,
+  definition_version integer not null,
+  instance_key text not null,
+  identity_agent text not null,
+  status text not null,
+  outcome text,
+  state jsonb not null,
+  sla_state text default 'none'::text not null,
+  journal_seq integer default 0 not null,
+  started_at timestamp(3) with time zone not null,
+  updated_at timestamp(3) with time zone default clock_timestamp() not null,
+  completed_at timestamp(3) with time zone,
+  constraint process_instances_pkey PRIMARY KEY (id),
+  constraint process_instances_check CHECK (((completed_at IS NULL) = (status = ANY (ARRAY['running'::text, 'suspended'::text])))),
+  constraint process_instances_sla_state_check CHECK ((sla_state = ANY (ARRAY['ok'::text, 'warning'::text, 'breached'::text, 'paused'::text, 'unknown'::text, 'none'::text]))),
+  constraint process_instances_status_check CHECK ((status = ANY (ARRAY['running'::text, 'suspended'::text, 'completed'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint process_instances_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint process_instances_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+) with (fillfactor=70);
+CREATE INDEX process_instances_late ON public.process_instances USING btree (tenant_id, sla_state, started_at DESC, id DESC) WHERE (sla_state = ANY (ARRAY['warning'::text, 'breached'::text]));
+CREATE INDEX process_instances_newest ON public.process_instances USING btree (tenant_id, started_at DESC, id DESC);
+CREATE INDEX process_instances_of_instance_key ON public.process_instances USING btree (tenant_id, instance_key, started_at DESC, id DESC);
+CREATE INDEX process_instances_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key, started_at DESC, id DESC);
+CREATE INDEX process_instances_of_place ON public.process_instances USING btree (COALESCE(workspace_id, tenant_id), started_at DESC, id DESC);
+CREATE INDEX process_instances_of_status ON public.process_instances USING btree (tenant_id, status, started_at DESC, id DESC);
+CREATE UNIQUE INDEX process_instances_one_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
+
 create table process_keys (
   tenant_id uuid not null,
   key text not null,
@@ -1021,6 +1081,40 @@ create table process_references (
   constraint process_references_tenant_id_key_fkey FOREIGN KEY (tenant_id, key) REFERENCES process_keys(tenant_id, key) ON DELETE CASCADE
 );
 CREATE INDEX process_references_of_key ON public.process_references USING btree (tenant_id, key);
+
+create table process_timers (
+  id uuid not null,
+  instance_id uuid not null,
+  tenant_id uuid not null,
+  due_at timestamp(3) with time zone not null,
+  constraint process_timers_pkey PRIMARY KEY (id),
+  constraint process_timers_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+) with (fillfactor=70);
+CREATE INDEX process_timers_due ON public.process_timers USING btree (due_at, id);
+CREATE INDEX process_timers_of_instance ON public.process_timers USING btree (instance_id);
+
+create table process_triggers (
+  tenant_id uuid not null,
+  definition_key text not null,
+  definition_version integer not null,
+  kind text not null,
+  number integer not null,
+  wait_key text not null,
+  from_position bigint not null,
+  constraint process_triggers_pkey PRIMARY KEY (tenant_id, definition_key, definition_version, kind, number),
+  constraint process_triggers_kind_check CHECK ((kind = ANY (ARRAY['start'::text, 'correlate'::text]))),
+  constraint process_triggers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX process_triggers_of_key ON public.process_triggers USING btree (tenant_id, wait_key, definition_key, definition_version, kind, number);
+
+create table process_waits (
+  instance_id uuid not null,
+  wait_key text not null,
+  tenant_id uuid not null,
+  constraint process_waits_pkey PRIMARY KEY (instance_id, wait_key),
+  constraint process_waits_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+);
+CREATE INDEX process_waits_of_key ON public.process_waits USING btree (tenant_id, wait_key, instance_id);
 
 create table project_config_revisions (
   id uuid not null,
@@ -1542,7 +1636,7 @@ create table skill_invocations (
   constraint skill_invocations_pkey PRIMARY KEY (id),
   constraint skill_invocations_check CHECK (((status = 'running'::text) = (lease_expires_at IS NOT NULL))),
   constraint skill_invocations_check1 CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['pending'::text, 'running'::text])))),
-  constraint skill_invocations_requested_by_kind_check CHECK ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text, 'rule'::text, 'approval'::text, 'verification'::text]))),
+  constraint skill_invocations_requested_by_kind_check CHECK ((requested_by_kind = ANY (ARRAY['principal'::text, 'run'::text, 'rule'::text, 'approval'::text, 'verification'::text, 'process'::text]))),
   constraint skill_invocations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
   constraint skill_invocations_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES approvals(id),
   constraint skill_invocations_authority_principal_id_fkey FOREIGN KEY (authority_principal_id) REFERENCES principals(id),
@@ -2889,6 +2983,14 @@ CREATE OR REPLACE FUNCTION public.refuse_journal_change()
 AS $function$
 begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_process_journal_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the journal of a process instance is never changed';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_removal()

@@ -7,6 +7,7 @@ import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { packagesApi } from '../automation/packages/packages.api.ts';
 import { processDefinitionsApi } from '../automation/process-definitions/definitions.api.ts';
+import { processInstancesApi } from '../automation/process-instances/instances.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
 import { rulesApi } from '../automation/rules/rules.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
@@ -158,7 +159,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Processes',
     about: 'What happens when, by whom and until when: definitions in versions that never change.',
-    endpoints: processDefinitionsApi,
+    endpoints: [...processDefinitionsApi, ...processInstancesApi],
   },
   {
     tag: 'Workspaces',

@@ -40,6 +40,8 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select sees_workspace(${viewerId}, workspace_id) as sees from rules where id = ${id} and tenant_id = ${tenantId}`,
   '/rule-evaluations/{id}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from rule_evaluations where id = ${id} and tenant_id = ${tenantId}`,
+  '/process-instances/{id}': (tenantId, viewerId, id) => sql`
+    select sees_workspace(${viewerId}, workspace_id) as sees from process_instances where id = ${id} and tenant_id = ${tenantId}`,
   '/context-packs/{id}': (tenantId, viewerId, id) => sql`
     select sees_task(${viewerId}, task_id) as sees from context_packs where id = ${id} and tenant_id = ${tenantId}`,
   // The key, or key@revision.

@@ -1,5 +1,6 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
+import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-retention/old-looks.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
@@ -57,6 +58,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   forgetOldEvaluations,
   forgetOldWork,
   forgetOldCalls,
+  runProcesses,
+  fireProcessTimers,
   deleteAnsweredKeys,
   deleteUnneededContents,
   archiveOnSchedule,

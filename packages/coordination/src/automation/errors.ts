@@ -17,6 +17,13 @@ export const errors = {
   rule_skill_side_effects: invalid('A skill with effects outside interprets nothing for a rule.'),
   rule_key_taken: conflict('Another rule has this key.'),
   rule_archived: conflict('The rule was archived.'),
+  process_retired: conflict('The process was retired: none of its instances is started any more.'),
+  invalid_process_data: invalid('The data do not fit the schema of the process.'),
+  process_instance_exists: conflict('An instance of the process with this key has not ended.'),
+  process_definition_unusable: conflict(
+    'The agent of the process is not linked to an identity, or can not act.',
+  ),
+  invalid_process_instance_state: conflict('The state of the instance does not allow it.'),
   invalid_process: invalid('The definition of the process has problems, which the details list.'),
   process_version_conflict: conflict(
     'This version of the process is there with other content, or its number is not above the latest.',

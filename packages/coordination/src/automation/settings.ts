@@ -68,6 +68,13 @@ export const settings = {
     unit: seconds,
     doc: 'How long evaluations of work rules are kept after their end, and the key of a derived task after the task was closed.',
   }),
+  CP_PROCESSES_BATCH_SIZE: integer({
+    default: 200,
+    min: 1,
+    max: 900,
+    unit: 'events',
+    doc: 'Events of one tenant that its processes take in one turn, before others have theirs.',
+  }),
   CP_CEL_COST_LIMIT: integer({
     default: 10_000,
     min: 100,

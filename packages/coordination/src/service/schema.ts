@@ -48,8 +48,14 @@ export interface Tables {
   packages: PackagesTable;
   principals: PrincipalsTable;
   process_definitions: ProcessDefinitionsTable;
+  process_inputs: ProcessInputsTable;
+  process_instance_journal: ProcessInstanceJournalTable;
+  process_instances: ProcessInstancesTable;
   process_keys: ProcessKeysTable;
   process_references: ProcessReferencesTable;
+  process_timers: ProcessTimersTable;
+  process_triggers: ProcessTriggersTable;
+  process_waits: ProcessWaitsTable;
   project_config_revisions: ProjectConfigRevisionsTable;
   project_templates: ProjectTemplatesTable;
   projects: ProjectsTable;
@@ -752,6 +758,45 @@ interface ProcessDefinitionsTable {
   created_at: Generated<string>;
 }
 
+interface ProcessInputsTable {
+  instance_id: string;
+  source_ref: string;
+  tenant_id: string;
+  number: GeneratedAlways<number>;
+  held: unknown;
+}
+
+interface ProcessInstanceJournalTable {
+  instance_id: string;
+  seq: number;
+  tenant_id: string;
+  at: string;
+  kind: 'decision' | 'intent' | 'input' | 'settings' | 'data' | 'timer' | 'state';
+  element: string | null;
+  reason: string | null;
+  actor_id: string | null;
+  event_id: string | null;
+  data: Generated<unknown>;
+}
+
+interface ProcessInstancesTable {
+  id: string;
+  tenant_id: string;
+  workspace_id: string | null;
+  definition_key: string;
+  definition_version: number;
+  instance_key: string;
+  identity_agent: string;
+  status: 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled';
+  outcome: string | null;
+  state: unknown;
+  sla_state: Generated<'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'none'>;
+  journal_seq: Generated<number>;
+  started_at: string;
+  updated_at: Generated<string>;
+  completed_at: string | null;
+}
+
 interface ProcessKeysTable {
   tenant_id: string;
   key: string;
@@ -762,6 +807,29 @@ interface ProcessReferencesTable {
   kind: 'calendar' | 'document';
   name: string;
   key: string;
+}
+
+interface ProcessTimersTable {
+  id: string;
+  instance_id: string;
+  tenant_id: string;
+  due_at: string;
+}
+
+interface ProcessTriggersTable {
+  tenant_id: string;
+  definition_key: string;
+  definition_version: number;
+  kind: 'start' | 'correlate';
+  number: number;
+  wait_key: string;
+  from_position: number;
+}
+
+interface ProcessWaitsTable {
+  instance_id: string;
+  wait_key: string;
+  tenant_id: string;
 }
 
 interface ProjectConfigRevisionsTable {
@@ -1086,7 +1154,7 @@ interface SkillInvocationsTable {
   id: string;
   tenant_id: string;
   skill_id: string;
-  requested_by_kind: 'principal' | 'run' | 'rule' | 'approval' | 'verification';
+  requested_by_kind: 'principal' | 'run' | 'rule' | 'approval' | 'verification' | 'process';
   requested_by_ref: string;
   authority_principal_id: string;
   credential: unknown;

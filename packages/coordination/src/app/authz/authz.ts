@@ -3,6 +3,7 @@ import type { Resource } from '../../access/policy/decision.ts';
 import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
+import { getInstance } from '../../automation/process-instances/instances.ts';
 import { getRule } from '../../automation/rules/rules.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { requireSeenAgent } from '../../registry/agents/agents.ts';
@@ -121,9 +122,9 @@ async function requireMayDo(
     await requireSeenAgent(context, resourceId);
     return { permission: 'agents.manage' };
   }
-  // No object of the other types exists yet; a caller without the permission isn't told so.
   requireAny(context, permissionsOf[resourceType]);
-  return fail('not_found');
+  await getInstance(context, resourceId.toLowerCase());
+  return { permission: 'processes.operate' };
 }
 
 async function requireMayDecideApproval(context: Context, approvalId: string): Promise<Basis> {

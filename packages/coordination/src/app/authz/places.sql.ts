@@ -42,6 +42,9 @@ export const anchorsOf = {
   rule: (tenantId, ids) => sql<AnchorRow>`
     select id, null::uuid as task_id, workspace_id, null::uuid as person_id
     from rules where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
+  process_instance: (tenantId, ids) => sql<AnchorRow>`
+    select id, null::uuid as task_id, workspace_id, null::uuid as person_id
+    from process_instances where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,
   rule_evaluation: (tenantId, ids) => sql<AnchorRow>`
     select id, null::uuid as task_id, workspace_id, null::uuid as person_id
     from rule_evaluations where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`,

@@ -46,6 +46,7 @@ const kindAt: Readonly<Record<string, Kind>> = {
   '/projects/{id}': 'project',
   '/rules/{id}': 'rule',
   '/rule-evaluations/{id}': 'rule_evaluation',
+  '/process-instances/{id}': 'process_instance',
 };
 
 /** What a body or a query names where the path names nothing, the most telling first. */

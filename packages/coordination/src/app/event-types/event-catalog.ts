@@ -4,6 +4,7 @@ import * as delegations from '../../access/delegations/delegations.events.ts';
 import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';
 import * as principals from '../../access/principals/principals.events.ts';
 import * as processDefinitions from '../../automation/process-definitions/definitions.events.ts';
+import { processEvents } from '../../automation/process-instances/instances.events.ts';
 import * as ruleActs from '../../automation/rule-acts/acts.events.ts';
 import * as ruleEvaluations from '../../automation/rule-evaluations/evaluations.events.ts';
 import * as rules from '../../automation/rules/rules.events.ts';
@@ -104,6 +105,7 @@ const declarations: readonly object[] = [
   completion,
   gates,
   goals,
+  processEvents,
   rules,
   ruleEvaluations,
   ruleActs,

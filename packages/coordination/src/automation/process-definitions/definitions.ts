@@ -7,6 +7,7 @@ import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { dropTriggers, openInstancesOf } from '../process-triggers/triggers.ts';
 import {
   definitionOf,
   definitionStatuses,
@@ -104,9 +105,10 @@ export async function retireDefinition(
   const { db, tenantId, caller } = context;
   await db.run(lockProcessKey(tenantId, key));
   const row = await getDefinitionRow(context, key, null);
-  if (isDryRun || row.status === 'retired') return retirementOf(row);
+  if (isDryRun || row.status === 'retired') return retirementOf(context, row);
+  await dropTriggers(context, key);
   await db.run(updateToRetired(tenantId, key, caller.principalId, reason));
-  const retired = retirementOf(await getDefinitionRow(context, key, null));
+  const retired = await retirementOf(context, await getDefinitionRow(context, key, null));
   const { openInstances, byVersion } = retired;
   emit(
     context,
@@ -124,7 +126,9 @@ export async function retireDefinition(
   return retired;
 }
 
-/** Instances come with their engine; until then there are none. */
-function retirementOf(row: KeyedDefinitionRow): RetiredProcess {
-  return { key: row.key, status: row.status, retired: retiredOf(row), openInstances: 0, byVersion: [] };
+/** What a retirement leaves open: instances go on by the version that they began with. */
+async function retirementOf(context: Context, row: KeyedDefinitionRow): Promise<RetiredProcess> {
+  const byVersion = await openInstancesOf(context, row.key);
+  const openInstances = byVersion.reduce((sum, { openInstances: open }) => sum + open, 0);
+  return { key: row.key, status: row.status, retired: retiredOf(row), openInstances, byVersion };
 }

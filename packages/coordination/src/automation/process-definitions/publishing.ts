@@ -9,12 +9,14 @@ import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { unsupportedOf } from '../process-engine/supported.ts';
 import { checkingDefinition } from '../process-language/checks.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { elementsOf } from '../process-language/elements.ts';
 import { isObject } from '../process-language/expressions/types.ts';
 import { type ProcessProblem, problem, reported } from '../process-language/problems.ts';
 import { type ReadDefinition, readingDefinition, sizeFault } from '../process-language/reading.ts';
+import { keepTriggers } from '../process-triggers/triggers.ts';
 import { requireAgent } from './agents.ts';
 import {
   definitionOf,
@@ -88,6 +90,7 @@ export async function publishDefinition(
       ...calendars.map((name) => ({ kind: 'calendar' as const, name })),
     ]),
   );
+  await keepTriggers(context, { key, version: spec.version, spec });
   tellPublished(context, made, latest);
   const row = (await db.row(findDefinition(tenantId, key, null))) ?? fail('not_found');
   return { definition: definitionOf(row), isNew: true };
@@ -148,7 +151,17 @@ async function requireValid(
     spec.identity === undefined
       ? [problem('unknown_agent', '/identity', 'must name the agent that it acts as')]
       : [];
-  const problems = reported([...found, ...nobody, ...checked.problems, ...references.problems]);
+  // What the engine does not do yet is refused, and not waved through.
+  const unsupported = unsupportedOf(spec).map(({ path, what }) =>
+    problem('schema_violation', path, `${what} is not supported yet`),
+  );
+  const problems = reported([
+    ...found,
+    ...nobody,
+    ...unsupported,
+    ...checked.problems,
+    ...references.problems,
+  ]);
   if (problems.some(({ severity }) => severity === 'error')) fail('invalid_process', { problems });
   return { spec, warnings: problems, calendars: references.calendars };
 }

@@ -2,7 +2,7 @@ import type { RowOf } from '@baton/kernel/row';
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Tables } from '../../service/schema.ts';
 
-export const requesterKinds = ['principal', 'run', 'rule', 'approval', 'verification'] as const;
+export const requesterKinds = ['principal', 'run', 'rule', 'approval', 'verification', 'process'] as const;
 export const invocationStatuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
 /** What ended a call that did not succeed, or its last attempt. */
@@ -15,7 +15,8 @@ export interface InvocationError {
 /** What allows a call with effects outside (organisation, section 10.5). */
 export type AuthorizationBasis =
   | { readonly kind: 'approval'; readonly approvalId: string }
-  | { readonly kind: 'execution'; readonly runId: string };
+  | { readonly kind: 'execution'; readonly runId: string }
+  | { readonly kind: 'process_step'; readonly instanceId: string; readonly element: string };
 
 /** A call of a skill (organisation, section 10.4). */
 export type InvocationRow = RowOf<

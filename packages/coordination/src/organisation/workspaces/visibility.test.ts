@@ -11,6 +11,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, refused } from '../../testing/leases.ts';
+import { writeInstance } from '../../testing/process-instances.ts';
 import { processSpec } from '../../testing/processes.ts';
 import { makeRule, writeEvaluation } from '../../testing/rules.ts';
 import { openStream } from '../../testing/stream-client.ts';
@@ -46,6 +47,7 @@ interface Filed {
   processId: string;
   agentKey: string;
   evaluationId: string;
+  instanceId: string;
   /** Where it is; of what is in no workspace, one that is seen. */
   workspaceId: string;
 }
@@ -109,6 +111,7 @@ async function file(workspaceId: string | null): Promise<Filed> {
     processId: definition.id,
     ruleId: filedRule.id,
     evaluationId: await writeEvaluation(baton, filedRule),
+    instanceId: await writeInstance(baton, workspaceId),
     referenceId: reference.id,
     projectId: await projectIn(workspaceId ?? mine.id),
     goalId: (await done(baton.admin.post('/goals', { title: 'g', workspaceId }), 201)).id,
@@ -153,6 +156,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     '/process-definitions/{key}': ({ processKey }) => processKey,
     '/rules/{id}': ({ ruleId }) => ruleId,
     '/rule-evaluations/{id}': ({ evaluationId }) => evaluationId,
+    '/process-instances/{id}': ({ instanceId }) => instanceId,
     '/external-references/{id}': ({ referenceId }) => referenceId,
     '/projects/{id}': ({ projectId }) => projectId,
     '/workspaces/{id}': ({ workspaceId }) => workspaceId,
@@ -177,6 +181,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
     processKey: id,
     processId: id,
     evaluationId: id,
+    instanceId: id,
   };
   const faceOf = (text: string) =>
     text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|req_\w+/g, 'id');
@@ -298,6 +303,7 @@ describe('lists leave out what is hidden', () => {
     ['/projects', 'projectId'],
     ['/rules', 'ruleId'],
     ['/process-definitions', 'processId'],
+    ['/process-instances', 'instanceId'],
   ] as const)
     test(`GET ${path}`, async () => {
       const ids = await idsOf(member, path);

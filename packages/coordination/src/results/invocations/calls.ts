@@ -62,6 +62,7 @@ export function namesOfBindings({ authorities }: Context): readonly Permission[]
 }
 
 export interface Call {
+  readonly id?: string;
   readonly requestedBy: { readonly kind: InvocationRow['requested_by_kind']; readonly ref: string };
   readonly skill: CallableSkill;
   readonly inputs: JsonObject;
@@ -87,7 +88,7 @@ export async function writeCall(context: Context, call: Call): Promise<Invocatio
   const row = await db.row(
     insertInvocation({
       ...call,
-      id: newId(),
+      id: call.id ?? newId(),
       tenantId,
       skillId: skill.id,
       authorityPrincipalId: caller.principalId,

@@ -18,6 +18,7 @@ export const keptOutputBytesMax = 65_536;
 const AuthorizationBasis = z.union([
   z.strictObject({ kind: z.literal('approval'), approvalId: Uuid }),
   z.strictObject({ kind: z.literal('execution'), runId: Uuid }),
+  z.strictObject({ kind: z.literal('process_step'), instanceId: Uuid, element: z.string() }),
 ]);
 const Cost = z.strictObject({ unit: z.string().min(1).max(50), amount: z.number().min(0) });
 

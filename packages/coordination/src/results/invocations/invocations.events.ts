@@ -20,7 +20,13 @@ export const invocationRequested = defineEvent(
     requestedBy: z.strictObject({ kind: z.enum(requesterKinds), ref: z.string() }),
     ...about,
     authorizationBasis: z
-      .strictObject({ kind: z.string(), approvalId: Uuid.optional(), runId: Uuid.optional() })
+      .strictObject({
+        kind: z.string(),
+        approvalId: Uuid.optional(),
+        runId: Uuid.optional(),
+        instanceId: Uuid.optional(),
+        element: z.string().optional(),
+      })
       .nullable(),
   }),
 );

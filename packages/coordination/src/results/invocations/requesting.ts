@@ -11,6 +11,8 @@ import { findInvocationOfKey, findNamedInvocation } from './invocations.sql.ts';
 
 /** A call that the core makes itself, in the name of `context.caller`. */
 export interface InternalCall {
+  /** Of the new call, where whoever asks knows it before. */
+  readonly id?: string;
   /** `ref` is the id of what asks: an evaluation of a rule, an attempt of a verification, an approval. */
   readonly requestedBy: {
     readonly kind: Exclude<InvocationRow['requested_by_kind'], 'run'>;
@@ -59,6 +61,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   const place = { taskId: task?.id ?? null, workspaceId: task?.workspaceId ?? asked.workspaceId ?? null };
   const row =
     (await writeCall(context, {
+      ...(asked.id !== undefined && { id: asked.id }),
       requestedBy,
       skill,
       inputs,

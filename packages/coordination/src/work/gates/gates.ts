@@ -11,6 +11,8 @@ export type { ApprovalRow } from './gates.sql.ts';
 
 /** What is asked of a person; every reference was checked. */
 export interface NewApprovalRequest {
+  /** Of the new request, where whoever asks knows it before. */
+  readonly id?: string;
   /** Locked, where the request is a gate. */
   readonly task: Pick<Task, 'id' | 'publicId' | 'title'> | null;
   readonly artifactId: string | null;
@@ -37,7 +39,7 @@ export async function writeApprovalRequest(
   const requestedBy = context.caller.principalId;
   const row = (await context.db.row(
     insertApproval({
-      id: newId(),
+      id: request.id ?? newId(),
       tenant_id: context.tenantId,
       workspace_id: workspaceId,
       task_id: task?.id ?? null,

@@ -59,12 +59,16 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
   return row;
 }
 
-/** Creates a task (core, section 8.2). @throws Refusal what it lacks, and last those of `refuseBeyondLimit` */
-export async function createTask(context: Context, request: NewTask): Promise<Task> {
+/**
+ * Creates a task (core, section 8.2).
+ * @param id of the new task, where whoever asks knows it before
+ * @throws Refusal what it lacks, and last those of `refuseBeyondLimit`
+ */
+export async function createTask(context: Context, request: NewTask, id = newId()): Promise<Task> {
   const { values, parentTaskId } = await valuesOf(context, request);
   const relationId = newId();
   const { tenantId, caller } = context;
-  const ids = { id: newId(), tenantId, createdBy: caller.principalId, relationId, parentTaskId };
+  const ids = { id, tenantId, createdBy: caller.principalId, relationId, parentTaskId };
   const task = taskOf((await context.db.row(insertTask({ ...values, ...ids }))) as TaskRow);
   if (parentTaskId !== null) await refuseBeyondLimit(context, parentTaskId);
   const about = { entityId: task.id, workspaceId: task.workspaceId };

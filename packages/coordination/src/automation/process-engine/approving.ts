@@ -1,0 +1,82 @@
+import { activityId } from './activity-ids.ts';
+import type { Machine } from './machine.ts';
+import { finish, payloadOfEntered } from './sequences.ts';
+import type { ElementNode, EventRoot } from './state.ts';
+import { resultOf } from './voting/quorum.ts';
+
+/** Votes of a step that asks several people (organisation, section 15.4). */
+
+const commentCharactersMax = 4000;
+
+/** Who was found is asked: all at once, or one after the other. */
+export function takeVoters(m: Machine, element: string, principals: readonly string[]): void {
+  const node = m.element(element);
+  if (node === undefined || node.waitsFor !== 'approvals') return;
+  node.refused = false;
+  const isSeparated = m.step(element).approve?.separationOfDuties === true;
+  const voters = [...new Set(principals)].filter((id) => !isSeparated || !m.state.workers.includes(id));
+  node.ballots = voters.map((principalId) => ({
+    approvalId: activityId(m.state.id, element, node.attempt, `approval/${principalId}`),
+    principalId,
+    vote: 'pending',
+    asked: false,
+  }));
+  m.note('decision', element, 'voters', { principals: voters });
+  m.tell('process.step_entered', payloadOfEntered(node));
+  goOnVoting(m, node);
+}
+
+/** What became of one approval of a step. */
+export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void {
+  const ballot = node.ballots?.find(({ approvalId }) => approvalId === event.entityId);
+  if (ballot === undefined || ballot.vote !== 'pending') return;
+  if (event.type === 'approval.approved') ballot.vote = 'approved';
+  else if (event.type === 'approval.rejected') ballot.vote = 'rejected';
+  else if (event.type === 'approval.cancelled') ballot.vote = 'left';
+  else return;
+  goOnVoting(m, node);
+}
+
+/** A person who was disabled votes no more: the quorum is counted anew. */
+export function leaveVote(m: Machine, node: ElementNode, principalId: string): void {
+  const ballot = node.ballots?.find((one) => one.principalId === principalId && one.vote === 'pending');
+  if (ballot === undefined) return;
+  if (ballot.asked) m.effect({ kind: 'close_approval', element: node.id, approvalId: ballot.approvalId });
+  ballot.vote = 'left';
+  goOnVoting(m, node);
+}
+
+function goOnVoting(m: Machine, node: ElementNode): void {
+  const { approve } = m.step(node.id);
+  const ballots = node.ballots ?? [];
+  const votes = ballots.map(({ vote }) => vote);
+  const result = resultOf(votes, approve?.quorum ?? 'all', approve?.earlyDecision ?? true);
+  if (result !== undefined) return endVote(m, node, result.outcome, result.reason);
+  const isAsking = ballots.some(({ asked, vote }) => asked && vote === 'pending');
+  const waiting = ballots.filter(({ asked }) => !asked);
+  const asked = approve?.mode === 'sequential' ? (isAsking ? [] : waiting.slice(0, 1)) : waiting;
+  const title = approve?.title === undefined ? '' : m.tools.render(approve.title, m.rootsIn(node));
+  for (const ballot of asked) {
+    ballot.asked = true;
+    m.effect({
+      kind: 'ask_approval',
+      element: node.id,
+      approvalId: ballot.approvalId,
+      principalId: ballot.principalId,
+      comment: title.slice(0, commentCharactersMax),
+      excluded: approve?.separationOfDuties === true ? m.state.workers : [],
+    });
+  }
+}
+
+/** @param reason why it ended: `due` where its deadline decided */
+export function endVote(
+  m: Machine,
+  node: ElementNode,
+  outcome: 'approved' | 'rejected',
+  reason: string,
+): void {
+  const votes = (node.ballots ?? []).map(({ principalId, vote }) => ({ principalId, vote }));
+  m.note('decision', node.id, reason, { outcome });
+  finish(m, node, { outcome, reason, votes }, { status: outcome });
+}

@@ -1,0 +1,61 @@
+import type { Machine } from './machine.ts';
+import { endAll, startList } from './sequences.ts';
+import { freeze, thaw } from './timers.ts';
+
+/** How an instance is suspended, goes on and ends (organisation, section 15.4). */
+
+export function completeInstance(m: Machine, outcome: string | null): void {
+  endAll(m, 'cancelled');
+  m.state.status = 'completed';
+  m.state.outcome = outcome;
+  m.note('state', null, 'completed', { outcome });
+  m.tell('process.completed', { outcome, memory: null });
+}
+
+type SuspendCause = 'event' | 'operator' | 'input_failed';
+
+/** Timers stop; what happens meanwhile waits. Lists that were about to go on are found again by `goOnAfterPause`. */
+export function suspendNow(m: Machine, cause: SuspendCause, reason: string | null): void {
+  freeze(m);
+  m.state.status = 'suspended';
+  m.ready.splice(0);
+  m.note('state', null, 'suspended', { cause, reason });
+  m.tell('process.suspended', { cause, reason });
+}
+
+export function goOnAfterPause(m: Machine): void {
+  m.state.status = 'running';
+  m.state.parked = null;
+  thaw(m);
+  const busy = new Set(m.elements().map(({ parent }) => parent));
+  for (const { id } of m.sequences()) if (!busy.has(id)) m.ready.push(id);
+}
+
+/** Ends everything, and undoes what can be undone first, the last first. */
+export function beginCancel(m: Machine, reason: string, compensate: boolean): void {
+  const { undoable, ending } = m.state;
+  if (ending !== null && compensate) return;
+  m.state.status = 'running';
+  m.state.parked = null;
+  endAll(m, 'cancelled');
+  if (!compensate) m.state.undoable = [];
+  m.state.ending = ending ?? { reason, undone: [] };
+  m.note('state', null, 'cancelling', { reason, compensate, undoable: undoable.length });
+}
+
+/** The next step of a cancel; its last one ends the instance. */
+export function goOnEnding(m: Machine): void {
+  const { ending, undoable } = m.state;
+  if (ending === null || Object.keys(m.state.nodes).length > 0) return;
+  const next = undoable.pop();
+  if (next !== undefined) {
+    ending.undone.push(next.element);
+    m.state.lastStep = next.step;
+    return startList(m, `${next.element}/onCompensate`, null, next.stage);
+  }
+  const { reason, undone } = ending;
+  m.state.status = 'cancelled';
+  m.note('state', null, 'cancelled', { reason, compensated: undone });
+  if (undone.length > 0) m.tell('process.compensated', { scope: 'process', steps: undone });
+  m.tell('process.cancelled', { reason, compensated: undone });
+}

@@ -1,0 +1,310 @@
+import type { JsonObject } from '@baton/kernel/wire';
+import type { Trigger } from '../process-language/forms.ts';
+import { leaveVote, takeVote, takeVoters } from './approving.ts';
+import { escalate, passDeadline } from './deadlines.ts';
+import type { Definition } from './definition-lists.ts';
+import { beginCancel, goOnAfterPause, suspendNow } from './endings.ts';
+import type { Act, CallEnd, Input } from './inputs.ts';
+import { type EngineTools, Machine, ProcessFault } from './machine.ts';
+import { advance, cancelSequence, exit, failElement, finish, isCaught, startList } from './sequences.ts';
+import { beginTimer, settle } from './stages.ts';
+import type { ElementNode, EventRoot, ProcessState, TaskRoot, Timer } from './state.ts';
+import { enterKind, openStep, timeOut } from './step-kinds.ts';
+import { beginDeadline, recount } from './timers.ts';
+
+/** In the place of a correlation's number: the event is one that starts instances. */
+export const startCorrelation = -1;
+/** Events that wait for the handler that is at work. */
+const queuedMax = 100;
+
+/** An instance before its first input. */
+export function newState(
+  { spec }: Definition,
+  { id, key, startedAt, data }: Pick<ProcessState, 'id' | 'key' | 'startedAt' | 'data'>,
+): ProcessState {
+  const stages = spec.stages.map((stage) => [
+    stage.id,
+    { state: 'available', attempt: 0, entryHeld: false } as const,
+  ]);
+  return {
+    id,
+    key,
+    startedAt,
+    clock: startedAt,
+    status: 'running',
+    outcome: null,
+    data,
+    stages: Object.fromEntries(stages),
+    milestones: {},
+    nodes: {},
+    timers: {},
+    attempts: {},
+    undoable: [],
+    queued: [],
+    lastStep: null,
+    lastTask: null,
+    workers: [],
+    parked: null,
+    skipped: [],
+    ending: null,
+    isInterrupted: false,
+    due: null,
+    slaState: 'none',
+  };
+}
+
+export interface Taken {
+  readonly state: ProcessState;
+  /** What is to be done for it, in this order. */
+  readonly acts: readonly Act[];
+}
+
+/**
+ * One input of an instance: its next state, and what is to be done for it (organisation, section 15.4). A pure function: the
+ * time is that of the input, and ids are made of what they are for. `before` stays as it is.
+ * @throws ProcessFault with the element that is at fault: nothing of the input counts, and the instance is to be suspended
+ */
+export function takeInput(
+  definition: Definition,
+  before: ProcessState,
+  input: Input,
+  tools: EngineTools,
+): Taken {
+  const state = structuredClone(before);
+  if (input.at > state.clock) state.clock = input.at;
+  const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
+  try {
+    take(m, input);
+    settle(m);
+  } catch (error) {
+    if (error instanceof ProcessFault) error.element ??= m.current;
+    throw error;
+  }
+  return { state, acts: m.acts };
+}
+
+function take(m: Machine, input: Input): void {
+  const { kind } = input;
+  m.note('input', null, kind, summaryOf(input));
+  if (kind === 'start') return start(m, input.event);
+  if (kind === 'event') return takeEvent(m, input);
+  if (kind === 'timer') return fire(m, input.timerId);
+  if (kind === 'voters') return takeVoters(m, input.element, input.principals);
+  if (kind === 'intent_failed') return refuse(m, input);
+  if (kind === 'suspend') return suspendNow(m, input.cause, input.reason);
+  if (kind === 'park') return park(m, input);
+  if (kind === 'resume') return resume(m);
+  if (kind === 'skip') return skip(m, input);
+  beginCancel(m, input.reason, input.compensate);
+}
+
+/** What the instance's journal keeps of an input. */
+function summaryOf(input: Input): JsonObject {
+  if (input.kind === 'start' || input.kind === 'event') {
+    const { id = null, type = null } = input.event ?? {};
+    return { eventId: id, eventType: type };
+  }
+  const { kind: _, at: __, ...rest } = input;
+  return rest as unknown as JsonObject;
+}
+
+function start(m: Machine, event: EventRoot | null): void {
+  m.event = event;
+  const { spec } = m.definition;
+  m.tell('process.started', {
+    triggerEventId: event?.id ?? null,
+    triggerType: event?.type ?? null,
+    memory: null,
+  });
+  if (event !== null) m.write(m.evaluateAll(spec.start.set ?? {}), null);
+  if (spec.due !== undefined) {
+    const owner = { id: m.state.id, attempt: 1, activityId: m.state.id };
+    m.state.due = beginDeadline(m, owner, spec.due);
+    m.state.slaState = m.state.due === null ? 'unknown' : 'ok';
+  }
+  for (const timer of spec.timers) {
+    m.current = timer.id;
+    beginTimer(m, timer, 1);
+  }
+}
+
+type EventInput = Extract<Input, { kind: 'event' }>;
+
+function takeEvent(m: Machine, { event, task, call, correlations = [] }: EventInput): void {
+  m.event = event;
+  const found = correlations.filter((n) => n !== startCorrelation);
+  for (const n of found) correlate(m, n, event);
+  // What would start an instance whose key is taken is told, and starts nothing.
+  if (found.length < correlations.length && found.length === 0) tellCorrelated(m, event, []);
+  if (event.type === 'calendar.published') recount(m, String(event.payload['key']));
+  for (const node of m.elements()) {
+    if (m.element(node.id) !== node) continue;
+    m.current = node.id;
+    if (node.taskId === event.entityId && task != null) takeTask(m, node, task, event);
+    else if (node.callId === event.entityId && call != null) takeCall(m, node, call);
+    else if (node.waitsFor === 'approvals') {
+      if (event.type === 'principal.disabled') leaveVote(m, node, event.entityId);
+      else takeVote(m, node, event);
+    } else if (node.waitsFor === 'event') takeListened(m, node, event);
+  }
+}
+
+/** Whether an event is one that a trigger waits for; `where` is judged by who knows what it reads. */
+export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boolean {
+  if (trigger.event !== undefined) return trigger.event === type;
+  if (type !== 'observation.recorded' || payload['kind'] !== trigger.observation) return false;
+  return trigger.source === undefined || payload['source'] === trigger.source;
+}
+
+function takeListened(m: Machine, node: ElementNode, event: EventRoot): void {
+  const heard = m
+    .step(node.id)
+    .listen?.any.some(
+      (trigger) => isOfTrigger(trigger, event) && (trigger.where === undefined || m.holds(trigger.where)),
+    );
+  if (heard === true) finish(m, node, event as unknown as JsonObject);
+}
+
+function takeTask(m: Machine, node: ElementNode, task: TaskRoot, event: EventRoot): void {
+  const { systemStatusCategory: category } = task;
+  if (category !== 'terminal_success' && category !== 'terminal_cancelled') return;
+  node.isAnswered = true;
+  m.state.lastTask = task;
+  if (category === 'terminal_cancelled')
+    return failElement(m, node, { type: 'task_cancelled', status: 409, detail: null });
+  const worked = [event.actorId, task.assigneeId].filter((id) => id !== null);
+  m.state.workers = [...new Set([...m.state.workers, ...worked])];
+  const properties = m.step(node.id).human?.form?.['properties'] as JsonObject | undefined;
+  const { customFields } = task;
+  const asked = properties === undefined ? customFields : pick(customFields, Object.keys(properties));
+  finish(m, node, asked);
+}
+
+function pick(from: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
+}
+
+function takeCall(m: Machine, node: ElementNode, { status, output, skill, error }: CallEnd): void {
+  if (status === 'pending' || status === 'running') return;
+  node.isAnswered = true;
+  if (status === 'succeeded') return finish(m, node, output, { skill });
+  const type = error?.code ?? 'skill_failed';
+  failElement(m, node, { type, status: null, detail: error?.message ?? null });
+}
+
+function correlate(m: Machine, n: number, event: EventRoot): void {
+  const correlation = m.definition.spec.correlate[n];
+  if (correlation === undefined) return;
+  const { where } = correlation.on;
+  if (where !== undefined && !m.holds(where)) return;
+  const before = m.changedFields.length;
+  if (correlation.set !== undefined) m.write(m.evaluateAll(correlation.set), null);
+  const changedFields = [...new Set(m.changedFields.slice(before))];
+  tellCorrelated(m, event, changedFields);
+  const list = `correlate/${n}`;
+  if (correlation.do === undefined) return;
+  if (m.sequence(list) === undefined) return startList(m, list, null, null);
+  if (m.state.queued.length >= queuedMax)
+    throw new ProcessFault('too_many_events', 'a handler can not keep up');
+  m.state.queued.push({ handler: list, event });
+}
+
+function tellCorrelated(m: Machine, event: EventRoot, changedFields: string[]): void {
+  m.tell('process.correlated', { triggerEventId: event.id, triggerType: event.type, changedFields });
+}
+
+function fire(m: Machine, timerId: string): void {
+  const timer = m.state.timers[timerId];
+  // Moved, cancelled, or fired before: the row that led here is from before that.
+  if (timer?.state !== 'pending' || timer.dueAt === null || timer.dueAt > m.now) return;
+  timer.state = 'fired';
+  const { element, dueAt, purpose, level } = timer;
+  m.current = element;
+  m.tell('process.timer_fired', { timerId, element, dueAt });
+  if (purpose === 'timer') return fireDefined(m, timer);
+  if (purpose === 'due' || purpose === 'warn') return passDeadline(m, timer);
+  const node = m.element(element);
+  if (node === undefined) return;
+  if (purpose === 'wait') return finish(m, node, null);
+  if (purpose === 'timeout') return timeOut(m, node);
+  if (purpose === 'retry') return startList(m, `${element}/try/do`, element, node.stage);
+  escalate(m, node, level);
+}
+
+/** A timer of the definition or of a stage. One that interrupts ends what is open there. */
+function fireDefined(m: Machine, { element }: Timer): void {
+  const { timer, stage } = m.definition.timers.get(element) ?? {};
+  if (timer === undefined || stage === undefined) return;
+  if (timer.interrupting) {
+    for (const sequence of m.sequences())
+      if (m.sequence(sequence.id) !== undefined && (stage === null || sequence.stage === stage))
+        cancelSequence(m, sequence, 'interrupted');
+    if (stage === null) interruptStages(m);
+  }
+  startList(m, `timer/${element}`, null, stage);
+}
+
+function interruptStages(m: Machine): void {
+  m.state.isInterrupted = true;
+  for (const [id, stage] of Object.entries(m.state.stages)) {
+    if (stage.state === 'active') m.tell('process.stage_exited', { stage: id });
+    if (stage.state !== 'completed') stage.state = 'terminated';
+  }
+}
+
+/** Where no `try` catches it, the instance waits for an operator: the step is opened again on a resume. */
+function refuse(m: Machine, { element, code, details }: Extract<Input, { kind: 'intent_failed' }>): void {
+  const node = m.element(element);
+  if (node === undefined) return;
+  m.current = element;
+  node.refused = true;
+  const detail = JSON.stringify(details).slice(0, 1000);
+  if (isCaught(m, node, code)) return failElement(m, node, { type: code, status: null, detail });
+  park(m, { element, code, reason: detail });
+}
+
+function park(
+  m: Machine,
+  { element, code, reason }: { element: string | null; code: string; reason: string },
+): void {
+  m.state.parked = { element, code, reason };
+  suspendNow(m, 'input_failed', `${code}: ${reason}`);
+}
+
+function resume(m: Machine): void {
+  goOnAfterPause(m);
+  m.tell('process.resumed', { cause: 'operator' });
+  reopen(m);
+}
+
+function reopen(m: Machine): void {
+  for (const node of m.elements()) {
+    if (node.refused !== true) continue;
+    node.refused = false;
+    m.current = node.id;
+    openStep(m, node);
+  }
+}
+
+/** Goes past the step that the instance can't do (organisation, section 28). */
+function skip(m: Machine, { element, reason }: Extract<Input, { kind: 'skip' }>): void {
+  goOnAfterPause(m);
+  m.tell('process.resumed', { cause: 'skipped', element, reason });
+  const node = m.element(element);
+  if (node === undefined) {
+    m.state.skipped.push(element);
+    return reopen(m);
+  }
+  const { skill, result, error, input } = {
+    skill: null,
+    result: null,
+    error: null,
+    input: node.input ?? null,
+  };
+  m.state.lastStep = { id: element, skill, status: 'skipped', result, error, input };
+  const sequence = m.sequence(node.parent);
+  for (const inner of m.sequences()) if (inner.parent === element) cancelSequence(m, inner, 'cancelled');
+  exit(m, node, 'cancelled');
+  if (sequence !== undefined) advance(m, sequence);
+  reopen(m);
+}

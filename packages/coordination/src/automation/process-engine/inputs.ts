@@ -1,0 +1,105 @@
+import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { Assignee, Escalation } from '../process-language/forms.ts';
+import type { EventRoot, TaskRoot } from './state.ts';
+
+/** What happens to an instance. Each brings its own time, so that the same inputs always lead to the same end. */
+export type Input = { readonly at: string } & (
+  | { readonly kind: 'start'; readonly event: EventRoot | null }
+  | {
+      readonly kind: 'event';
+      readonly event: EventRoot;
+      /** What the shell read of the object that the event is about. */
+      readonly task?: TaskRoot | null;
+      readonly call?: CallEnd | null;
+      /** The correlations that brought it to this instance, by their numbers. */
+      readonly correlations?: readonly number[];
+    }
+  | { readonly kind: 'timer'; readonly timerId: string }
+  /** Who was found for the approvers of a step, in their order. */
+  | { readonly kind: 'voters'; readonly element: string; readonly principals: readonly string[] }
+  /** What a step opens was refused. */
+  | {
+      readonly kind: 'intent_failed';
+      readonly element: string;
+      readonly code: string;
+      readonly details: JsonObject;
+    }
+  | { readonly kind: 'suspend'; readonly reason: string; readonly cause: 'operator' }
+  | { readonly kind: 'park'; readonly element: string | null; readonly code: string; readonly reason: string }
+  | { readonly kind: 'resume'; readonly reason: string | null }
+  | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
+  | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
+);
+
+export interface CallEnd {
+  readonly id: string;
+  readonly skill: string;
+  readonly status: string;
+  readonly output: Json;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** A line of the instance's own journal. */
+export interface JournalNote {
+  readonly kind: 'decision' | 'intent' | 'input' | 'settings' | 'data' | 'timer' | 'state';
+  readonly element: string | null;
+  readonly reason: string | null;
+  readonly data: JsonObject;
+}
+
+/** An event that the step has to tell of; the head of its payload is added by who writes it. */
+export interface ProcessEvent {
+  readonly type: string;
+  readonly payload: JsonObject;
+}
+
+/** What a step wants to be done outside, in the same transaction. */
+export type Effect =
+  | {
+      readonly kind: 'open_task';
+      readonly element: string;
+      readonly taskId: string;
+      readonly typeKey: string;
+      readonly title: string;
+      readonly form: JsonObject | null;
+      readonly context: JsonObject;
+      readonly assign: readonly Assignee[];
+      readonly dueAt: string | null;
+    }
+  | { readonly kind: 'close_task'; readonly element: string; readonly taskId: string }
+  | { readonly kind: 'find_voters'; readonly element: string; readonly approvers: readonly Assignee[] }
+  | {
+      readonly kind: 'ask_approval';
+      readonly element: string;
+      readonly approvalId: string;
+      readonly principalId: string;
+      readonly comment: string;
+      readonly excluded: readonly string[];
+    }
+  | { readonly kind: 'close_approval'; readonly element: string; readonly approvalId: string }
+  | {
+      readonly kind: 'open_call';
+      readonly element: string;
+      readonly callId: string;
+      readonly skill: string;
+      readonly inputs: JsonObject;
+    }
+  | { readonly kind: 'close_call'; readonly element: string; readonly callId: string }
+  | {
+      readonly kind: 'escalate';
+      readonly element: string;
+      readonly level: number;
+      readonly action: Escalation['action'];
+      readonly taskId: string | null;
+      readonly to: readonly Assignee[];
+    };
+
+/** What comes of an input, in the order in which it is to be done. */
+export type Act =
+  | { readonly do: 'note'; readonly note: JournalNote }
+  | { readonly do: 'tell'; readonly event: ProcessEvent }
+  | {
+      readonly do: 'effect';
+      readonly effect: Effect /** Told when it was done. */;
+      readonly opened?: ProcessEvent;
+    };

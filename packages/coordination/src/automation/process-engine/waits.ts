@@ -1,0 +1,29 @@
+import type { Definition } from './definition-lists.ts';
+import type { ProcessState } from './state.ts';
+import { isOpen } from './timers.ts';
+
+/**
+ * What an instance waits for, as keys that an event is looked up by: `entity:<id>`, `event:<type>`, `observation:<kind>` and
+ * `calendar:<key>`. An instance that waits for nothing of an event costs that event nothing.
+ */
+export function waitsOf({ steps }: Definition, state: ProcessState): string[] {
+  if (state.status !== 'running' && state.status !== 'suspended') return [];
+  const keys = new Set<string>();
+  for (const node of Object.values(state.nodes)) {
+    if (node.kind !== 'element') continue;
+    const { taskId, callId, ballots = [] } = node;
+    if (taskId !== undefined) keys.add(`entity:${taskId}`);
+    if (callId !== undefined) keys.add(`entity:${callId}`);
+    for (const { approvalId, principalId, vote, asked } of ballots) {
+      if (vote !== 'pending') continue;
+      keys.add(`entity:${principalId}`);
+      if (asked) keys.add(`entity:${approvalId}`);
+    }
+    if (node.waitsFor !== 'event') continue;
+    for (const { event, observation } of steps.get(node.id)?.listen?.any ?? [])
+      keys.add(event === undefined ? `observation:${observation}` : `event:${event}`);
+  }
+  for (const timer of Object.values(state.timers))
+    if (timer.calendar !== null && isOpen(timer)) keys.add(`calendar:${timer.calendar}`);
+  return [...keys].sort();
+}

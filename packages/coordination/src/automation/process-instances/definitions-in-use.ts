@@ -1,0 +1,105 @@
+import type { Json } from '@baton/kernel/wire';
+import { workingCalendarOf } from '../../organisation/calendars/computing.ts';
+import type { WorkingCalendar } from '../../organisation/calendars/working-calendar.ts';
+import { BoundedCache } from '../../service/bounded-cache.ts';
+import { nobody } from '../../service/caller.ts';
+import { type PreparedSchema, prepareSchema } from '../../service/json-schema/schema.ts';
+import type { Context } from '../context.ts';
+import type { ProcessDefinitionRow } from '../process-definitions/definition.ts';
+import { getDefinitionRow } from '../process-definitions/definitions.ts';
+import { type Definition, prepareDefinition } from '../process-engine/definition-lists.ts';
+import { type EngineTools, ProcessFault, type Roots } from '../process-engine/machine.ts';
+import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
+import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
+import { partsOfTemplate } from '../process-language/templates.ts';
+
+/** Definitions as the engine uses them: read once per process, since a version never changes. */
+export interface DefinitionInUse {
+  readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
+  readonly definition: Definition;
+  readonly schema: PreparedSchema;
+  readonly environments: ProcessEnvironments;
+  readonly programs: Map<string, Program>;
+}
+
+/** Characters of the specs; what is made of one takes ten times as much memory: 40 MB. */
+const keptCharactersMax = 4_194_304;
+const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
+
+/** Whoever may see an instance uses its definition, wherever that is filed. @throws Refusal `not_found` */
+export async function useDefinition(
+  context: Context,
+  key: string,
+  version: number,
+): Promise<DefinitionInUse> {
+  const name = `${context.tenantId}/${key}@${version}`;
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const asCore = { ...context, caller: { ...nobody, tenantId: context.tenantId } };
+  const row = await getDefinitionRow(asCore, key, version);
+  const { spec } = row;
+  const made = {
+    row,
+    definition: prepareDefinition(key, spec),
+    schema: prepareSchema(spec.data, { formats: 'assert' }),
+    environments: environmentsOf(spec),
+    programs: new Map(),
+  };
+  kept.keep(name, made, JSON.stringify(spec).length);
+  return made;
+}
+
+/** What the engine leans on while it takes an input of an instance of this definition. */
+export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
+  const calendars = new Map<string, WorkingCalendar>();
+  for (const key of calendarsIn(use.definition)) {
+    const calendar = await workingCalendarOf(context, { key, version: null }).catch(() => undefined);
+    if (calendar !== undefined) calendars.set(key, calendar);
+  }
+  const calendar = (key: string) => calendars.get(key);
+  const evaluateText = (text: string, roots: Roots, table?: string): Json => {
+    const costLimit = context.settings.CP_CEL_COST_LIMIT;
+    const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
+    const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf });
+    if ('fault' in done) throw new ProcessFault(done.fault.code, done.fault.reason ?? done.fault.code);
+    return done.value;
+  };
+  return {
+    evaluate: evaluateText,
+    render: (template, roots) => rendered(template, (text) => evaluateText(text, roots)),
+    calendar,
+    faultOfData(data) {
+      const [fault] = use.schema.faultsOf(data);
+      return fault === undefined ? undefined : `${fault.path}: ${fault.message}`;
+    },
+  };
+}
+
+function programOf({ environments, programs }: DefinitionInUse, text: string, table?: string): Program {
+  const name = `${table ?? ''}\n${text}`;
+  const known = programs.get(name);
+  if (known !== undefined) return known;
+  const environment =
+    (table === undefined ? undefined : environments.tables.get(table)) ?? environments.handler;
+  const made = compileExpression(text, environment);
+  programs.set(name, made);
+  return made;
+}
+
+function rendered(template: string, evaluateText: (text: string) => Json): string {
+  const parts = partsOfTemplate(template) ?? [{ text: template }];
+  return parts
+    .map((part) => {
+      if ('text' in part) return part.text;
+      const value = evaluateText(part.expression);
+      return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+    })
+    .join('');
+}
+
+/** Every calendar that a definition names. */
+function calendarsIn({ spec, steps }: Definition): Set<string> {
+  const keys = [spec.calendar, spec.due?.calendar];
+  for (const { human, approve, call } of steps.values()) keys.push((human ?? approve ?? call)?.due?.calendar);
+  return new Set(keys.filter((key) => key !== undefined));
+}

@@ -1,0 +1,171 @@
+import { Refusal } from '@baton/kernel/refusal';
+import type { JsonObject } from '@baton/kernel/wire';
+import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
+import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import { withdrawApproval } from '../../results/approvals/decisions.ts';
+import { requestInvocation } from '../../results/invocations/requesting.ts';
+import { writeApprovalRequest } from '../../work/gates/gates.ts';
+import { terminalCategories } from '../../work/readiness/claimability.ts';
+import {
+  deleteExternalReference,
+  listExternalReferences,
+  putExternalReference,
+} from '../../work/relations/external-references/external-references.ts';
+import { NewTask, TaskChange } from '../../work/tasks/task.ts';
+import { updateTask } from '../../work/tasks/task-changes.ts';
+import { createTask, lockTaskRow } from '../../work/tasks/tasks.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { Effect, Input, ProcessEvent } from '../process-engine/inputs.ts';
+import { requirePermission } from '../rule-acts/work-item.ts';
+import type { InstanceRow } from './instance.ts';
+import { findPeople, firstThatResolves } from './people/assignees.ts';
+
+/** What an effect of a step leads to, in the name of the identity agent (organisation, section 15.4). */
+export interface Done {
+  /** What follows for the instance. */
+  readonly input?: Input;
+  readonly tell?: ProcessEvent;
+}
+
+/** Does one effect. @throws Refusal why it can't be done */
+export async function doEffect(
+  context: Context,
+  row: InstanceRow,
+  effect: Effect,
+  at: string,
+): Promise<Done | undefined> {
+  switch (effect.kind) {
+    case 'open_task':
+      return openTask(context, row, effect);
+    case 'close_task':
+      return closeTask(context, effect.taskId);
+    case 'find_voters': {
+      const { element } = effect;
+      const { ids } = await findPeople(context, row.workspace_id, effect.approvers);
+      return { input: { kind: 'voters', at, element, principals: ids.slice(0, votersMax) } };
+    }
+    case 'ask_approval':
+      return askApproval(context, row, effect);
+    case 'close_approval':
+      await withdrawApproval(context, effect.approvalId);
+      return undefined;
+    case 'open_call':
+      return openCall(context, row, effect);
+    case 'close_call':
+      return closeCall(context, effect.callId);
+    case 'escalate':
+      return escalate(context, row, effect);
+  }
+}
+
+/** People that one step asks at most. */
+const votersMax = 50;
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+async function openTask(context: Context, row: InstanceRow, effect: Of<'open_task'>): Promise<undefined> {
+  requirePermission(context, 'tasks.write');
+  const { element, taskId, typeKey, title, form, context: given, dueAt } = effect;
+  const who = await firstThatResolves(context, row.workspace_id, effect.assign);
+  const ref = `process/${row.id}/${element}`;
+  const request = NewTask.parse({
+    title: title.trim() === '' ? element : title,
+    typeKey,
+    workspaceId: row.workspace_id,
+    dueDate: dueAt,
+    origin: { kind: 'process', ref, evidence: [] },
+    ...(who?.principalId !== undefined && { assigneeId: who.principalId }),
+    ...(who?.role !== undefined && { requirements: { roles: [who.role] } }),
+  });
+  await createTask(context, request, taskId);
+  await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
+}
+
+const system = { externalSystem: 'control-plane', externalType: 'process_step' };
+
+/** The task is called by its step; of a step that is done again, the newest task is. */
+async function nameTask(
+  context: Context,
+  taskId: string,
+  externalId: string,
+  metadata: JsonObject,
+): Promise<void> {
+  const name = { ...system, externalId };
+  const { items } = await listExternalReferences(context, name, { limit: 1, cursor: undefined });
+  for (const { id } of items) await deleteExternalReference(context, id);
+  await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata });
+}
+
+/** Cancels the task of a step that is over. What is over already stays as it is. */
+async function closeTask(context: Context, id: string): Promise<undefined> {
+  requirePermission(context, 'tasks.write');
+  const ref = { id, number: null };
+  const task = await lockTaskRow(context, ref);
+  if (terminalCategories.includes(task.category)) return;
+  const { lifecycle } = await rulesOf(context, task.type_id);
+  const status =
+    movesFrom(lifecycle, task.status).find(
+      (key) => findStatus(lifecycle, key)?.category === 'terminal_cancelled',
+    ) ?? fail('invalid_transition', { taskId: id });
+  await updateTask(context, ref, task.version, TaskChange.parse({ status }));
+}
+
+async function askApproval(
+  context: Context,
+  row: InstanceRow,
+  effect: Of<'ask_approval'>,
+): Promise<undefined> {
+  requirePermission(context, 'approvals.manage');
+  const { approvalId, principalId, comment, excluded } = effect;
+  await writeApprovalRequest(context, {
+    id: approvalId,
+    task: null,
+    artifactId: null,
+    workspaceId: row.workspace_id,
+    requiredRoleId: null,
+    assignedPrincipalId: principalId,
+    excludedPrincipals: excluded,
+    comment,
+    gate: false,
+  });
+}
+
+async function openCall(context: Context, row: InstanceRow, effect: Of<'open_call'>): Promise<undefined> {
+  requirePermission(context, 'skills.invoke');
+  const { callId, skill, inputs, element } = effect;
+  const made = await requestInvocation(context, {
+    id: callId,
+    requestedBy: { kind: 'process', ref: row.id },
+    skill,
+    inputs,
+    idempotencyKey: callId,
+    workspaceId: row.workspace_id,
+    basis: { kind: 'process_step', instanceId: row.id, element },
+  });
+  if (made.id !== callId) throw new Refusal('idempotency_key_reuse', { callId });
+}
+
+async function closeCall(context: Context, callId: string): Promise<undefined> {
+  await cancelCalls(context, [callId], {
+    code: 'cancelled',
+    reason: 'the step is over',
+    initiator: 'system',
+  });
+}
+
+/** Tells whom an escalation concerns; a task that is reassigned goes to the first that is found. */
+async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate'>): Promise<Done> {
+  const { element, level, action, taskId, to } = effect;
+  const { ids, unresolved } = await findPeople(context, row.workspace_id, to);
+  const [first = null] = ids;
+  if (action === 'reassign' && taskId !== null && first !== null) {
+    requirePermission(context, 'tasks.write');
+    const ref = { id: taskId, number: null };
+    const task = await lockTaskRow(context, ref);
+    await updateTask(context, ref, task.version, TaskChange.parse({ assigneeId: first }));
+  }
+  const payload = { element, level, action, taskId, to: first, addressees: ids, unresolved };
+  return { tell: { type: 'process.escalated', payload } };
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/kernel/wire';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import { overdueSecondsOf } from '../process-engine/deadlines.ts';
+import type { ProcessState } from '../process-engine/state.ts';
+
+export const instanceStatuses = ['running', 'suspended', 'completed', 'failed', 'cancelled'] as const;
+export const slaStates = ['ok', 'warning', 'breached', 'paused', 'unknown', 'none'] as const;
+export const journalKinds = ['decision', 'intent', 'input', 'settings', 'data', 'timer', 'state'] as const;
+
+const Deadline = z
+  .strictObject({
+    dueAt: Timestamp.nullable(),
+    warnAt: Timestamp.nullable(),
+    provisional: z.boolean(),
+    remainingSeconds: z.number().nullable(),
+    remainingUnit: z.enum(['wall', 'working_seconds', 'workdays']),
+  })
+  .meta({
+    id: 'ProcessDeadline',
+    description: 'While the instance is suspended, what is left stands in `remainingSeconds`.',
+  });
+
+const sla = { slaState: z.enum(slaStates) };
+
+/** An instance of a process (organisation, section 15.4). */
+export const ProcessInstance = z
+  .strictObject({
+    id: Uuid,
+    tenantId: Uuid,
+    workspaceId: Uuid.nullable(),
+    definitionKey: z.string(),
+    definitionVersion: z.int().positive(),
+    instanceKey: z.string(),
+    status: z.enum(instanceStatuses),
+    outcome: z.string().nullable(),
+    data: FreeObject,
+    stages: z.array(
+      z.strictObject({ id: z.string(), state: z.enum(['available', 'active', 'completed', 'terminated']) }),
+    ),
+    openElements: z.array(
+      z.strictObject({
+        id: z.string(),
+        kind: z.string(),
+        since: Timestamp,
+        taskId: Uuid.nullable(),
+        approvalIds: z.array(Uuid),
+        attempt: z.int(),
+        due: Deadline.nullable(),
+        ...sla,
+        overdueSeconds: z.int().nullable(),
+      }),
+    ),
+    timers: z.array(
+      z.strictObject({
+        id: Uuid,
+        element: z.string(),
+        dueAt: Timestamp.nullable(),
+        state: z.enum(['pending', 'frozen', 'fired', 'cancelled']),
+        provisional: z.boolean(),
+        remainingSeconds: z.number().nullable(),
+      }),
+    ),
+    sla: Deadline.nullable(),
+    ...sla,
+    suspension: z
+      .strictObject({ element: z.string().nullable(), code: z.string(), reason: z.string() })
+      .nullable()
+      .meta({
+        description: 'The fault that it can not go on for, until it is resumed or the step is skipped.',
+      }),
+    startedAt: Timestamp,
+    updatedAt: Timestamp,
+    completedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'ProcessInstance' });
+export type ProcessInstance = z.infer<typeof ProcessInstance>;
+
+export const ProcessInstancePage = pageOf(ProcessInstance);
+
+/** A line of what happened to an instance, and what it led to. */
+export const ProcessJournalEntry = z
+  .strictObject({
+    seq: z.int().positive(),
+    at: Timestamp,
+    kind: z.enum(journalKinds),
+    element: z.string().nullable(),
+    reason: z.string().nullable(),
+    actorId: Uuid.nullable(),
+    eventId: Uuid.nullable(),
+    data: FreeObject,
+  })
+  .meta({ id: 'ProcessJournalEntry' });
+export const ProcessJournalPage = pageOf(ProcessJournalEntry);
+
+const processKey = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/)
+  .meta({ description: 'The key of a definition; its newest version is started.' });
+
+export const InstanceRequest = z
+  .strictObject({
+    process: processKey,
+    key: z.string().min(1).max(500),
+    data: z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({}),
+    workspaceId: Uuid.nullish(),
+  })
+  .meta({ id: 'ProcessInstanceRequest' });
+export type InstanceRequest = z.output<typeof InstanceRequest>;
+
+const reason = z.string().min(1).max(500);
+export const Suspension = z.strictObject({ reason }).meta({ id: 'ProcessSuspension' });
+export const Resumption = z.strictObject({ reason: reason.nullish() }).meta({ id: 'ProcessResumption' });
+export const Cancellation = z
+  .strictObject({ reason, compensate: z.boolean().default(true) })
+  .meta({ id: 'ProcessCancellation' });
+export const Skip = z
+  .strictObject({ element: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/), reason })
+  .meta({ id: 'ProcessSkip' });
+
+export type InstanceRow = RowOf<
+  Tables['process_instances'],
+  {
+    status: (typeof instanceStatuses)[number];
+    sla_state: (typeof slaStates)[number];
+    state: ProcessState;
+  }
+>;
+
+/** A row as it is shown at an instant: what is overdue grows by itself. */
+export type ShownRow = InstanceRow & { now: string };
+
+export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
+  data: ({ state }) => state.data,
+  stages: ({ state }) => Object.entries(state.stages).map(([id, { state: is }]) => ({ id, state: is })),
+  openElements: ({ state, now }) => openElementsOf(state, now),
+  timers: ({ state }) =>
+    Object.values(state.timers).map(({ id, element, dueAt, state: is, provisional, remainingSeconds }) => ({
+      id,
+      element,
+      dueAt,
+      state: is,
+      provisional,
+      remainingSeconds,
+    })),
+  sla: ({ state }) => state.due,
+  suspension: ({ state }) => state.parked,
+});
+
+function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['openElements'] {
+  return Object.values(nodes).flatMap((node) => {
+    if (node.kind !== 'element') return [];
+    const { id, stepKind: kind, since, taskId = null, ballots = [], attempt, due, slaState } = node;
+    const approvalIds = ballots.filter(({ asked }) => asked).map(({ approvalId }) => approvalId);
+    const overdueSeconds = due === null ? null : overdueSecondsOf(now, due.dueAt);
+    return [{ id, kind, since, taskId, approvalIds, attempt, due, slaState, overdueSeconds }];
+  });
+}
+
+export type JournalRow = RowOf<
+  Tables['process_instance_journal'],
+  { kind: (typeof journalKinds)[number]; data: JsonObject }
+>;
+export const journalEntryOf = wireMapper<JournalRow>()(ProcessJournalEntry, {});

@@ -1,0 +1,244 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { QueuePosition } from '../../service/queue-walk.ts';
+import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
+import type { InstanceRow, JournalRow, ShownRow } from './instance.ts';
+
+export type NewInstance = Pick<
+  InstanceRow,
+  | 'id'
+  | 'tenant_id'
+  | 'workspace_id'
+  | 'definition_key'
+  | 'definition_version'
+  | 'instance_key'
+  | 'identity_agent'
+  | 'state'
+  | 'started_at'
+>;
+
+/** No row when an instance with the key runs, or there is one with the id; waits for a transaction that starts one. */
+export function insertInstance(made: NewInstance) {
+  return sql<InstanceRow>`
+    insert into process_instances (id, tenant_id, workspace_id, definition_key, definition_version, instance_key,
+      identity_agent, status, state, started_at)
+    values (${made.id}, ${made.tenant_id}, ${made.workspace_id}, ${made.definition_key}, ${made.definition_version},
+      ${made.instance_key}, ${made.identity_agent}, 'running', ${JSON.stringify(made.state)}, ${made.started_at})
+    on conflict do nothing
+    returning *`;
+}
+
+export function findInstance(tenantId: string, id: string) {
+  return sql<ShownRow>`
+    select *, clock_timestamp()::timestamptz(3) as now from process_instances
+    where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+export function lockInstance(tenantId: string, id: string) {
+  return sql<InstanceRow>`
+    select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update`;
+}
+
+/** The same unless another transaction has it. */
+export function lockFreeInstance(tenantId: string, id: string) {
+  return sql<InstanceRow>`
+    select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update skip locked`;
+}
+
+export function findOpenOfKey(tenantId: string, definitionKey: string, instanceKey: string) {
+  return sql<Pick<InstanceRow, 'id' | 'definition_version' | 'identity_agent'>>`
+    select id, definition_version, identity_agent from process_instances
+    where tenant_id = ${tenantId} and definition_key = ${definitionKey} and instance_key = ${instanceKey}
+      and status in ('running', 'suspended')`;
+}
+
+/** The clock of the database, in the form of the wire. */
+export function readClock() {
+  return sql<{ now: string }>`select clock_timestamp()::timestamptz(3) as now`;
+}
+
+export type InstanceValues = Pick<
+  InstanceRow,
+  'status' | 'outcome' | 'state' | 'sla_state' | 'journal_seq' | 'completed_at'
+>;
+
+export function updateInstance(tenantId: string, id: string, values: InstanceValues) {
+  return sql<InstanceRow>`
+    update process_instances
+    set status = ${values.status}, outcome = ${values.outcome}, state = ${JSON.stringify(values.state)},
+      sla_state = ${values.sla_state}, journal_seq = ${values.journal_seq}, completed_at = ${values.completed_at}::timestamptz,
+      updated_at = clock_timestamp()
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export interface NewEntry {
+  readonly at: string;
+  readonly kind: JournalRow['kind'];
+  readonly element: string | null;
+  readonly reason: string | null;
+  readonly actor_id: string | null;
+  readonly event_id: string | null;
+  readonly data: object;
+}
+
+/** Writes lines behind the last one, in their order. */
+export function insertEntries(
+  tenantId: string,
+  instanceId: string,
+  lastSeq: number,
+  entries: readonly NewEntry[],
+) {
+  const numbered = entries.map((entry, n) => ({ ...entry, seq: lastSeq + 1 + n }));
+  return sql`
+    insert into process_instance_journal (instance_id, tenant_id, seq, at, kind, element, reason, actor_id, event_id, data)
+    select ${instanceId}::uuid, ${tenantId}::uuid, e.* from jsonb_to_recordset(${JSON.stringify(numbered)}::jsonb) as e (
+      seq integer, at timestamptz, kind text, element text, reason text, actor_id uuid, event_id uuid, data jsonb)`;
+}
+
+/** No row when the instance has taken this source before. */
+export function insertInput(tenantId: string, instanceId: string, sourceRef: string, held: object | null) {
+  return sql<{ source_ref: string }>`
+    insert into process_inputs (instance_id, source_ref, tenant_id, held)
+    values (${instanceId}, ${sourceRef}, ${tenantId}, ${held === null ? null : JSON.stringify(held)})
+    on conflict do nothing
+    returning source_ref`;
+}
+
+export function findInput(tenantId: string, instanceId: string, sourceRef: string) {
+  return sql<{ source_ref: string }>`
+    select source_ref from process_inputs
+    where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
+}
+
+/** Keeps an input that was refused by a fault, or that waits for the end of a suspension. */
+export function updateToHeld(tenantId: string, instanceId: string, sourceRef: string, held: object) {
+  return sql`
+    update process_inputs set held = ${JSON.stringify(held)}
+    where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
+}
+
+export interface HeldRow {
+  source_ref: string;
+  held: object;
+}
+
+/** Whether so many inputs wait for an instance. */
+export function hasHeld(tenantId: string, instanceId: string, rows: number) {
+  return sql<{ has: boolean }>`
+    select count(*) >= ${rows}::integer as has from (
+      select from process_inputs
+      where instance_id = ${instanceId} and tenant_id = ${tenantId} and held is not null limit ${rows}
+    ) as waiting`;
+}
+
+/** What waits for an instance, in the order in which it came. */
+export function findHeld(tenantId: string, instanceId: string, rowsMax: number) {
+  return sql<HeldRow>`
+    select source_ref, held from process_inputs
+    where instance_id = ${instanceId} and tenant_id = ${tenantId} and held is not null
+    order by number limit ${rowsMax}`;
+}
+
+export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string) {
+  return sql`
+    update process_inputs set held = null
+    where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
+}
+
+/** Has the rows of an instance's timers be those that count. */
+export function replaceTimers(tenantId: string, instanceId: string, timers: readonly object[]) {
+  return sql`
+    with counting as (
+      select * from jsonb_to_recordset(${JSON.stringify(timers)}::jsonb) as t (id uuid, due_at timestamptz)
+    ), gone as (
+      delete from process_timers
+      where instance_id = ${instanceId} and tenant_id = ${tenantId} and id not in (select id from counting)
+    )
+    insert into process_timers as t (id, instance_id, tenant_id, due_at)
+    select id, ${instanceId}::uuid, ${tenantId}::uuid, due_at from counting
+    on conflict (id) do update set due_at = excluded.due_at where t.due_at <> excluded.due_at`;
+}
+
+/** Has the keys that an instance is looked up by be these. */
+export function replaceWaits(tenantId: string, instanceId: string, keys: readonly string[]) {
+  return sql`
+    with gone as (
+      delete from process_waits
+      where instance_id = ${instanceId} and tenant_id = ${tenantId} and wait_key <> all (${keys}::text[])
+    )
+    insert into process_waits (instance_id, wait_key, tenant_id)
+    select ${instanceId}::uuid, key, ${tenantId}::uuid from unnest(${keys}::text[]) as key
+    on conflict do nothing`;
+}
+
+export interface WaitingRow {
+  id: string;
+  definition_key: string;
+  definition_version: number;
+  identity_agent: string;
+}
+
+/** Instances that wait for one of these keys and have not taken this source yet, in the order of their ids. */
+export function findWaiting(tenantId: string, keys: readonly string[], sourceRef: string, rowsMax: number) {
+  return sql<WaitingRow>`
+    select i.id, i.definition_key, i.definition_version, i.identity_agent
+    from process_instances i
+    where i.id in (select w.instance_id from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = any (${keys}))
+      and i.tenant_id = ${tenantId}
+      and not exists (select from process_inputs p where p.instance_id = i.id and p.source_ref = ${sourceRef})
+    order by i.id limit ${rowsMax}`;
+}
+
+/** Those of the keys that any instance waits for. */
+export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ wait_key: string }>`
+    select key as wait_key from unnest(${keys}::text[]) as key
+    where exists (select from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = key)`;
+}
+
+export type DueTimerRow = { id: string; instance_id: string; tenant_id: string; due_at: string };
+
+export function findDueTimers([dueAt, id]: QueuePosition, rowsMax: number) {
+  return sql<DueTimerRow>`
+    select id, instance_id, tenant_id, due_at from process_timers
+    where due_at <= now() and (due_at, id) > (${dueAt}::timestamptz, ${id}::uuid)
+    order by due_at, id limit ${rowsMax}`;
+}
+
+const build = queryBuilder<{ process_instances: InstanceRow; process_instance_journal: JournalRow }>();
+
+const newestFirst: ListOrder<InstanceRow> = {
+  cursor: 'process-instances',
+  columns: { started_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export type InstanceFilter = {
+  readonly [Column in 'definition_key' | 'instance_key' | 'status' | 'workspace_id' | 'sla_state']:
+    | string
+    | undefined;
+};
+
+export function listOfInstances(tenantId: string, filter: InstanceFilter): SeenList<InstanceRow> {
+  const foundIn = (source: 'process_instances') =>
+    matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);
+  return seenByPlace(tenantId, 'process_instances', foundIn, newestFirst);
+}
+
+const inOrder: ListOrder<JournalRow> = {
+  cursor: 'process-journal',
+  columns: { seq: 'integer' },
+  direction: 'asc',
+};
+
+export function findEntries(tenantId: string, instanceId: string, kind: string | undefined, page: Page) {
+  const query = build
+    .selectFrom('process_instance_journal')
+    .selectAll()
+    .where('instance_id', '=', instanceId)
+    .where('tenant_id', '=', tenantId);
+  return pageQuery(matching(query, { kind }), inOrder, page);
+}

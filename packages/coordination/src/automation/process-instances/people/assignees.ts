@@ -1,0 +1,73 @@
+import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
+import type { Context } from '../../context.ts';
+import type { Assignee } from '../../process-language/forms.ts';
+import { findActive, findHolders } from './assignees.sql.ts';
+import { findAgentIdentity } from './identity.sql.ts';
+
+/** Whom the assignees of a step stand for, once their expressions were evaluated. */
+
+const holdersMax = 200;
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** One assignee in its plain form. */
+type Named = { principal: string } | { role: string } | { agent: string };
+
+function namedOf({ principal, role, agent, expr = '' }: Assignee): Named | undefined {
+  if (principal !== undefined) return { principal };
+  if (role !== undefined) return { role };
+  if (agent !== undefined) return { agent };
+  if (expr.startsWith('role:')) return { role: expr.slice('role:'.length) };
+  if (expr.startsWith('agent:')) return { agent: expr.slice('agent:'.length) };
+  return uuidForm.test(expr) ? { principal: expr } : undefined;
+}
+
+/** For whom the work of a task is: the first of the chain that stands for somebody who is there; undefined for none. */
+export async function firstThatResolves(
+  context: Context,
+  workspaceId: string | null,
+  chain: readonly Assignee[],
+): Promise<{ principalId?: string; role?: string } | undefined> {
+  for (const assignee of chain) {
+    const named = namedOf(assignee);
+    if (named === undefined) continue;
+    if ('role' in named) {
+      if ((await findRoleOfSlug(context, named.role, workspaceId)) !== undefined) return { role: named.role };
+      continue;
+    }
+    const [principalId] = await peopleOf(context, workspaceId, named);
+    if (principalId !== undefined) return { principalId };
+  }
+  return undefined;
+}
+
+/** All that the assignees stand for, each once, in their order; and those that stand for nobody, as texts. */
+export async function findPeople(
+  context: Context,
+  workspaceId: string | null,
+  assignees: readonly Assignee[],
+): Promise<{ ids: string[]; unresolved: string[] }> {
+  const ids = new Set<string>();
+  const unresolved: string[] = [];
+  for (const assignee of assignees) {
+    const named = namedOf(assignee);
+    const found = named === undefined ? [] : await peopleOf(context, workspaceId, named);
+    for (const id of found) ids.add(id);
+    if (found.length === 0) unresolved.push(JSON.stringify(named ?? assignee).slice(0, 200));
+  }
+  return { ids: [...ids], unresolved };
+}
+
+async function peopleOf(context: Context, workspaceId: string | null, named: Named): Promise<string[]> {
+  const { db, tenantId } = context;
+  if ('principal' in named) {
+    const row = await db.row(findActive(tenantId, named.principal));
+    return row === undefined ? [] : [row.id];
+  }
+  if ('agent' in named) {
+    const identity = await db.row(findAgentIdentity(tenantId, named.agent));
+    return identity === undefined ? [] : [identity.principal_id];
+  }
+  const roleId = await findRoleOfSlug(context, named.role, workspaceId);
+  if (roleId === undefined) return [];
+  return (await db.rows(findHolders(tenantId, roleId, workspaceId, holdersMax))).map(({ id }) => id);
+}

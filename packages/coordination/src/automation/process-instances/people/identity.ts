@@ -1,0 +1,56 @@
+import {
+  type CredentialSnapshot,
+  callerOfStandingSnapshot,
+  judgedStanding,
+} from '../../../access/authn/acting.ts';
+import type { Caller } from '../../../service/caller.ts';
+import type { Context } from '../../context.ts';
+import { findAgentIdentity } from './identity.sql.ts';
+
+/** In whose names instances act: each in that of the agent of its definition, under the agent's binding (organisation, section 15.4). */
+export class Identities {
+  readonly #context: Context;
+  readonly #agents = new Map<string, { snapshot: CredentialSnapshot; caller: Caller } | undefined>();
+
+  private constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /**
+   * Locks the principals of agents, so that a disable waits or is seen: before any instance is locked.
+   * @param agentKeys in any order; they are locked in the order of their principals
+   */
+  static async lock(context: Context, agentKeys: Iterable<string>): Promise<Identities> {
+    const { db, tenantId } = context;
+    const identities = new Identities(context);
+    const found = [];
+    for (const key of new Set(agentKeys)) {
+      const row = await db.row(findAgentIdentity(tenantId, key));
+      if (row === undefined) identities.#agents.set(key, undefined);
+      else found.push({ key, row });
+    }
+    found.sort((one, other) => (one.row.principal_id < other.row.principal_id ? -1 : 1));
+    for (const { key, row } of found) {
+      const { principal_id: principalId, binding_id: credentialId, permissions } = row;
+      const iamPrincipalId = row.iam_principal_id;
+      const snapshot = { principalId, kind: 'agent', iamPrincipalId, credentialId, permissions } as const;
+      const caller = await callerOfStandingSnapshot(context, snapshot);
+      identities.#agents.set(key, caller && { snapshot, caller });
+    }
+    return identities;
+  }
+
+  /** Whether the agent was among those that were locked. */
+  knows(agentKey: string): boolean {
+    return this.#agents.has(agentKey);
+  }
+
+  /**
+   * Where a decision point says what it may do, it is asked on the workspace of the instance, or on the tenant.
+   * @returns undefined where the agent can not act: it is not linked, was retired, or its principal is not active
+   */
+  async of(agentKey: string, workspaceId: string | null): Promise<Caller | undefined> {
+    const agent = this.#agents.get(agentKey);
+    return agent && judgedStanding(this.#context, agent.snapshot, agent.caller, workspaceId);
+  }
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { claimCall, makeCallable } from '../../testing/invocations.ts';
+import { done, eventsOf } from '../../testing/leases.ts';
+import {
+  humanStep,
+  makeProcessAgent,
+  makeProcessWorker,
+  publishProcess,
+  setStep,
+  specOf,
+  startProcessInstance,
+} from '../../testing/process-instances.ts';
+import { observe } from '../../testing/rules.ts';
+
+// What steps of each kind do to the rest of the service, and what is told of them.
+
+let baton: TestCoordination;
+let worker: ReturnType<typeof makeProcessWorker>;
+let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
+before(async () => {
+  baton = await startCoordination();
+  worker = makeProcessWorker(baton);
+  agent = await makeProcessAgent(baton);
+});
+after(async () => {
+  await worker.close();
+  await baton.close();
+});
+
+const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
+const start = async (steps: object[], more: object = {}, data: object = {}) =>
+  startProcessInstance(baton.admin, await publishProcess(baton.admin, specOf(agent.key, steps, more)), data);
+const told = async (id: string, type: string) =>
+  (await eventsOf(baton, id))
+    .filter((event) => event.type === `process.${type}`)
+    .map(({ payload }) => payload);
+const complete = async (taskId: string, body: object = {}) => {
+  const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
+  return done(baton.admin.post(`/tasks/${taskId}:complete`, body, { 'if-match': `task-${version}` }));
+};
+
+test('a skill with effects outside is called once in the name of the agent, and its answer goes on', async () => {
+  const executor = await baton.actor();
+  const skill = await makeCallable(baton.admin, { name: `s-${newId()}`, sideEffects: 'external_write' });
+  const call = { skill: `${skill.name}@${skill.version}`, input: { change: 'data.change' } };
+  const made = await start([{ id: 'release', call, export: { as: 'released' } }], {}, { change: 'CHG-1' });
+  const { invocation } = await done(claimCall(executor, skill));
+  assert.deepEqual(
+    [
+      invocation.inputs,
+      invocation.requestedBy,
+      invocation.authorityPrincipalId,
+      invocation.authorizationBasis,
+    ],
+    [
+      { change: 'CHG-1' },
+      { kind: 'process', ref: made.id },
+      agent.principalId,
+      { kind: 'process_step', instanceId: made.id, element: 'release' },
+    ],
+  );
+  const { id, fencingToken } = invocation;
+  assert.equal((await told(made.id, 'step_entered'))[0]?.['skillInvocationId'], id);
+  await done(executor.post(`/skill-invocations/${id}:complete`, { fencingToken, output: { ok: true } }));
+  await worker.run();
+  const after = await get(made.id);
+  assert.deepEqual([after.status, after.data.released], ['completed', { ok: true }]);
+});
+
+test('a skill that fails is an error by its code: caught, or the end of the instance', async () => {
+  const executor = await baton.actor();
+  const skill = await makeCallable(baton.admin, { name: `s-${newId()}` });
+  const step = { id: 'check', call: { skill: `${skill.name}@${skill.version}` } };
+  const caught = await start([
+    {
+      id: 't',
+      try: { do: [step], catch: [{ on: ['broken'], do: [setStep('note', { why: 'step.error.detail' })] }] },
+    },
+  ]);
+  const uncaught = await start([step]);
+  for (const _ of [1, 2]) {
+    const { id, fencingToken } = (await done(claimCall(executor, skill))).invocation;
+    const error = { code: 'broken', message: 'it broke' };
+    await done(executor.post(`/skill-invocations/${id}:fail`, { fencingToken, error }));
+  }
+  await worker.run();
+  assert.deepEqual((await get(caught.id)).data, { why: 'it broke' });
+  assert.equal((await get(uncaught.id)).status, 'failed');
+  assert.deepEqual((await told(uncaught.id, 'failed'))[0]?.['error'], {
+    type: 'broken',
+    status: null,
+    detail: 'it broke',
+  });
+  assert.equal((await told(uncaught.id, 'failed'))[0]?.['element'], 'check');
+});
+
+test('a step that is over takes back what it opened', async () => {
+  const skill = await makeCallable(baton.admin, { name: `s-${newId()}` });
+  const person = await baton.actor({ kind: 'human' });
+  const branches = [
+    { id: 'one', do: [humanStep('work')] },
+    { id: 'two', do: [{ id: 'call', call: { skill: `${skill.name}@${skill.version}` } }] },
+    { id: 'three', do: [{ id: 'vote', approve: { approvers: [{ principal: person.principalId }] } }] },
+  ];
+  const made = await start([{ id: 'race', fork: { mode: 'compete', branches } }]);
+  const [work, vote] = ['work', 'vote'].map((id) => made.openElements.find((open: any) => open.id === id));
+  const calls = (await told(made.id, 'step_entered')).flatMap(
+    (payload) => payload['skillInvocationId'] ?? [],
+  );
+  await complete(work.taskId);
+  await worker.run();
+  assert.equal((await get(made.id)).status, 'completed');
+  assert.equal((await done(baton.admin.get(`/approvals/${vote.approvalIds[0]}`))).status, 'cancelled');
+  assert.equal((await done(baton.admin.get(`/skill-invocations/${calls[0]}`))).status, 'cancelled');
+  const left = (await told(made.id, 'step_exited')).map(({ element, outcome }) => [element, outcome]);
+  assert.ok(left.some(([element, outcome]) => element === 'vote' && outcome === 'withdrawn'));
+});
+
+test('a task that somebody cancels is an error; one in a workspace stands there, for whom it is assigned', async () => {
+  const worked = await baton.actor({ kind: 'human' });
+  const chain = [{ expr: "'nobody'" }, { principal: newId() }, { expr: 'data.who' }];
+  const made = await start(
+    [humanStep('ask', { assign: chain, form: { type: 'object' } })],
+    {},
+    { who: worked.principalId },
+  );
+  const [{ taskId }] = made.openElements;
+  const task = await done(baton.admin.get(`/tasks/${taskId}`));
+  assert.equal(task.assigneeId, worked.principalId);
+  await done(baton.admin.patch(`/tasks/${taskId}`, { status: 'cancelled' }, { 'if-match': 'task-1' }));
+  await worker.run();
+  const after = await get(made.id);
+  assert.equal(after.status, 'failed');
+  assert.deepEqual((await told(made.id, 'failed'))[0]?.['error'], {
+    type: 'task_cancelled',
+    status: 409,
+    detail: null,
+  });
+});
+
+test('who did the work of the instance may not vote, and a person who is disabled is counted no more', async () => {
+  const [doer, voter, other] = await Promise.all([1, 2, 3].map(() => baton.actor({ kind: 'human' })));
+  assert.ok(doer && voter && other);
+  const approvers = [doer, voter, other].map(({ principalId }) => ({ principal: principalId }));
+  const made = await start([
+    humanStep('do', { assign: [{ principal: doer.principalId }] }),
+    { id: 'vote', approve: { approvers, separationOfDuties: true }, export: { as: 'vote' } },
+  ]);
+  await complete(made.openElements[0].taskId);
+  await worker.run();
+  const [open] = (await get(made.id)).openElements;
+  const asked = await Promise.all(
+    open.approvalIds.map((id: string) => done(baton.admin.get(`/approvals/${id}`))),
+  );
+  assert.deepEqual(
+    asked.map((approval) => approval.assignedPrincipalId).sort(),
+    [voter.principalId, other.principalId].sort(),
+  );
+  assert.ok(asked.every(({ excludedPrincipals }) => excludedPrincipals.includes(doer.principalId)));
+  const own = asked.find(({ assignedPrincipalId }) => assignedPrincipalId === voter.principalId);
+  await done(voter.post(`/approvals/${own.id}:approve`, {}));
+  await done(baton.admin.post(`/principals/${other.principalId}:disable`, { reason: 'left' }));
+  await worker.run();
+  const after = await get(made.id);
+  assert.deepEqual(
+    [after.status, after.data.vote.outcome, after.data.vote.reason],
+    ['completed', 'approved', 'all_voted'],
+  );
+});
+
+test('milestones, moved timers, warnings and deadlines that can not be computed are told', async () => {
+  const later = (hours: number) => `'${new Date(Date.now() + hours * 3_600_000).toISOString()}'`;
+  const stages = [
+    {
+      id: 'main',
+      steps: [
+        setStep('a', { m: '1' }),
+        humanStep('b', { due: { at: 'timestamp(data.when)' } }),
+        setStep('c', { m: '0' }),
+        setStep('d', { at: later(2) }),
+        humanStep('e'),
+      ],
+      milestones: [{ id: 'half', when: 'data.m == 1' }],
+      timers: [
+        {
+          id: 'tick',
+          at: `timestamp(has(data.at) ? data.at : ${later(1)})`,
+          do: [setStep('ticked', { t: '1' })],
+        },
+      ],
+    },
+  ];
+  const data = {
+    type: 'object',
+    properties: { m: {}, when: { type: 'string' }, at: { type: 'string' }, t: {} },
+  };
+  const made = await start([], { stages, data }, { when: 'never' });
+  assert.equal(made.openElements[0].slaState, 'unknown');
+  const [failed] = (await told(made.id, 'sla_failed')) as any[];
+  assert.equal(failed.error.code, 'expression_error');
+  await complete(made.openElements[0].taskId);
+  await worker.run();
+  assert.deepEqual((await told(made.id, 'milestone_reached'))[0]?.['milestone'], 'half');
+  assert.equal((await told(made.id, 'milestone_lost')).length, 1);
+  const [moved] = await told(made.id, 'timer_rescheduled');
+  assert.deepEqual(
+    [moved?.['element'], moved?.['cause'], moved?.['changedFields']],
+    ['tick', 'data_changed', ['m', 'at']],
+  );
+  const soon = await start([humanStep('x', { due: { duration: 'PT1H', warnBefore: 'PT1H' } })]);
+  await worker.timers();
+  const warned = await get(soon.id);
+  assert.equal(warned.slaState, 'warning');
+  assert.equal((await told(soon.id, 'sla_warning')).length, 1);
+});
+
+test('a step listens for an event that fits, of an instance that another one does not wake', async () => {
+  const kind = `k-${newId()}`;
+  const listen = { any: [{ observation: kind, where: 'event.payload.data.n == data.n' }] };
+  const [one, two] = [
+    await start([{ id: 'l', listen }], {}, { n: 1 }),
+    await start([{ id: 'l', listen }], {}, { n: 2 }),
+  ];
+  await observe(baton.admin, kind, { n: 2 });
+  await worker.run();
+  assert.deepEqual([(await get(one.id)).status, (await get(two.id)).status], ['running', 'completed']);
+});
+
+test('an event of another tenant reaches no instance, and lists show none of it', async () => {
+  const other = await baton.actor({ tenantId: baton.otherTenantId });
+  const made = await start([humanStep('a')]);
+  const answer = await other.get(`/process-instances/${made.id}`);
+  assert.equal(answer.status, 404);
+  assert.deepEqual((await done(other.get('/process-instances'))).items, []);
+});

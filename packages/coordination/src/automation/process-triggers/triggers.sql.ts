@@ -1,0 +1,49 @@
+import { sql } from '@baton/kernel/sql';
+
+export type TriggerKind = 'start' | 'correlate';
+
+export interface TriggerRow {
+  tenant_id: string;
+  definition_key: string;
+  definition_version: number;
+  kind: TriggerKind;
+  number: number;
+  wait_key: string;
+}
+
+export function insertTriggers(tenantId: string, key: string, version: number, triggers: readonly object[]) {
+  return sql`
+    insert into process_triggers (tenant_id, definition_key, definition_version, kind, number, wait_key, from_position)
+    select ${tenantId}::uuid, ${key}::text, ${version}::integer, t.kind, t.number, t.wait_key, journal_position()
+    from jsonb_to_recordset(${JSON.stringify(triggers)}::jsonb) as t (kind text, number integer, wait_key text)
+    on conflict do nothing`;
+}
+
+/** Older versions, and retired keys, start nothing; what runs still finds its events. */
+export function deleteStarts(tenantId: string, key: string) {
+  return sql`
+    delete from process_triggers where tenant_id = ${tenantId} and definition_key = ${key} and kind = 'start'`;
+}
+
+/** Those of the keys that any definition waits for. */
+export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
+  return sql<{ wait_key: string }>`
+    select key as wait_key from unnest(${keys}::text[]) as key
+    where exists (select from process_triggers t where t.tenant_id = ${tenantId} and t.wait_key = key)`;
+}
+
+/** The triggers that an event at this place may concern, `rowsMax` at most, in a fixed order. */
+export function findTriggers(tenantId: string, waitKey: string, position: number, rowsMax: number) {
+  return sql<TriggerRow>`
+    select tenant_id, definition_key, definition_version, kind, number, wait_key from process_triggers
+    where tenant_id = ${tenantId} and wait_key = ${waitKey} and from_position < ${position}
+    order by definition_key, definition_version, kind, number limit ${rowsMax}`;
+}
+
+/** How many instances of each version have not ended, newest version first. */
+export function countOpenInstances(tenantId: string, key: string) {
+  return sql<{ version: number; open_instances: number }>`
+    select definition_version as version, count(*)::integer as open_instances from process_instances
+    where tenant_id = ${tenantId} and definition_key = ${key} and status in ('running', 'suspended')
+    group by definition_version order by definition_version desc`;
+}

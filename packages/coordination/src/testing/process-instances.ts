@@ -1,0 +1,100 @@
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
+import type { Permission } from '../service/permissions.ts';
+import { agentSpec, newIdentity, publishAgent } from './agents.ts';
+import type { Actor, TestCoordination } from './coordination.ts';
+import { journalIsStable } from './journal-writer.ts';
+import { done } from './leases.ts';
+import { makeWorkerTools } from './sweepers.ts';
+
+/** A worker that has processes go on when a test wants it to. */
+export function makeProcessWorker(
+  baton: TestCoordination,
+  env: Record<string, string> = {},
+  logged: string[] = [],
+) {
+  const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
+  const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
+  return {
+    close,
+    tools,
+    turns,
+    timers: () => timers.run(),
+    /** Turns until nothing new is in the journal. */
+    async run() {
+      for (let turn = 0; turn < 200; turn += 1) {
+        await journalIsStable(baton.pool);
+        if ((await turns.run()) === 0) return;
+      }
+      throw new Error('the processes found no end');
+    },
+    /** Has all timers of an instance be due, and fires them. */
+    async fire(instanceId: string) {
+      await baton.pool.run(sql`
+        update process_timers set due_at = now() - interval '1 s' where instance_id = ${instanceId}`);
+      await timers.run();
+    },
+  };
+}
+
+/** What the agent of a process needs for the steps that the engine does. */
+const needed: readonly Permission[] = [
+  'tasks.read',
+  'tasks.write',
+  'approvals.read',
+  'approvals.manage',
+  'skills.invoke',
+];
+
+/** An agent of the registry that acts by an identity of its own, in the tenant of whoever makes it. */
+export async function makeProcessAgent(
+  baton: TestCoordination,
+  { maker = baton.admin, permissions = needed }: { maker?: Actor; permissions?: readonly Permission[] } = {},
+) {
+  const { key } = await publishAgent(maker, agentSpec({ identity: { permissions: [...permissions] } }));
+  const { principalId } = await done(maker.put(`/agents/${key}/identity`, newIdentity(baton)));
+  return { key: key as string, principalId: principalId as string };
+}
+
+export const humanStep = (id: string, more: object = {}) => ({
+  id,
+  human: { taskType: 'task', title: `Do ${id}`, ...more },
+});
+export const setStep = (id: string, set: Record<string, string>) => ({ id, set });
+
+/** A definition with one stage of these steps. */
+export function specOf(agent: string, steps: object[], more: object = {}) {
+  return {
+    version: 1,
+    displayName: 'A test',
+    identity: { agent },
+    data: { type: 'object', additionalProperties: true },
+    start: { on: { observation: `never-${newId()}` }, key: 'event.id' },
+    stages: [{ id: 'main', steps }],
+    ...more,
+  };
+}
+
+export async function publishProcess(actor: Actor, spec: object, key = `p-${newId()}`): Promise<string> {
+  await done(actor.post('/process-definitions', { key, spec }), 201);
+  return key;
+}
+
+export async function startProcessInstance(actor: Actor, process: string, data: object = {}, key = newId()) {
+  return done(actor.post('/process-instances', { process, key, data }), 201);
+}
+
+/** An instance that has failed, without a definition. @returns its id */
+export async function writeInstance(
+  { pool, tenantId }: Pick<TestCoordination, 'pool' | 'tenantId'>,
+  workspaceId: string | null,
+): Promise<string> {
+  const id = newId();
+  const state = { data: {}, stages: {}, nodes: {}, timers: {}, due: null, parked: null };
+  await pool.run(sql`
+    insert into process_instances (id, tenant_id, workspace_id, definition_key, definition_version, instance_key,
+      identity_agent, status, state, started_at, completed_at)
+    values (${id}, ${tenantId}, ${workspaceId}, 'none', 1, ${id}, 'none', 'failed', ${JSON.stringify(state)}, now(), now())`);
+  return id;
+}
