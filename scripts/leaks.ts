@@ -24,6 +24,7 @@ const records = ['the log', 'table events', 'table archived_events', 'table audi
 
 /** The only tables that may hold hashes of secrets. */
 const hashTables = [
+  'table connection_authorizations',
   'table platform_access_tokens',
   'table service_accounts',
   'table provisioning_tokens',

@@ -510,6 +510,85 @@ create table comments (
 );
 CREATE INDEX comments_of_task ON public.comments USING btree (task_id, created_at, id);
 
+create table connection_authorizations (
+  connection_id uuid not null,
+  tenant_id uuid not null,
+  state_hash text not null,
+  epoch integer not null,
+  initiated_by json not null,
+  secret_name text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint connection_authorizations_pkey PRIMARY KEY (connection_id),
+  constraint connection_authorizations_state_hash_key UNIQUE (state_hash),
+  constraint connection_authorizations_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id),
+  constraint connection_authorizations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table connection_oauth_apps (
+  tenant_id uuid not null,
+  type_key text not null,
+  client_id text not null,
+  secret_name text not null,
+  version integer default 1 not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint connection_oauth_apps_pkey PRIMARY KEY (tenant_id, type_key),
+  constraint connection_oauth_apps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table connection_types (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer not null,
+  status text default 'active'::text not null,
+  spec json not null,
+  spec_hash text not null,
+  row_version integer default 1 not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint connection_types_pkey PRIMARY KEY (id),
+  constraint connection_types_tenant_id_key_version_key UNIQUE (tenant_id, key, version),
+  constraint connection_types_status_check CHECK ((status = ANY (ARRAY['active'::text, 'deprecated'::text, 'disabled'::text]))),
+  constraint connection_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX connection_types_by_status ON public.connection_types USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX connection_types_newest ON public.connection_types USING btree (tenant_id, created_at DESC, id DESC);
+
+create table connections (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  type_key text not null,
+  type_version integer not null,
+  display_name text not null,
+  account text,
+  auth text,
+  status text default 'pending'::text not null,
+  status_reason text,
+  status_message text,
+  settings json not null,
+  secret_name text,
+  authorization_epoch integer default 0 not null,
+  expires_at timestamp(3) with time zone,
+  connected_by uuid,
+  connected_at timestamp(3) with time zone,
+  last_checked_at timestamp(3) with time zone,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  version integer default 1 not null,
+  constraint connections_pkey PRIMARY KEY (id),
+  constraint connections_tenant_id_key_key UNIQUE (tenant_id, key),
+  constraint connections_auth_check CHECK ((auth = ANY (ARRAY['oauth2'::text, 'token'::text]))),
+  constraint connections_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'expired'::text, 'revoked'::text]))),
+  constraint connections_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint connections_tenant_id_type_key_type_version_fkey FOREIGN KEY (tenant_id, type_key, type_version) REFERENCES connection_types(tenant_id, key, version)
+);
+CREATE INDEX connections_by_status ON public.connections USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX connections_by_type ON public.connections USING btree (tenant_id, type_key, created_at DESC, id DESC);
+CREATE INDEX connections_expiring ON public.connections USING btree (expires_at, id) WHERE ((status = 'active'::text) AND (expires_at IS NOT NULL));
+CREATE INDEX connections_newest ON public.connections USING btree (tenant_id, created_at DESC, id DESC);
+
 create table context_packs (
   id uuid not null,
   tenant_id uuid not null,
@@ -1540,6 +1619,16 @@ create table sealed_secrets (
   constraint sealed_secrets_pkey PRIMARY KEY (tenant_id, folder, name),
   constraint sealed_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+
+create table secret_leftovers (
+  tenant_id uuid not null,
+  folder text not null,
+  name text not null,
+  due_at timestamp(3) with time zone not null,
+  constraint secret_leftovers_pkey PRIMARY KEY (tenant_id, folder, name),
+  constraint secret_leftovers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX secret_leftovers_due ON public.secret_leftovers USING btree (due_at, tenant_id, folder, name);
 
 create table sessions (
   id uuid not null,

@@ -82,7 +82,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function inputReader(endpoint: Operation) {
   const params = z.strictObject(endpoint.params);
   const queryShape = queryShapeOf(endpoint);
-  const query = z.strictObject(queryShape);
+  const isKept = endpoint.looseQuery === 'kept';
+  const query = isKept ? z.looseObject(queryShape) : z.strictObject(queryShape);
   const knownNames = new Map(Object.keys(queryShape).map((name) => [name.toLowerCase(), name]));
   const { body: bodySchema, bodyOptional } = endpoint;
   return function* read(
@@ -93,7 +94,7 @@ export function inputReader(endpoint: Operation) {
     beforeIfMatch?: () => void,
   ): Generator<void, ParsedInput> {
     const problems: Problem[] = [];
-    const rawQuery = endpoint.looseQuery ? pickQuery(knownNames, sentQuery as object) : sentQuery;
+    const rawQuery = endpoint.looseQuery === true ? pickQuery(knownNames, sentQuery as object) : sentQuery;
     const parsedQuery = check('query', query, { ...(rawQuery as object) }, problems) as Record<
       string,
       unknown
@@ -116,7 +117,9 @@ export function inputReader(endpoint: Operation) {
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
     yield;
-    yield* refuseUnstorable(rawParams as object, rawQuery as object, text, sent);
+    // Of names that others chose, nothing is stored unseen.
+    const storedQuery = isKept ? pickQuery(knownNames, rawQuery as object) : (rawQuery as object);
+    yield* refuseUnstorable(rawParams as object, storedQuery, text, sent);
     beforeIfMatch?.();
     const { limit, cursor, ...rest } = parsedQuery;
     return {

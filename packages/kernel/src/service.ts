@@ -118,8 +118,11 @@ export interface EndpointSpec<
   auth?: V['auth'];
   params?: P;
   query?: Q;
-  /** Unknown names in the query are ignored, and the known ones may come in any case: where a standard wants it. */
-  looseQuery?: boolean;
+  /**
+   * Unknown names in the query are ignored, and the known ones may come in any case: where a standard wants it. `kept`:
+   * those of others that call back are passed on with the known ones, as they were sent.
+   */
+  looseQuery?: boolean | 'kept';
   body?: B;
   /** An absent body is read as `{}`. */
   bodyOptional?: boolean;
@@ -192,7 +195,7 @@ export interface Endpoint<Context = object> {
   readonly auth: string | undefined;
   readonly params: Shape;
   readonly query: Shape;
-  readonly looseQuery: boolean;
+  readonly looseQuery: boolean | 'kept';
   readonly body: z.ZodType | undefined;
   readonly bodyOptional: boolean;
   readonly form: boolean;

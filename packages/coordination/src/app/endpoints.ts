@@ -41,6 +41,8 @@ import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { agentIdentityApi } from '../registry/agent-identity/agent-identity.api.ts';
 import { agentStatusApi } from '../registry/agent-status/agent-status.api.ts';
 import { agentsApi } from '../registry/agents/agents.api.ts';
+import { connectionTypesApi } from '../registry/connection-types/connection-types.api.ts';
+import { connectionsApi } from '../registry/connections/connections.api.ts';
 import { packageSettingsApi } from '../registry/package-settings/package-settings.api.ts';
 import { toolsApi } from '../registry/tools/tools.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
@@ -219,6 +221,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     about:
       'The registry of agents: what each is to be, in revisions, as which principal it acts, and how it fares.',
     endpoints: [...agentsApi, ...agentIdentityApi, ...agentStatusApi],
+  },
+  {
+    tag: 'Connections',
+    about: 'Access to accounts in other systems: how each family of them is connected, and who is connected.',
+    endpoints: [...connectionsApi, ...connectionTypesApi],
   },
   {
     tag: 'Principals',

@@ -1,5 +1,6 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
+import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-retention/old-looks.ts';
@@ -17,6 +18,7 @@ import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
 import { settleJournals } from '../ledger/retention/settling.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
+import { expireDueConnections } from '../registry/connections/expiring.ts';
 import { deleteUnneededContents } from '../results/contents/sweep.ts';
 import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
 import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
@@ -62,6 +64,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   fireProcessTimers,
   deleteAnsweredKeys,
   deleteUnneededContents,
+  expireDueConnections,
+  deleteSecretLeftovers,
   archiveOnSchedule,
   settleJournals,
   watchHorizon,

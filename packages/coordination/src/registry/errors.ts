@@ -21,6 +21,17 @@ export const errors = {
   execution_skill_not_invoked: invalid(
     'A task type of the agent is executed by a skill that the agent does not name.',
   ),
+  invalid_connection_type: invalid('The connection type is malformed; `field` says where.'),
+  connection_type_version_exists: conflict('The tenant has this version of the type, with another content.'),
+  auth_not_supported: invalid('The connection type does not connect in this way.'),
+  oauth_app_write_conflict: conflict('Somebody else set the application at the same time.'),
+  unknown_connection_type: invalid('The tenant has no such version of the type, or it is disabled.'),
+  invalid_connection_settings: invalid("The settings don't fit the type's schema."),
+  connection_key_taken: conflict('The tenant has a connection with this key.'),
+  oauth_not_configured: conflict('The address that providers call back is not set, or is not https.'),
+  oauth_app_not_configured: conflict('The type has no application with its provider yet.'),
+  invalid_account: invalid("The account does not have the form that the type's providers give."),
+  invalid_expiry: invalid('The credential is over already.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -23,6 +23,10 @@ export interface Tables {
   claims: ClaimsTable;
   comment_revisions: CommentRevisionsTable;
   comments: CommentsTable;
+  connection_authorizations: ConnectionAuthorizationsTable;
+  connection_oauth_apps: ConnectionOauthAppsTable;
+  connection_types: ConnectionTypesTable;
+  connections: ConnectionsTable;
   context_packs: ContextPacksTable;
   delegations: DelegationsTable;
   endings: EndingsTable;
@@ -74,6 +78,7 @@ export interface Tables {
   run_control_messages: RunControlMessagesTable;
   runs: RunsTable;
   sealed_secrets: SealedSecretsTable;
+  secret_leftovers: SecretLeftoversTable;
   sessions: SessionsTable;
   skill_assignments: SkillAssignmentsTable;
   skill_invocations: SkillInvocationsTable;
@@ -410,6 +415,63 @@ interface CommentsTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   edited_at: string | null;
+}
+
+interface ConnectionAuthorizationsTable {
+  connection_id: string;
+  tenant_id: string;
+  state_hash: string;
+  epoch: number;
+  initiated_by: unknown;
+  secret_name: string;
+  expires_at: string;
+}
+
+interface ConnectionOauthAppsTable {
+  tenant_id: string;
+  type_key: string;
+  client_id: string;
+  secret_name: string;
+  version: Generated<number>;
+  updated_at: Generated<string>;
+}
+
+interface ConnectionTypesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: number;
+  status: Generated<'active' | 'deprecated' | 'disabled'>;
+  spec: unknown;
+  spec_hash: string;
+  row_version: Generated<number>;
+  created_by: string;
+  created_at: Generated<string>;
+}
+
+interface ConnectionsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  type_key: string;
+  type_version: number;
+  display_name: string;
+  account: string | null;
+  auth: 'oauth2' | 'token' | null;
+  status: Generated<'pending' | 'active' | 'expired' | 'revoked'>;
+  status_reason: string | null;
+  status_message: string | null;
+  settings: unknown;
+  secret_name: string | null;
+  authorization_epoch: Generated<number>;
+  expires_at: string | null;
+  connected_by: string | null;
+  connected_at: string | null;
+  last_checked_at: string | null;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  version: Generated<number>;
 }
 
 interface ContextPacksTable {
@@ -1114,6 +1176,13 @@ interface SealedSecretsTable {
   key_id: string;
   sealed: Buffer;
   updated_at: Generated<string>;
+}
+
+interface SecretLeftoversTable {
+  tenant_id: string;
+  folder: string;
+  name: string;
+  due_at: string;
 }
 
 interface SessionsTable {

@@ -155,7 +155,12 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
 
 async function start() {
   const memory = await startMemoryService();
-  const baton = await startCoordination({ CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url });
+  const baton = await startCoordination({
+    CP_CONTEXT_PROVIDER: 'http',
+    CP_CONTEXT_BASE_URL: memory.url,
+    CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/api/v1/connections:callback',
+    CP_CONNECTIONS_RETURN_URL: 'http://localhost:8000/connections',
+  });
   // A person: some permissions are for people only.
   const allowed = await baton.actor({ kind: 'human' });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { requestMetrics } from '@baton/kernel/metrics';
+import { OutboundClient } from '@baton/kernel/outbound';
 import { type RunningService, runService } from '@baton/kernel/running-service';
 import { FailureLimits } from '../credentials/failure-limits/failure-limits.ts';
 import type { Ending } from '../directory/endings/ending.ts';
@@ -11,7 +12,6 @@ import { createClientLookup, createTokenLookup } from '../issuing/exchange/crede
 import { ExchangeLedger } from '../issuing/exchange/exchange-ledger.ts';
 import { startKeyUseNotes } from '../issuing/signing-keys/key-use-notes.ts';
 import { SigningKeys } from '../issuing/signing-keys/signing-keys.ts';
-import { OutboundClient } from '../operations/outbound/outbound.ts';
 import { errors } from '../provisioning/errors.ts';
 import { startStalenessSweep } from '../provisioning/provisioning-sources/staleness.ts';
 import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
@@ -142,7 +142,10 @@ async function openTools(
     await pool.close();
     throw error;
   }
-  const outbound = new OutboundClient({ allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS });
+  const outbound = new OutboundClient({
+    allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS,
+    userAgent: 'baton-identity',
+  });
   return {
     settings,
     pool,

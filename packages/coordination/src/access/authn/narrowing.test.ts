@@ -83,7 +83,7 @@ function call(
 ) {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = newId();
-    return params[name]?.safeParse(id).success === false ? '1' : id;
+    return [id, '1', 'key@1'].find((text) => params[name]?.safeParse(text).success !== false) ?? id;
   });
   // What must be there, and the task by which a reader of tasks alone may see an artifact.
   const asked = Object.entries(query)

@@ -19,7 +19,14 @@ export function openSecretStore(settings: Settings): SecretStore {
 const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is set up' });
 
 /** Where the settings name none. */
-const noSecretStore: SecretStore = { put: none, delete: none, apply: none, get: none, exists: none };
+const noSecretStore: SecretStore = {
+  kind: 'none',
+  put: none,
+  delete: none,
+  apply: none,
+  get: none,
+  exists: none,
+};
 
 /** @throws Error with one sentence for settings of the store that could only fail later */
 export function checkSecretStoreSettings(settings: Settings): void {

@@ -60,6 +60,7 @@ export function createOutsideStore(settings: Settings): SecretStore {
   }
 
   return {
+    kind: 'outside',
     async put(secret, value, { onlyNew = false } = {}) {
       const body = { ...(onlyNew && { options: { cas: 0 } }), data: { value } };
       const { status, json } = await ask('POST', 'data', secret, body);

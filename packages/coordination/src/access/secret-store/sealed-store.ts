@@ -7,6 +7,7 @@ import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from '.
 /** A table of sealed values: only who has the file of keys can read them. */
 export function createSealedStore(keys: SealingKeys): SecretStore {
   return {
+    kind: 'table',
     // biome-ignore lint/suspicious/useAwait: what it throws is a rejection, as in the other store
     async put(secret, value, { onlyNew = false } = {}) {
       return { secret, row: keys.seal(value, placeOf(secret)), onlyNew };

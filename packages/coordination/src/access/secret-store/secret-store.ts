@@ -29,6 +29,8 @@ export interface SealedValue {
  * with `secret_store_unavailable` while the store is away, or where none is set up.
  */
 export interface SecretStore {
+  /** `outside`: asked over the network; `table`: sealed rows; `none`: none is set up. */
+  readonly kind: 'outside' | 'table' | 'none';
   /**
    * Call it outside of any transaction: an outside store has the value when this resolves, also where the command fails
    * afterwards; for the table it is only sealed.

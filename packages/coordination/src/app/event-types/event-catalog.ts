@@ -35,6 +35,8 @@ import * as workspaces from '../../organisation/workspaces/workspaces.events.ts'
 import * as agentIdentity from '../../registry/agent-identity/agent-identity.events.ts';
 import * as agentStatus from '../../registry/agent-status/agent-status.events.ts';
 import * as agents from '../../registry/agents/agents.events.ts';
+import * as connectionTypes from '../../registry/connection-types/connection-types.events.ts';
+import * as connections from '../../registry/connections/connections.events.ts';
 import * as packageSettings from '../../registry/package-settings/package-settings.events.ts';
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
@@ -115,6 +117,8 @@ const declarations: readonly object[] = [
   tasks,
   typeMigration,
   attempts,
+  connectionTypes,
+  connections,
 ];
 
 /**

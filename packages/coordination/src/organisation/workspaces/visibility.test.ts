@@ -202,6 +202,8 @@ describe('what is out of sight answers like what is not there, to the byte but f
       '/skills/',
       '/tools/',
       '/packages/',
+      '/connection-types/',
+      '/connections/',
       '/operations/',
       '/knowledge/packs/',
     ];

@@ -1,5 +1,5 @@
 import type { Logger } from '@baton/kernel/log';
-import type { OutboundAnswer, OutboundClient } from '../../operations/outbound/outbound.ts';
+import type { OutboundAnswer, OutboundClient } from '@baton/kernel/outbound';
 import { fail } from '../errors.ts';
 import { type UpstreamCredentials, withoutSlash } from './credentials.ts';
 import {

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createLog } from '@baton/kernel/log';
-import { OutboundClient } from '../../operations/outbound/outbound.ts';
+import { OutboundClient } from '@baton/kernel/outbound';
 import { KeyDocumentError, parseKeySet } from './key-set.ts';
 import { type KeySource, ProviderKeys } from './provider-keys.ts';
 

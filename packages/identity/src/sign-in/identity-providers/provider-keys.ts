@@ -1,5 +1,5 @@
 import type { Logger } from '@baton/kernel/log';
-import type { OutboundClient } from '../../operations/outbound/outbound.ts';
+import type { OutboundClient } from '@baton/kernel/outbound';
 import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 

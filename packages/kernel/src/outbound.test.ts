@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { isPublicAddress } from './addresses.ts';
 import { OutboundClient, type OutboundOptions, type Resolver } from './outbound.ts';
+import { isPublicAddress } from './public-addresses.ts';
 
 const loopback: Resolver = async () => [{ address: '127.0.0.1', family: 4 }];
 

@@ -2,9 +2,12 @@ import { lookup as lookupOfSystem } from 'node:dns/promises';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress } from './public-addresses.ts';
 
-/** Requests to addresses that came through the API (contract, section 21): issuers, key documents, upstream bases. */
+/**
+ * Requests to addresses that came through the API (identity, section 21; coordination-core, section 24): issuers, key
+ * documents, upstream bases, token endpoints of providers.
+ */
 
 export type OutboundFailure =
   | 'bad_address'
@@ -43,6 +46,7 @@ export interface OutboundOptions {
   readonly resolve?: Resolver;
   readonly timeoutMs?: number;
   readonly bytesMax?: number;
+  readonly userAgent?: string;
 }
 
 /** A request other than a plain read. */
@@ -66,12 +70,14 @@ export class OutboundClient {
   readonly #allowedHosts: ReadonlySet<string>;
   readonly #resolve: Resolver;
   readonly #bytesMax: number;
+  readonly #userAgent: string;
 
   constructor(options: OutboundOptions) {
     this.timeoutMs = options.timeoutMs ?? 5000;
     this.#allowedHosts = new Set(options.allowedHosts.map((host) => host.toLowerCase()));
     this.#resolve = options.resolve ?? ((host) => lookupOfSystem(host, { all: true }));
     this.#bytesMax = options.bytesMax ?? 262_144;
+    this.#userAgent = options.userAgent ?? 'baton';
   }
 
   /**
@@ -120,7 +126,7 @@ export class OutboundClient {
       headers: {
         accept: 'application/json',
         'accept-encoding': 'identity',
-        'user-agent': 'baton-identity',
+        'user-agent': this.#userAgent,
         ...request.headers,
         ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
       },

@@ -1,0 +1,83 @@
+import { newId } from '@baton/kernel/ids';
+import type { Job, JobTools } from '../../service/job.ts';
+import { createDueJob } from '../../service/queue-walk.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import {
+  deleteLeftover,
+  deleteLeftoverInTime,
+  findDueLeftovers,
+  insertLeftover,
+  type LeftoverRow,
+} from './leftovers.sql.ts';
+import type { SecretChange, SecretName } from './secret-store.ts';
+
+/**
+ * Secrets whose rows name them. Each value gets a name of its own, so a row and its secret always belong together, whoever
+ * writes at the same time. An outside store knows no transactions: what it is about to get is noted before, and what no row
+ * names any more is deleted by the worker, also where a process ended in between.
+ */
+
+/** Longer than any command may take from its `put` to its commit. */
+const intentSeconds = 600;
+
+/** How a feature calls the secrets of one object: `<kind>-<id>` in a folder. */
+export interface SecretKind {
+  readonly folder: string;
+  readonly kind: string;
+}
+
+/**
+ * Gives the store a new value, before the command's transaction.
+ * @param context its `db` is the pool
+ * @throws Refusal `secret_store_unavailable`
+ */
+export async function putNewSecret(
+  { db, tenantId, secrets }: Context,
+  { folder, kind }: SecretKind,
+  value: string,
+): Promise<SecretChange> {
+  const secret = { tenantId, folder, name: `${kind}-${newId()}` };
+  if (secrets.kind === 'outside') await db.run(insertLeftover(secret, intentSeconds));
+  return secrets.put(secret, value);
+}
+
+/**
+ * Makes a new value that of its object, inside the command's transaction.
+ * @throws Refusal `secret_store_unavailable` when the command took longer than ten minutes to get here
+ */
+export async function keepNewSecret({ db, secrets }: Context, change: SecretChange): Promise<void> {
+  if (secrets.kind === 'outside' && (await db.run(deleteLeftoverInTime(change.secret))) === 0)
+    fail('secret_store_unavailable', {}, { reason: 'the command took too long' });
+  await secrets.apply(db, change);
+}
+
+/** Gives up the secret that a row named until now, inside the command's transaction. */
+export async function dropSecret({ db, secrets }: Context, secret: SecretName): Promise<void> {
+  if (secrets.kind === 'outside') await db.run(insertLeftover(secret, 0));
+  else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
+}
+
+const batchMax = 50;
+
+/** Deletes what an outside store was left with. While the store is away, the entries wait. */
+export function deleteSecretLeftovers({
+  pool,
+  log,
+  secrets,
+}: JobTools<Context> & Pick<Context, 'secrets'>): Job {
+  const name = 'secret leftovers';
+  return createDueJob<LeftoverRow>(
+    { name, batchMax, log },
+    {
+      find: (after) =>
+        secrets.kind === 'outside' ? pool.rows(findDueLeftovers(after, batchMax)) : Promise.resolve([]),
+      positionOf: (row) => [row.due_at, row.name],
+      async handle({ tenant_id: tenantId, folder, name: secretName }) {
+        const secret = { tenantId, folder, name: secretName };
+        await secrets.delete(secret);
+        return pool.run(deleteLeftover(secret));
+      },
+    },
+  );
+}

@@ -1,0 +1,110 @@
+import { queryBuilder } from '@baton/kernel/db';
+import { type ListOrder, pageQuery } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import { sql } from '@baton/kernel/sql';
+import type { ConnectionTypeRef, ConnectionTypeRow, OauthAppRow, typeStatuses } from './connection-type.ts';
+import type { ConnectionTypeSpec } from './type-spec.ts';
+
+export interface NewType {
+  id: string;
+  tenantId: string;
+  key: string;
+  version: number;
+  spec: ConnectionTypeSpec;
+  specHash: string;
+  createdBy: string;
+}
+
+/** No row when the tenant has this version. */
+export function insertType(made: NewType) {
+  return sql<ConnectionTypeRow>`
+    insert into connection_types (id, tenant_id, key, version, spec, spec_hash, created_by)
+    values (${made.id}, ${made.tenantId}, ${made.key}, ${made.version}, ${JSON.stringify(made.spec)},
+      ${made.specHash}, ${made.createdBy})
+    on conflict (tenant_id, key, version) do nothing
+    returning *`;
+}
+
+/** The version that is named, or the newest one. */
+export function findType(tenantId: string, { key, version }: ConnectionTypeRef) {
+  return sql<ConnectionTypeRow>`
+    select * from connection_types
+    where tenant_id = ${tenantId} and key = ${key} and (${version}::integer is null or version = ${version})
+    order by version desc
+    limit 1`;
+}
+
+/** The newest version that new connections may take. */
+export function findActiveType(tenantId: string, key: string) {
+  return sql<ConnectionTypeRow>`
+    select * from connection_types
+    where tenant_id = ${tenantId} and key = ${key} and status = 'active'
+    order by version desc
+    limit 1`;
+}
+
+export function lockType(tenantId: string, { key, version }: ConnectionTypeRef) {
+  return sql<ConnectionTypeRow>`
+    select * from connection_types
+    where tenant_id = ${tenantId} and key = ${key} and version = ${version}
+    for no key update`;
+}
+
+export function updateTypeStatus(tenantId: string, id: string, status: (typeof typeStatuses)[number]) {
+  return sql<ConnectionTypeRow>`
+    update connection_types set status = ${status}, row_version = row_version + 1
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+const build = queryBuilder<{ connection_types: ConnectionTypeRow }>();
+
+const newestFirst: ListOrder<ConnectionTypeRow> = {
+  cursor: 'connection_types',
+  columns: { created_at: 'timestamp', id: 'uuid' },
+  direction: 'desc',
+};
+
+export interface TypeFilter {
+  key?: string | undefined;
+  status?: (typeof typeStatuses)[number] | undefined;
+}
+
+export function findTypes(tenantId: string, { key, status }: TypeFilter, page: Page) {
+  let query = build.selectFrom('connection_types').selectAll().where('tenant_id', '=', tenantId);
+  if (key !== undefined) query = query.where('key', '=', key);
+  if (status !== undefined) query = query.where('status', '=', status);
+  return pageQuery(query, newestFirst, page);
+}
+
+export function findOauthApp(tenantId: string, typeKey: string) {
+  return sql<OauthAppRow>`
+    select * from connection_oauth_apps where tenant_id = ${tenantId} and type_key = ${typeKey}`;
+}
+
+export interface NewApp {
+  tenantId: string;
+  typeKey: string;
+  clientId: string;
+  secretName: string;
+  /** What was read before; 0 where there was none. */
+  versionBefore: number;
+}
+
+/** No row when somebody else was first. */
+export function insertOauthApp({ tenantId, typeKey, clientId, secretName }: NewApp) {
+  return sql<OauthAppRow>`
+    insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name)
+    values (${tenantId}, ${typeKey}, ${clientId}, ${secretName})
+    on conflict (tenant_id, type_key) do nothing
+    returning *`;
+}
+
+/** No row when somebody else was first. */
+export function updateOauthApp({ tenantId, typeKey, clientId, secretName, versionBefore }: NewApp) {
+  return sql<OauthAppRow>`
+    update connection_oauth_apps
+    set client_id = ${clientId}, secret_name = ${secretName}, version = version + 1, updated_at = now()
+    where tenant_id = ${tenantId} and type_key = ${typeKey} and version = ${versionBefore}
+    returning *`;
+}

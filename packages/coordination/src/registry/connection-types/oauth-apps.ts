@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Answer, Surroundings } from '@baton/kernel/service';
+import { dropSecret, keepNewSecret, putNewSecret } from '../../access/secret-store/leftovers.ts';
+import type { SecretChange, SecretName } from '../../access/secret-store/secret-store.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type OauthApp, type OauthAppRequest, type OauthAppRow, oauthAppOf } from './connection-type.ts';
+import { oauthAppSet } from './connection-types.events.ts';
+import { findOauthApp, insertOauthApp, updateOauthApp } from './connection-types.sql.ts';
+import { getTypeRow } from './connection-types.ts';
+
+/** What the store of secrets has of an application: both belong together, whoever writes at the same time. */
+const AppSecret = z.object({ clientId: z.string(), clientSecret: z.string(), proofKey: z.string() });
+/** `proofKey` makes the proofs of RFC 7636, which then need not be stored. */
+export type AppSecret = z.infer<typeof AppSecret>;
+
+/** What stands in the store, and what it is to replace. */
+export interface PutApp {
+  readonly change: SecretChange;
+  readonly before: OauthAppRow | undefined;
+}
+
+/**
+ * Gives the secret of an application to the store, then records it (organisation, section 13.1).
+ * @throws Refusal `not_found`, `auth_not_supported`, `secret_store_unavailable`
+ */
+export async function putAppAround(
+  key: string,
+  { clientId, clientSecret }: OauthAppRequest,
+  { context, command }: Surroundings<PutApp, Context>,
+): Promise<Answer> {
+  const { spec } = await getTypeRow(context, { key, version: null });
+  if (!spec.auth.includes('oauth2')) fail('auth_not_supported', { type: key });
+  const before = await context.db.row(findOauthApp(context.tenantId, key));
+  const secret: AppSecret = { clientId, clientSecret, proofKey: randomBytes(32).toString('base64url') };
+  const kind = { folder: folderOf(key), kind: 'app' };
+  return command({ change: await putNewSecret(context, kind, JSON.stringify(secret)), before });
+}
+
+/** @throws Refusal `not_found`, `secret_store_unavailable`, `oauth_app_write_conflict` */
+export async function putApp(
+  context: Context,
+  key: string,
+  clientId: string,
+  { change, before }: PutApp,
+): Promise<OauthApp> {
+  const { db, tenantId } = context;
+  const { id } = await getTypeRow(context, { key, version: null });
+  await keepNewSecret(context, change);
+  const { name: secretName } = change.secret;
+  const made = { tenantId, typeKey: key, clientId, secretName, versionBefore: before?.version ?? 0 };
+  const row = await db.row(before === undefined ? insertOauthApp(made) : updateOauthApp(made));
+  if (row === undefined) return fail('oauth_app_write_conflict', { type: key });
+  if (before !== undefined) await dropSecret(context, secretOf(before));
+  emit(context, oauthAppSet, { entityId: id }, { type: key, created: before === undefined });
+  return oauthAppOf(key, row);
+}
+
+/** @throws Refusal `not_found` */
+export async function getApp(context: Context, key: string): Promise<OauthApp> {
+  await getTypeRow(context, { key, version: null });
+  return oauthAppOf(key, await context.db.row(findOauthApp(context.tenantId, key)));
+}
+
+/**
+ * The application's secret, from the store: outside of any transaction.
+ * @param secretName that of an earlier moment; absent, the one of now
+ * @returns undefined where none is set, or it was replaced since
+ * @throws Refusal `secret_store_unavailable`
+ */
+export async function readAppSecret(
+  { db, tenantId, secrets }: Pick<Context, 'db' | 'tenantId' | 'secrets'>,
+  typeKey: string,
+  secretName?: string,
+): Promise<{ app: AppSecret; secretName: string } | undefined> {
+  const row = await db.row(findOauthApp(tenantId, typeKey));
+  if (row === undefined || (secretName !== undefined && row.secret_name !== secretName)) return undefined;
+  const text = await secrets.get(db, secretOf(row));
+  if (text === undefined) return undefined;
+  return { app: AppSecret.parse(JSON.parse(text)), secretName: row.secret_name };
+}
+
+function secretOf({ tenant_id: tenantId, type_key: key, secret_name: name }: OauthAppRow): SecretName {
+  return { tenantId, folder: folderOf(key), name };
+}
+
+function folderOf(typeKey: string): string {
+  return `connection-types/${typeKey}`;
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { FreeObject, freeObjectOf, InstantInput, type JsonObject, Timestamp, Uuid } from '@baton/kernel/wire';
+import { pathOfSecret, type SecretName } from '../../access/secret-store/secret-store.ts';
+import { documentBytesMax } from '../../service/documents.ts';
+import type { Tables } from '../../service/schema.ts';
+import { auths, ConnectionKey } from '../connection-types/type-spec.ts';
+
+export const connectionStatuses = ['pending', 'active', 'expired', 'revoked'] as const;
+export type ConnectionStatus = (typeof connectionStatuses)[number];
+
+/** Why a provider's call back connected nothing (organisation, section 13.2). */
+export const callbackReasons = [
+  'consent_denied',
+  'provider_error',
+  'invalid_account',
+  'initiator_not_authorized',
+  'oauth_exchange_failed',
+  'oauth_app_not_configured',
+  'auth_not_supported',
+  'secret_store_unavailable',
+] as const;
+export type CallbackReason = (typeof callbackReasons)[number];
+
+const displayName = z.string().min(1).max(200);
+const settings = freeObjectOf(documentBytesMax).describe("By the type's settingsSchema; no secrets.");
+
+export const ConnectionRequest = z
+  .strictObject({
+    type: ConnectionKey.describe('The key of its type; its newest active version is taken.'),
+    key: ConnectionKey.optional().describe("The type's defaultKey when absent, else its key."),
+    displayName: displayName.optional(),
+    settings: settings.optional(),
+  })
+  .meta({ id: 'ConnectionRequest' });
+export type ConnectionRequest = z.output<typeof ConnectionRequest>;
+
+/** Null is no value of any of them: 400. */
+export const ConnectionChange = z
+  .strictObject({
+    displayName: displayName.optional(),
+    settings: settings.optional(),
+    typeVersion: z.int().positive().max(999_999_999).optional(),
+  })
+  .meta({ id: 'ConnectionChange' });
+export type ConnectionChange = z.output<typeof ConnectionChange>;
+
+export const ConnectionToken = z
+  .strictObject({
+    account: z.string().min(1).max(253),
+    token: z.string().min(1).max(8192).describe('Goes to the store of secrets; no call returns it.'),
+    expiresAt: InstantInput.optional(),
+  })
+  .meta({ id: 'ConnectionToken' });
+export type ConnectionToken = z.output<typeof ConnectionToken>;
+
+export const ConnectionRevocation = z
+  .strictObject({ reason: z.string().min(1).max(500).optional() })
+  .meta({ id: 'ConnectionRevocation' });
+
+export const ConnectionAuthorization = z
+  .strictObject({
+    authorizeUrl: z.string().nullable().describe('Where the person goes on; null in a repeated answer.'),
+    expiresAt: Timestamp,
+  })
+  .meta({ id: 'ConnectionAuthorization' });
+export type ConnectionAuthorization = z.infer<typeof ConnectionAuthorization>;
+
+/** Access to an account in another system. */
+export const Connection = z
+  .strictObject({
+    id: Uuid,
+    key: z.string(),
+    type: z.string(),
+    typeVersion: z.int().positive(),
+    displayName: z.string(),
+    account: z.string().nullable(),
+    auth: z.enum(auths).nullable(),
+    status: z.enum(connectionStatuses),
+    statusReason: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    settings: FreeObject,
+    secretRef: z
+      .string()
+      .nullable()
+      .describe('Where the store of secrets has the credential: below `<mount>/data/` of an outside one.'),
+    expiresAt: Timestamp.nullable(),
+    connectedBy: Uuid.nullable(),
+    connectedAt: Timestamp.nullable(),
+    lastCheckedAt: Timestamp.nullable(),
+    createdBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    version: z.int().positive(),
+  })
+  .meta({ id: 'Connection' });
+export type Connection = z.infer<typeof Connection>;
+
+export type ConnectionRow = RowOf<Tables['connections'], { settings: JsonObject }>;
+
+export const connectionOf = wireMapper<ConnectionRow>()(Connection, {
+  type: ({ type_key: type }) => type,
+  secretRef(row) {
+    const secret = secretOf(row);
+    return secret === undefined ? null : pathOfSecret(secret);
+  },
+});
+
+/** What the store of secrets has of a connection; undefined where it has nothing. */
+export function secretOf({
+  tenant_id: tenantId,
+  id,
+  secret_name: name,
+}: Pick<ConnectionRow, 'tenant_id' | 'id' | 'secret_name'>): SecretName | undefined {
+  return name === null ? undefined : { tenantId, folder: folderOf(id), name };
+}
+
+/** Where the secrets of a connection lie. */
+export function folderOf(connectionId: string): string {
+  return `connections/${connectionId}`;
+}

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import type { Surroundings } from '@baton/kernel/service';
+import { pageOf } from '@baton/kernel/wire';
+import type { SecretChange } from '../../access/secret-store/secret-store.ts';
+import { ConnectionKey } from '../connection-types/type-spec.ts';
+import { type Context, endpoint } from '../context.ts';
+import { requireStatus } from '../statuses.ts';
+import { authorizeAround, type BegunAuthorization, beginAuthorization } from './authorizing.ts';
+import { type CameBack, callbackAround, finishAuthorization } from './callback.ts';
+import {
+  Connection,
+  ConnectionAuthorization,
+  ConnectionChange,
+  ConnectionRequest,
+  ConnectionRevocation,
+  ConnectionToken,
+  connectionStatuses,
+} from './connection.ts';
+import {
+  connectionAuthorizationFailed,
+  connectionAuthorized,
+  connectionCreated,
+  connectionRevoked,
+  connectionUpdated,
+} from './connections.events.ts';
+import { createConnection, getConnection, listConnections, updateConnection } from './connections.ts';
+import { putToken, putTokenAround, revokeAround, revokeConnection } from './credentials.ts';
+
+const params = { key: ConnectionKey };
+const text = z.string().max(4096).optional();
+const settingsErrors = [
+  'unknown_connection_type',
+  'invalid_document',
+  'payload_too_large',
+  'payload_too_deep',
+  'secret_material_rejected',
+  'invalid_connection_settings',
+] as const;
+
+export const connectionsApi = [
+  endpoint({
+    id: 'createConnection',
+    method: 'POST',
+    path: '/connections',
+    summary: 'Make a connection, which is pending until somebody connects it.',
+    permission: 'connections.manage',
+    body: ConnectionRequest,
+    returns: { 201: Connection },
+    etag: 'connection',
+    errors: [...settingsErrors, 'connection_key_taken'],
+    emits: [connectionCreated],
+    example: { type: 'issue-tracker', key: 'tracker', settings: { project: 'BATON' } },
+    handle: ({ body }, context) => createConnection(context, body),
+  }),
+  endpoint({
+    id: 'listConnections',
+    method: 'GET',
+    path: '/connections',
+    summary: 'List connections, newest first.',
+    permission: 'connections.read',
+    query: { type: ConnectionKey.optional(), status: z.string().max(100).optional() },
+    paging: true,
+    returns: { 200: pageOf(Connection) },
+    errors: ['invalid_status', 'invalid_cursor'],
+    handle: ({ query: { type, status }, page }, context) =>
+      listConnections(context, { type, status: requireStatus(status, connectionStatuses) }, page),
+  }),
+  endpoint({
+    id: 'getConnection',
+    method: 'GET',
+    path: '/connections/{key}',
+    summary: 'Read a connection.',
+    permission: 'connections.read',
+    params,
+    returns: { 200: Connection },
+    etag: 'connection',
+    errors: ['not_found'],
+    handle: ({ params: { key } }, context) => getConnection(context, key),
+  }),
+  endpoint({
+    id: 'updateConnection',
+    method: 'PATCH',
+    path: '/connections/{key}',
+    summary: 'Change a connection.',
+    description: 'Settings are checked by the version of the type that the connection then has.',
+    permission: 'connections.manage',
+    ifMatch: 'connection',
+    etag: 'connection',
+    params,
+    body: ConnectionChange,
+    returns: { 200: Connection },
+    errors: ['not_found', 'version_conflict', 'empty_update', ...settingsErrors],
+    emits: [connectionUpdated],
+    example: { displayName: 'Issue tracker of the company' },
+    handle: ({ params: { key }, ifMatch, body }, context) => updateConnection(context, key, ifMatch, body),
+  }),
+  endpoint({
+    id: 'authorizeConnection',
+    method: 'POST',
+    path: '/connections/{key}:authorize',
+    summary: 'Get the address at which a person agrees to connect by OAuth.',
+    description:
+      'It serves once, until `expiresAt`; asking again voids the one before. The address that providers call back is CP_OAUTH_REDIRECT_URI.',
+    permission: 'connections.manage',
+    params,
+    body: z.strictObject({}).meta({ id: 'ConnectionAuthorizationRequest' }),
+    bodyOptional: true,
+    returns: { 200: ConnectionAuthorization },
+    secrets: ['authorizeUrl'],
+    errors: [
+      'not_found',
+      'unknown_connection_type',
+      'auth_not_supported',
+      'oauth_not_configured',
+      'secret_store_unavailable',
+      'oauth_app_not_configured',
+    ],
+    example: {},
+    around: ({ params: { key } }, surroundings: Surroundings<BegunAuthorization, Context>) =>
+      authorizeAround(key, surroundings),
+    handle: ({ params: { key }, prepared }, context) => beginAuthorization(context, key, prepared),
+  }),
+  endpoint({
+    id: 'finishConnection',
+    method: 'GET',
+    path: '/connections:callback',
+    summary: 'Where a provider sends a person back.',
+    description:
+      'Takes no credential: the state says who began it, and serves once. Answers 303 to CP_CONNECTIONS_RETURN_URL with `connection`, `result` (active, failed, invalid_state) and `reason`; without that setting a line of text, 200 for active, else 400.',
+    auth: 'none',
+    looseQuery: 'kept',
+    query: { state: text, code: text, error: text },
+    returns: { 200: z.string(), 303: null, 400: z.string() },
+    errors: [],
+    emits: [connectionAuthorized, connectionAuthorizationFailed],
+    transaction: 'command',
+    around: ({ query }, surroundings: Surroundings<CameBack, Context>) => callbackAround(query, surroundings),
+    handle: ({ prepared }, context) => finishAuthorization(context, prepared),
+  }),
+  endpoint({
+    id: 'putConnectionToken',
+    method: 'PUT',
+    path: '/connections/{key}/token',
+    summary: 'Connect by a token.',
+    permission: 'connections.manage',
+    params,
+    body: ConnectionToken,
+    unprinted: ['token'],
+    returns: { 200: Connection },
+    etag: 'connection',
+    errors: [
+      'not_found',
+      'auth_not_supported',
+      'invalid_account',
+      'invalid_expiry',
+      'secret_store_unavailable',
+    ],
+    emits: [connectionAuthorized],
+    example: { account: 'acme', token: 'a-token-of-the-other-system' },
+    around: ({ params: { key }, body }, surroundings: Surroundings<SecretChange, Context>) =>
+      putTokenAround(key, body, surroundings),
+    handle: ({ params: { key }, body, prepared }, context) => putToken(context, key, body, prepared),
+  }),
+  endpoint({
+    id: 'revokeConnection',
+    method: 'POST',
+    path: '/connections/{key}:revoke',
+    summary: 'Revoke a connection: its credential is deleted first.',
+    description: 'Revoking a revoked one changes nothing. It may be connected again.',
+    permission: 'connections.manage',
+    params,
+    body: ConnectionRevocation,
+    bodyOptional: true,
+    returns: { 200: Connection },
+    etag: 'connection',
+    errors: ['not_found', 'secret_store_unavailable'],
+    emits: [connectionRevoked],
+    example: { reason: 'The account was closed.' },
+    around: ({ params: { key } }, surroundings: Surroundings<SecretChange | undefined, Context>) =>
+      revokeAround(key, surroundings),
+    handle: ({ params: { key }, body, prepared }, context) =>
+      revokeConnection(context, key, body.reason, prepared),
+  }),
+];
