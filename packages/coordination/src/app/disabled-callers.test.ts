@@ -26,7 +26,7 @@ const writing = endpoints.filter(
 let started: WithMemory;
 let baton: TestCoordination;
 before(async () => {
-  started = await startWithMemory();
+  started = await startWithMemory({ CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/callback' });
   ({ baton } = started);
 });
 after(() => started.close());

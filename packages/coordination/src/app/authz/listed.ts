@@ -54,6 +54,7 @@ export const listed: Readonly<Record<string, Listed>> = {
   listProjects: by('projects.read', 'project_profile', 'id', 'id'),
   listGoals: byPlace('goals.read'),
   listRules: byPlace('rules.read'),
+  listProcessDefinitions: byPlace('processes.read'),
   listProcessInstances: byPlace('processes.read'),
   listExternalReferences: {
     action: 'tasks.read',

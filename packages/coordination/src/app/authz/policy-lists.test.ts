@@ -131,7 +131,7 @@ test('work is taken from what the point lists only', async () => {
 
 test('every list of objects that are judged by themselves is known', () => {
   /** These show what the whole tenant shares, or are asked about as a whole. */
-  const whole = ['listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
+  const whole = ['listTools', 'listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
   const types = ['task', 'run', 'approval', 'artifact', 'workspace', 'project_profile'] as const;
   const unknown = endpoints.filter(
     ({ id, method, path, paging, permission }) =>
