@@ -84,6 +84,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions',
     summary: 'List processes, each by its latest version, newest first.',
+    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
     permission: 'processes.read',
     query: {
       key: QueryWord.optional(),
@@ -112,6 +113,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions/{key}/versions',
     summary: 'List the versions of a process, newest first.',
+    description: 'A page has up to 4 MiB; what is beyond has a cursor.',
     permission: 'processes.read',
     params: { key: TypeKey },
     paging: true,

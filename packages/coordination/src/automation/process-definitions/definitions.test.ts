@@ -351,3 +351,25 @@ test('versions that are filed out of sight are not listed', async () => {
   );
   await refused(member.get(`/process-definitions/${key}@1`), 404, 'not_found');
 });
+
+test('a page of large definitions ends before 4 MiB and leads on', async () => {
+  const workspace = await makeWorkspace(baton);
+  const key = newProcessKey();
+  await done(publish(key, specOf({ workspaceId: workspace.id })), 201);
+  await baton.pool.run(sql`
+    insert into process_definitions (id, tenant_id, workspace_id, key, version, definition_hash, identity_agent, governed_by,
+      expression_profile, engine_revision, spec, warnings, created_by)
+    select gen_random_uuid(), tenant_id, workspace_id, key || n, 1, definition_hash, identity_agent, governed_by,
+      expression_profile, engine_revision, jsonb_set(spec, '{description}', to_jsonb(repeat('x', 250000))), warnings, created_by
+    from process_definitions, generate_series(1, 20) n where tenant_id = ${baton.tenantId} and key = ${key}`);
+  const counts: number[] = [];
+  for (let cursor = ''; counts.length < 5; ) {
+    const path = `/process-definitions?limit=200&workspaceId=${workspace.id}${cursor}`;
+    const page = await done(baton.admin.get(path));
+    assert.ok(JSON.stringify(page).length < 4_194_304 + 1000);
+    counts.push(page.items.length);
+    if (page.nextCursor === null) break;
+    cursor = `&cursor=${page.nextCursor}`;
+  }
+  assert.deepEqual([counts.length, counts.reduce((sum, count) => sum + count)], [2, 21]);
+});

@@ -1,12 +1,14 @@
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { emit } from '../../ledger/journal/journal.ts';
+import { pageWithinBytes } from '../../organisation/byte-pages.ts';
 import type { VersionRef } from '../../organisation/keys.ts';
 import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { specBytesMax } from '../process-language/reading.ts';
 import { dropTriggers, openInstancesOf } from '../process-triggers/triggers.ts';
 import {
   definitionOf,
@@ -67,8 +69,14 @@ export async function listDefinitions(
   if (status !== undefined && !definitionStatuses.some((known) => known === status))
     fail('invalid_status', { allowed: definitionStatuses });
   const list = listOfDefinitions(context.tenantId, { key, workspace_id: workspaceId, status }, governedBy);
-  return listSeen(context.db, await viewerOf(context), list, page, latestOf);
+  const viewer = await viewerOf(context);
+  return pageWithinBytes(page, definitionBytesMax, (part) =>
+    listSeen(context.db, viewer, list, part, latestOf),
+  );
 }
+
+/** Of one definition as JSON: its document, the warnings about it, and what stands around them. */
+const definitionBytesMax = 2 * specBytesMax;
 
 function latestOf(row: ProcessDefinitionRow): ProcessDefinition {
   return definitionOf({ ...row, latest_version: row.version });
@@ -86,8 +94,11 @@ export async function listDefinitionVersions(
     null,
   );
   const ofKey = { latest_version: version, status, retired_at, retired_by, retired_reason };
-  return listPage(context.db, findVersions(context.tenantId, key, await viewerOf(context), page), (row) =>
-    definitionOf({ ...row, ...ofKey }),
+  const viewer = await viewerOf(context);
+  return pageWithinBytes(page, definitionBytesMax, (part) =>
+    listPage(context.db, findVersions(context.tenantId, key, viewer, part), (row) =>
+      definitionOf({ ...row, ...ofKey }),
+    ),
   );
 }
 
