@@ -129,9 +129,9 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number where the form takes no identifier. */
+/** A number, or a key with its version, where the form takes no identifier. */
 function sampleOf(form: Operation['params'][string]): string {
-  return form.safeParse(sampleUuid).success || !form.safeParse('1').success ? sampleUuid : '1';
+  return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }
 
 /** A request whose form is right and whose objects need not exist: for what is refused before they are looked for. */
