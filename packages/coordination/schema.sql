@@ -2117,7 +2117,7 @@ CREATE INDEX workspaces_by_parent ON public.workspaces USING btree (parent_id, i
 CREATE INDEX workspaces_newest ON public.workspaces USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_parent ON public.workspaces USING btree (tenant_id, parent_id, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_project ON public.workspaces USING btree (project_id) WHERE (project_id IS NOT NULL);
-CREATE INDEX workspaces_of_slug ON public.workspaces USING btree (tenant_id, slug);
+CREATE INDEX workspaces_of_slug ON public.workspaces USING hash ((((tenant_id)::text || slug)));
 CREATE INDEX workspaces_of_status ON public.workspaces USING btree (tenant_id, status, created_at DESC, id DESC);
 CREATE INDEX workspaces_of_type ON public.workspaces USING btree (type_id) WHERE (status = 'active'::text);
 CREATE UNIQUE INDEX workspaces_siblings ON public.workspaces USING btree (tenant_id, parent_id, slug) NULLS NOT DISTINCT;

@@ -13,7 +13,8 @@ export function findCapabilitiesOfNames(tenantId: string, names: readonly string
 /** Two rows at most: whether it stands more than once is all that is asked. */
 export function findWorkspacesOfSlug(tenantId: string, slug: string) {
   return sql<{ id: string }>`
-    select id from workspaces where tenant_id = ${tenantId} and slug = ${slug} limit 2`;
+    select id from workspaces
+    where tenant_id::text || slug = ${tenantId}::text || ${slug}::text and tenant_id = ${tenantId} and slug = ${slug} limit 2`;
 }
 
 /** Of each key its newest active version, with the skill that executes its tasks. */
