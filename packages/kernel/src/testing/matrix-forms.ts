@@ -109,8 +109,13 @@ function freeQuery({ query }: Operation): string | undefined {
 }
 
 /** The endpoint's example with `text` added to a string whose content the schema leaves free; undefined without one. */
-export function withText({ body, example }: Operation, text: string): unknown {
+export function withText(
+  { body, example }: Operation,
+  text: string,
+  without: readonly string[] = [],
+): unknown {
   for (const path of stringsIn(example)) {
+    if (without.includes(path[0] as string)) continue;
     const copy = structuredClone(example);
     const last = path.at(-1) as string;
     const owner = path.slice(0, -1).reduce((at, name) => at[name] as Tree, copy as Tree);

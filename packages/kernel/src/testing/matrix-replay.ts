@@ -36,7 +36,7 @@ export const replayCases: readonly MatrixCase[] = [
       assert.equal(again.status, first.status);
       assert.deepEqual(again.body, withoutSecrets(first.body, endpoint.secrets));
 
-      const changed = withText(endpoint, ' changed');
+      const changed = withText(endpoint, ' changed', endpoint.unprinted);
       if (changed !== undefined) {
         const other = await sendAs(matrix, endpoint, 'allowed', { ...request, body: changed }, { headers });
         assertRefused(matrix, other, adapter.rulesOf(endpoint).keyReused);

@@ -52,7 +52,8 @@ export const Assignee = z
     agent: Slug.or(z.string().regex(/^[a-z0-9]$/)).optional(),
     expr: Expression.optional(),
   })
-  .refine((given) => membersOf(given) === 1, 'must name one of principal, role, agent and expr');
+  .refine((given) => membersOf(given) === 1, 'must name one of principal, role, agent and expr')
+  .meta({ examples: [{ role: 'reviewer' }] });
 export type Assignee = z.output<typeof Assignee>;
 export const AssigneeChain = z.array(Assignee).min(1).max(10);
 

@@ -74,7 +74,12 @@ const AgentExecutorSpec = z
       .regex(/^[a-z][a-z0-9-]*$/),
     params: freeObjectOf(specBytesMax).default({}),
     instructions: text(textMax.any).default(''),
-    image: z.string().max(255).regex(imageForm, 'must be an OCI reference with a tag or a digest').optional(),
+    image: z
+      .string()
+      .max(255)
+      .regex(imageForm, 'must be an OCI reference with a tag or a digest')
+      .meta({ examples: ['registry.example/agents/reviewer:1.4.2'] })
+      .optional(),
   })
   .meta({ id: 'AgentExecutorSpec' });
 

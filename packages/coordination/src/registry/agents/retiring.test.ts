@@ -4,9 +4,27 @@ import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import { finishEndings } from '../../execution/sweeper/sweeper.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
-import { agentKey, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/agents.ts';
+import {
+  agentKey,
+  agentPermissions,
+  agentSpec,
+  linkAgent,
+  newIdentity,
+  publishAgent,
+} from '../../testing/agents.ts';
+import { launch } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimTask, done, eventsOf, makeTask, openSession, refused } from '../../testing/leases.ts';
+import { invoke, makeCallable } from '../../testing/invocations.ts';
+import {
+  claimTask,
+  done,
+  eventsOf,
+  makeRun,
+  makeTask,
+  makeWorker,
+  openSession,
+  refused,
+} from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 
 let baton: TestCoordination;
@@ -70,6 +88,30 @@ for (const kind of ['agent', 'service'])
     assert.equal((await eventsOf(baton, id)).length, count);
     await refused(baton.admin.post('/agents', { key, spec: agentSpec() }), 409, 'agent_retired');
   });
+
+test(':retire also revokes its delegations, fails what it runs for others and withdraws its calls', async () => {
+  const permissions = [...agentPermissions, 'skills.invoke'];
+  const { key, actor, worker, revision } = await workingAgent(agentSpec({ identity: { permissions } }));
+  const human = await baton.actor({ kind: 'human' });
+  const parties = { humanPrincipalId: human.principalId, agentPrincipalId: actor.principalId };
+  const delegation = await done(baton.admin.post('/delegations', parties), 201);
+  const call = await done(invoke(actor, await makeCallable(baton.admin)), 201);
+  const parent = await makeWorker(baton);
+  const { run } = await makeRun(baton, parent);
+  const { childHandle, childTask } = await done(launch(parent, run.id), 201);
+  const claim = await claimTask(worker, childTask.id);
+  await done(start(actor, claim, { agentRevisionId: revision.id }), 201);
+  await done(retire(key));
+  const lastOf = async (id: string, ...fields: string[]) => {
+    const event = (await eventsOf(baton, id)).at(-1);
+    return [event?.type, ...fields.map((field) => event?.payload[field])];
+  };
+  assert.deepEqual(await lastOf(delegation.id, 'reason'), ['delegation.revoked', 'agent_retired']);
+  const resolved = ['run.child.resolved', childHandle.id, 'failed'];
+  assert.deepEqual(await lastOf(run.id, 'childHandleId', 'outcome'), resolved);
+  const withdrawn = ['skill.invocation_cancelled', 'basis_revoked', 'principal_not_active'];
+  assert.deepEqual(await lastOf(call.id, 'code', 'reason'), withdrawn);
+});
 
 test('more claims than a first batch holds: the worker releases the others for the same reason', async () => {
   const { key, actor, worker, id } = await workingAgent();

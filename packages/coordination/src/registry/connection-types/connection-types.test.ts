@@ -162,12 +162,14 @@ test('a text shaped like a credential is refused with where it stands; names of 
   assert.ok(!JSON.stringify(details).includes(secret));
 });
 
-test('a schema of more than 64 KiB is refused, and so are deep ones', async () => {
+test('a schema of more than 64 KiB is refused, and so are deep ones and rounded integers', async () => {
   const long = { type: 'object', description: 'x'.repeat(66_000) };
   await refused(publish({ ...tokenSpec, settingsSchema: long }), 422, 'payload_too_large');
   let deep: object = { type: 'object' };
   for (let level = 0; level < 20; level += 1) deep = { type: 'object', not: deep };
   await refused(publish({ ...tokenSpec, settingsSchema: deep }), 422, 'payload_too_deep');
+  const rounded = { type: 'object', maxProperties: 2 ** 60 };
+  await refused(publish({ ...tokenSpec, settingsSchema: rounded }), 422, 'invalid_document');
 });
 
 test('a key or a version out of range is 400', async () => {
@@ -187,7 +189,7 @@ test('the key reads the newest version, key@version that one, and anything else 
   await refused(baton.otherAdmin.get(`/connection-types/${key}`), 404, 'not_found');
 });
 
-test('the list is filtered by key and status; an unknown status is refused with those that there are', async () => {
+test('the list is filtered by key and status; an unknown status and cursor are refused', async () => {
   const key = await makeType(baton.admin);
   await done(publish({ ...tokenSpec, displayName: 'Later' }, key, 2), 201);
   const list = async (query: string) =>
@@ -203,6 +205,7 @@ test('the list is filtered by key and status; an unknown status is refused with 
   assert.deepEqual([await list('&status=deprecated'), await list('&status=active')], [[1], [2]]);
   const details = await refused(baton.admin.get('/connection-types?status=gone'), 422, 'invalid_status');
   assert.deepEqual(details.allowed, ['active', 'deprecated', 'disabled']);
+  await refused(baton.admin.get('/connection-types?cursor=nonsense'), 422, 'invalid_cursor');
   await refused(baton.admin.get('/connection-types?package=x'), 400, 'invalid_request');
 });
 

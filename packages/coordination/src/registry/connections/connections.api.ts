@@ -28,6 +28,7 @@ import { putToken, putTokenAround, revokeAround, revokeConnection } from './cred
 
 const params = { key: ConnectionKey };
 const text = z.string().max(4096).optional();
+const sentence = z.string().meta({ contentMediaType: 'text/plain' });
 const settingsErrors = [
   'unknown_connection_type',
   'invalid_document',
@@ -130,7 +131,7 @@ export const connectionsApi = [
     auth: 'none',
     looseQuery: 'kept',
     query: { state: text, code: text, error: text },
-    returns: { 200: z.string(), 303: null, 400: z.string() },
+    returns: { 200: sentence, 303: null, 400: sentence },
     errors: [],
     emits: [connectionAuthorized, connectionAuthorizationFailed],
     transaction: 'command',

@@ -106,6 +106,22 @@ test('settings are refused by size, then for secrets, then by the schema of the 
   );
 });
 
+test('settings that are too large, too deep, or hold a rounded integer are refused when they are made and changed', async () => {
+  const type = await makeType(baton.admin);
+  const { key } = await makeConnection(baton.admin, type);
+  let nested: object = {};
+  for (let level = 0; level < 20; level += 1) nested = { nested };
+  for (const [code, settings] of [
+    ['invalid_document', { rounded: 2 ** 60 }],
+    ['payload_too_large', { long: 'x'.repeat(70_000) }],
+    ['payload_too_deep', { nested }],
+  ] as const) {
+    await refused(baton.admin.post('/connections', { type, settings }), 422, code);
+    const ifMatch = { 'if-match': 'connection-1' };
+    await refused(baton.admin.patch(`/connections/${key}`, { settings }, ifMatch), 422, code);
+  }
+});
+
 test('a change raises the version and names what changed; equal values change nothing', async () => {
   const type = await makeType(baton.admin, { ...tokenSpec, settingsSchema });
   const { id, key } = await makeConnection(baton.admin, type, { settings: { project: 'A' } });
@@ -147,7 +163,7 @@ test('another version of the type judges the settings anew, and a disabled one i
   await refused(patch({ typeVersion: 1, settings: {} }), 422, 'unknown_connection_type');
 });
 
-test('the list is filtered by type and status; an unknown status is refused with those that there are', async () => {
+test('the list is filtered by type and status; an unknown status and cursor are refused', async () => {
   const type = await makeType(baton.admin);
   const [first, second] = [await makeConnection(baton.admin, type), await makeConnection(baton.admin, type)];
   await done(baton.admin.put(`/connections/${first.key}/token`, { account: 'a', token: newToken() }));
@@ -162,6 +178,7 @@ test('the list is filtered by type and status; an unknown status is refused with
   );
   const details = await refused(baton.admin.get('/connections?status=lost'), 422, 'invalid_status');
   assert.deepEqual(details.allowed, ['pending', 'active', 'expired', 'revoked']);
+  await refused(baton.admin.get('/connections?cursor=nonsense'), 422, 'invalid_cursor');
 });
 
 test('a token connects, is in the store alone, and a later one takes its place', async () => {

@@ -15,7 +15,7 @@ const pagesMax = 120;
 let baton: TestCoordination;
 let executor: Actor;
 before(async () => {
-  baton = await startCoordination();
+  baton = await startCoordination({ CP_SKILL_INVOCATIONS_PENDING_MAX: '1000000' });
   executor = await baton.actor();
 });
 after(() => baton.close());

@@ -45,6 +45,10 @@ const snapshotErrors = [
   'memory_unavailable',
 ] as const;
 
+const packExample = { name: 'platform', version: '1.0.0', scope: 'tenant', kinds: { service: {} } };
+/** As memory answers. */
+const StoredPack = FreeObject.meta({ id: 'StoredKnowledgePack', examples: [packExample] });
+
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
 const snapshotExample = {
   workspaceId: exampleId,
@@ -153,7 +157,7 @@ export const knowledgeApi = [
       'memory_unavailable',
     ],
     emits: [packRegistered],
-    example: { name: 'platform', version: '1.0.0', scope: 'tenant', kinds: { service: {} } },
+    example: packExample,
     around: ({ body }, surroundings: PackWriting) => registerPack(body, surroundings),
     handle: ({ prepared }, context) => settleWrite(packKind, context, prepared),
   }),
@@ -164,7 +168,7 @@ export const knowledgeApi = [
     summary: 'Read a pack, of the tenant or of all, by `name` or `name@version`.',
     permission: 'events.read',
     params: { ref: z.string().min(1).max(400) },
-    returns: { 200: FreeObject },
+    returns: { 200: StoredPack },
     errors: ['invalid_pack_ref', 'memory_disabled', 'not_found', 'memory_timeout', 'memory_unavailable'],
     around: ({ params }, surroundings: Surroundings<JsonObject, Context>) =>
       getPack(params.ref, surroundings),
