@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { QueryWord, Uuid } from '@baton/kernel/wire';
 import { idParams } from '../../organisation/keys.ts';
+import { invocationRequested } from '../../results/invocations/invocations.events.ts';
+import { approvalRequested } from '../../work/gates/gates.events.ts';
+import { externalReferenceAdded } from '../../work/relations/external-references/external-references.events.ts';
+import { taskCreated, taskUpdated } from '../../work/tasks/tasks.events.ts';
 import { endpoint } from '../context.ts';
-import { effectEvents } from './effect-events.ts';
 import {
   Cancellation,
   InstanceRequest,
@@ -14,7 +17,7 @@ import {
   Skip,
   Suspension,
 } from './instance.ts';
-import { allProcessEvents } from './instances.events.ts';
+import { type ProcessEventType, processEvents } from './instances.events.ts';
 import {
   cancelInstance,
   createInstance,
@@ -26,7 +29,8 @@ import {
   suspendInstance,
 } from './instances.ts';
 
-const emits = [...allProcessEvents, ...effectEvents];
+/** What a test has seen each act write at once: the instance goes on in its transaction, and a longer one in those of the worker. */
+const emitted = (...types: ProcessEventType[]) => types.map((type) => processEvents[type]);
 const stateErrors = ['not_found', 'invalid_process_instance_state'] as const;
 
 export const processInstancesApi = [
@@ -52,7 +56,22 @@ export const processInstancesApi = [
       'process_instance_exists',
       'process_definition_unusable',
     ],
-    emits,
+    emits: [
+      ...emitted(
+        'process.started',
+        'process.data_changed',
+        'process.stage_entered',
+        'process.milestone_reached',
+        'process.step_entered',
+        'process.step_exited',
+        'process.sla_failed',
+        'process.suspended',
+      ),
+      taskCreated,
+      externalReferenceAdded,
+      approvalRequested,
+      invocationRequested,
+    ],
     example: { process: 'change', key: 'CHG-1', data: {} },
     handle: ({ body }, context) => createInstance(context, body),
   }),
@@ -108,7 +127,7 @@ export const processInstancesApi = [
     body: Suspension,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits,
+    emits: emitted('process.suspended'),
     example: { reason: 'the supplier is being changed' },
     handle: ({ params, body }, context) => suspendInstance(context, params.id, body.reason),
   }),
@@ -123,7 +142,19 @@ export const processInstancesApi = [
     bodyOptional: true,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits,
+    emits: [
+      ...emitted(
+        'process.data_changed',
+        'process.stage_exited',
+        'process.step_entered',
+        'process.step_exited',
+        'process.suspended',
+        'process.resumed',
+        'process.completed',
+      ),
+      taskCreated,
+      externalReferenceAdded,
+    ],
     example: { reason: 'the supplier is known' },
     handle: ({ params, body }, context) => resumeInstance(context, params.id, body.reason ?? null),
   }),
@@ -137,7 +168,15 @@ export const processInstancesApi = [
     body: Skip,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits,
+    emits: emitted(
+      'process.data_changed',
+      'process.stage_entered',
+      'process.stage_exited',
+      'process.step_entered',
+      'process.step_exited',
+      'process.resumed',
+      'process.completed',
+    ),
     example: { element: 'notify', reason: 'done by hand' },
     handle: ({ params, body }, context) => skipElement(context, params.id, body.element, body.reason),
   }),
@@ -151,7 +190,16 @@ export const processInstancesApi = [
     body: Cancellation,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits,
+    emits: [
+      ...emitted(
+        'process.data_changed',
+        'process.step_entered',
+        'process.step_exited',
+        'process.compensated',
+        'process.cancelled',
+      ),
+      taskUpdated,
+    ],
     example: { reason: 'ordered twice' },
     handle: ({ params, body }, context) => cancelInstance(context, params.id, body.reason, body.compensate),
   }),

@@ -138,5 +138,3 @@ export const processEvents = {
 } as const;
 
 export type ProcessEventType = keyof typeof processEvents;
-/** What an act on an instance may lead to. */
-export const allProcessEvents = Object.values(processEvents);

@@ -15,6 +15,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -148,6 +149,25 @@ test('POST refuses an unknown process, a retired one, wrong data, a taken key an
   await refused(post({ process: unlinked }), 409, 'process_definition_unusable');
   await done(baton.admin.post(`/process-definitions/${key}:retire`, { reason: 'old' }));
   await refused(post({ key: 'y' }), 409, 'process_retired');
+});
+
+test('POST refuses data too deep or too large and an archived workspace; lists refuse foreign cursors', async () => {
+  const process = await publish([{ ...humanStep('ask') }]);
+  const begin = (more: object) =>
+    baton.admin.post('/process-instances', { process, key: `k-${newId()}`, ...more });
+  const deep = Array.from({ length: 100 }).reduce<unknown>((inner) => ({ inner }), 1);
+  await refused(begin({ data: { deep } }), 422, 'payload_too_deep');
+  await refused(begin({ data: { text: 'x'.repeat(900_000) } }), 422, 'payload_too_large');
+  const { id: workspaceId } = await makeWorkspace(baton);
+  await done(baton.admin.post(`/workspaces/${workspaceId}:archive`));
+  await refused(begin({ workspaceId }), 422, 'workspace_archived');
+  const { id } = await startProcessInstance(baton.admin, process, {});
+  for (const path of [
+    '/process-instances',
+    `/process-instances/${id}/journal`,
+    `/process-definitions/${process}/versions`,
+  ])
+    await refused(baton.admin.get(`${path}?cursor=foreign`), 422, 'invalid_cursor');
 });
 
 test('one of two who start the same key at once starts it', async () => {
