@@ -1,5 +1,6 @@
-// npm test [-- part of a file's path ...] [-- --shard=1/2] [-- --record]: checks the code, then runs every test against
-// one throw-away PostgreSQL. A shard is one of several runs that share the test files; --record keeps what each took.
+// npm test [-- part of a file's path ...] [-- --shard=1/2] [-- --record] [-- --declared PATH]: checks the code, then runs
+// every test against one throw-away PostgreSQL. A shard is one of several runs that share the test files; --record keeps
+// what each took; --declared names what the endpoints whose path begins with PATH declare and these tests don't produce.
 import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,9 +19,11 @@ interface Options {
   readonly patterns: readonly string[];
   readonly shard: Shard;
   readonly isRecorded: boolean;
+  /** Beginnings of paths of endpoints, as `/packages`; a whole run judges all. */
+  readonly declared: readonly string[];
 }
 
-async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
+async function main({ patterns, shard, isRecorded, declared }: Options): Promise<number> {
   const isWhole = patterns.length === 0 && shard.total === 1;
   // Of several shards one checks the code.
   const isClean = patterns.length > 0 || shard.index > 1 || (await check());
@@ -44,7 +47,12 @@ async function main({ patterns, shard, isRecorded }: Options): Promise<number> {
     } = await runTests(root, files, abort.signal);
     const isEnded = isWhole && !abort.signal.aborted;
     const isComplete = isEnded && failed === 0;
-    const undeclared = isEnded ? await truthProblems(environment.truthDirectory) : [];
+    const undeclared =
+      isEnded || declared.length > 0
+        ? (await truthProblems(environment.truthDirectory)).filter(
+            (line) => isEnded || isAbout(line, declared),
+          )
+        : [];
     for (const problem of undeclared) console.log(`✘ truth: ${problem}`);
     if (undeclared.length > 0 && failed > 0)
       console.log('Tests failed, so what none produced may be what they would have produced.');
@@ -78,10 +86,19 @@ function parseOptions(args: string[]): Options {
   try {
     const { values, positionals } = parseArgs({
       args,
-      options: { shard: { type: 'string', default: '1/1' }, record: { type: 'boolean', default: false } },
+      options: {
+        shard: { type: 'string', default: '1/1' },
+        record: { type: 'boolean', default: false },
+        declared: { type: 'string', multiple: true, default: [] },
+      },
       allowPositionals: true,
     });
-    return { patterns: positionals, shard: parseShard(values.shard), isRecorded: values.record };
+    return {
+      patterns: positionals,
+      shard: parseShard(values.shard),
+      isRecorded: values.record,
+      declared: values.declared,
+    };
   } catch (error) {
     throw new StartError((error as Error).message);
   }
@@ -92,6 +109,12 @@ async function truthProblems(directory: string): Promise<string[]> {
   // Only now: it loads both services, and a run of one file must work while another is broken.
   const { checkTruth } = await import('./truth.ts');
   return checkTruth(directory);
+}
+
+/** Whether a problem of the truth test, as `coordination POST /tasks not_found: …`, is about one of these paths. */
+function isAbout(problem: string, paths: readonly string[]): boolean {
+  const path = problem.split(' ')[2] ?? '';
+  return paths.some((beginning) => path.startsWith(beginning));
 }
 
 /** Prints where a secret was found, or how much was searched without finding one. Returns the number of findings. */
