@@ -2,8 +2,8 @@ import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
+import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-evaluations/retention/old-looks.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
-import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-retention/old-looks.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {

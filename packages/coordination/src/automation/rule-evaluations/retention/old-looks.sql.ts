@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/sql';
-import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldEvaluationRow = { id: string; tenant_id: string; updated_at: string };
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, makeTask, refused } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
+import { done, makeTask, refused } from '../../../testing/leases.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules.ts';
 import { forgetOldEvaluations, forgetOldWork } from './old-looks.ts';
 
 let baton: TestCoordination;

@@ -1,7 +1,7 @@
-import type { Job, JobTools } from '../../service/job.ts';
-import { createWalk } from '../../service/queue-walk.ts';
-import type { Context } from '../context.ts';
-import { ruleConsumer } from '../rules/rules.ts';
+import type { Job, JobTools } from '../../../service/job.ts';
+import { createWalk } from '../../../service/queue-walk.ts';
+import type { Context } from '../../context.ts';
+import { ruleConsumer } from '../../rules/rules.ts';
 import {
   deleteEvaluations,
   deleteOldTouches,
