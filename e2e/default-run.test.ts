@@ -71,3 +71,10 @@ test('a name that a stranger lets point to this machine is not answered', async 
     });
   assert.deepEqual([await ask('evil.example'), await ask('baton.internal')], [421, 200]);
 });
+
+test('the small company of the demo says of a running Baton without a memory service that nothing is known', async () => {
+  const demo = baton(['demo', '--organisation'], { BATON_HOME: join(folder, 'home') });
+  await demo.ended;
+  keepLog(demo.output());
+  assert.match(demo.output(), /Knowledge: none is attached, since this Baton has no memory service/);
+});

@@ -100,6 +100,7 @@ test('the small company: one finished task leads to a review by rule, and the te
   assert.match(stdout, new RegExp(`cause +event:[0-9a-f-]{36}, the task.completed of ${finished[1]}`));
   assert.match(
     stdout,
-    /Knowledge: none is attached, since this Baton has no memory service \(memory_disabled\)/,
+    /^Knowledge, attached to the web shop by a snapshot of demo-handbook: policy:invoices$/m,
   );
+  assert.match(stdout, /^What memory says to who takes TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m);
 });

@@ -7,6 +7,7 @@ import { readBacklog } from './backlog.ts';
 import { generateBacklog } from './backlog-generator.ts';
 import { runDemo } from './demo.ts';
 import { type ImportPlan, planImport } from './import-plan.ts';
+import { startDemoMemory } from './organisation/demo-memory.ts';
 import { organisationLines, runOrganisationDemo } from './organisation/organisation-demo.ts';
 import { allHolds, resultJson, resultLines } from './report.ts';
 import { isReady, startTemporaryBaton } from './temporary-baton.ts';
@@ -42,13 +43,10 @@ export function addDemo(program: Command, context: CommandContext): void {
     .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
     .option('--organisation', 'set up a small company instead, and show what followed from one finished task')
     .action((options: Options) => {
-      if (options.organisation === true)
-        return withBaton(options, context, (connection) =>
-          demonstrateOrganisation(options, context, connection),
-        );
+      if (options.organisation === true) return demonstrateOrganisation(options, context);
       // A file that can't be used is refused before anything is started.
       const plan = planOf(options);
-      return withBaton(options, context, (connection) => demonstrate(plan, options, context, connection));
+      return withBaton(options, context, {}, (connection) => demonstrate(plan, options, context, connection));
     });
 }
 
@@ -74,25 +72,37 @@ function planOf(options: Options): ImportPlan {
   return plan;
 }
 
-async function demonstrateOrganisation(
-  { json }: Options,
-  { output }: CommandContext,
-  connection: Connection,
-): Promise<void> {
-  const result = await runOrganisationDemo(connection);
-  show(output, json, result, () => organisationLines(result));
+/** A Baton that the demo starts for itself has a memory service beside it: a running one may have none, and then says so. */
+async function demonstrateOrganisation(options: Options, context: CommandContext): Promise<void> {
+  const memory = await startDemoMemory();
+  const settings = {
+    CP_CONTEXT_PROVIDER: 'http',
+    CP_CONTEXT_BASE_URL: memory.url,
+  };
+  try {
+    await withBaton(options, context, settings, async (connection) => {
+      const result = await runOrganisationDemo(connection);
+      show(context.output, options.json, result, () => organisationLines(result));
+    });
+  } finally {
+    await memory.close();
+  }
 }
 
-/** Lets a demo work with the Baton that already runs, or with a temporary one, which is stopped in the end. */
+/**
+ * Lets a demo work with the Baton that already runs, or with a temporary one, which is stopped in the end.
+ * @param settings of the temporary one
+ */
 async function withBaton(
   options: Options,
   context: CommandContext,
+  settings: Readonly<Record<string, string>>,
   act: (connection: Connection) => Promise<void>,
 ): Promise<void> {
   let stop = () => Promise.resolve();
   const removeListeners = onInterrupt(() => stop());
   try {
-    const connection = await findBaton(options, context, (stopSpawned) => {
+    const connection = await findBaton(options, context, settings, (stopSpawned) => {
       stop = stopSpawned;
     });
     await act(connection);
@@ -106,6 +116,7 @@ async function withBaton(
 async function findBaton(
   options: Options,
   { config, output }: CommandContext,
+  settings: Readonly<Record<string, string>>,
   onSpawn: (stop: () => Promise<void>) => void,
 ): Promise<Connection> {
   const connection = findConnection(options, config);
@@ -116,7 +127,7 @@ async function findBaton(
   if (options.url !== undefined || options.connection !== undefined)
     throw new PlainError(`No Baton is ready at ${connection?.coordinationUrl ?? options.url}.`);
   output.progress('No Baton runs here: starting a temporary one ...\n');
-  return await startTemporaryBaton(config, onSpawn);
+  return await startTemporaryBaton(config, settings, onSpawn);
 }
 
 /**

@@ -17,17 +17,19 @@ const recentOutputCharactersMax = 4000;
 /**
  * Starts Baton with an empty temporary folder on a free port. It inherits the environment, so IAM_DATABASE_URL and
  * CP_DATABASE_URL are used when set.
+ * @param settings more of Baton's settings
  * @param onSpawn called at once with a function that stops it and removes its folder, as starting may fail
  * @throws PlainError with Baton's output when it does not start
  */
 export async function startTemporaryBaton(
   { environment }: CliConfig,
+  settings: Readonly<Record<string, string>>,
   onSpawn: (stop: () => Promise<void>) => void,
 ): Promise<Connection> {
   const home = mkdtempSync(join(tmpdir(), 'baton-demo-'));
   const port = await findFreePort();
   const child = spawn(process.execPath, [join(projectRoot, 'bin', 'baton.mjs'), 'start'], {
-    env: { ...environment, BATON_HOME: home, PORT: String(port) },
+    env: { ...environment, ...settings, BATON_HOME: home, PORT: String(port) },
     // In its own process group, so that Ctrl-C reaches only the demo, which then stops it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

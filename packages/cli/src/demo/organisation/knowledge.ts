@@ -80,6 +80,7 @@ export function knowledgeLines(
     return [
       'Knowledge: none is attached, since this Baton has no memory service (memory_disabled).',
       '  CP_CONTEXT_PROVIDER and CP_CONTEXT_BASE_URL name one; docs/organisation.md says what is then told.',
+      '  While no Baton runs, this demo starts one with a small memory service of its own.',
     ];
   if (refusedCode !== null)
     return [`Knowledge: none is attached, the memory service did not take it (${refusedCode}).`];
