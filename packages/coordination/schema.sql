@@ -1128,6 +1128,9 @@ create table process_instances (
   started_at timestamp(3) with time zone not null,
   updated_at timestamp(3) with time zone default clock_timestamp() not null,
   completed_at timestamp(3) with time zone,
+  parent_id uuid,
+  root_id uuid,
+  call_depth smallint default 0 not null,
   constraint process_instances_pkey PRIMARY KEY (id),
   constraint process_instances_check CHECK (((completed_at IS NULL) = (status = ANY (ARRAY['running'::text, 'suspended'::text])))),
   constraint process_instances_sla_state_check CHECK ((sla_state = ANY (ARRAY['ok'::text, 'warning'::text, 'breached'::text, 'paused'::text, 'unknown'::text, 'none'::text]))),
@@ -1140,6 +1143,7 @@ CREATE INDEX process_instances_newest ON public.process_instances USING btree (t
 CREATE INDEX process_instances_of_instance_key ON public.process_instances USING btree (tenant_id, instance_key, started_at DESC, id DESC);
 CREATE INDEX process_instances_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key, started_at DESC, id DESC);
 CREATE INDEX process_instances_of_place ON public.process_instances USING btree (COALESCE(workspace_id, tenant_id), started_at DESC, id DESC);
+CREATE INDEX process_instances_of_root ON public.process_instances USING btree (root_id) WHERE ((root_id IS NOT NULL) AND (status = ANY (ARRAY['running'::text, 'suspended'::text])));
 CREATE INDEX process_instances_of_status ON public.process_instances USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE UNIQUE INDEX process_instances_one_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
 
@@ -1149,6 +1153,17 @@ create table process_keys (
   constraint process_keys_pkey PRIMARY KEY (tenant_id, key),
   constraint process_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+
+create table process_orders (
+  instance_id uuid not null,
+  tenant_id uuid not null,
+  act text not null,
+  due_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint process_orders_pkey PRIMARY KEY (instance_id),
+  constraint process_orders_act_check CHECK ((act = ANY (ARRAY['begin'::text, 'end'::text]))),
+  constraint process_orders_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+);
+CREATE INDEX process_orders_due ON public.process_orders USING btree (due_at, instance_id);
 
 create table process_references (
   tenant_id uuid not null,

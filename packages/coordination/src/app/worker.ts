@@ -1,7 +1,11 @@
 import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
-import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
+import {
+  carryOutProcessOrders,
+  fireProcessTimers,
+  runProcesses,
+} from '../automation/process-instances/process-jobs.ts';
 import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-evaluations/retention/old-looks.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
@@ -62,6 +66,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   forgetOldCalls,
   runProcesses,
   fireProcessTimers,
+  carryOutProcessOrders,
   deleteAnsweredKeys,
   deleteUnneededContents,
   expireDueConnections,

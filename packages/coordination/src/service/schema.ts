@@ -56,6 +56,7 @@ export interface Tables {
   process_instance_journal: ProcessInstanceJournalTable;
   process_instances: ProcessInstancesTable;
   process_keys: ProcessKeysTable;
+  process_orders: ProcessOrdersTable;
   process_references: ProcessReferencesTable;
   process_timers: ProcessTimersTable;
   process_triggers: ProcessTriggersTable;
@@ -857,11 +858,21 @@ interface ProcessInstancesTable {
   started_at: string;
   updated_at: Generated<string>;
   completed_at: string | null;
+  parent_id: string | null;
+  root_id: string | null;
+  call_depth: Generated<number>;
 }
 
 interface ProcessKeysTable {
   tenant_id: string;
   key: string;
+}
+
+interface ProcessOrdersTable {
+  instance_id: string;
+  tenant_id: string;
+  act: 'begin' | 'end';
+  due_at: Generated<string>;
 }
 
 interface ProcessReferencesTable {

@@ -1,6 +1,10 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
-import { fireProcessTimers, runProcesses } from '../automation/process-instances/process-jobs.ts';
+import {
+  carryOutProcessOrders,
+  fireProcessTimers,
+  runProcesses,
+} from '../automation/process-instances/process-jobs.ts';
 import type { Permission } from '../service/permissions.ts';
 import { agentSpec, newIdentity, publishAgent } from './agents.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
@@ -16,16 +20,18 @@ export function makeProcessWorker(
 ) {
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
   const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
+  const orders = carryOutProcessOrders(tools);
   return {
     close,
     tools,
     turns,
     timers: () => timers.run(),
+    orders: () => orders.run(),
     /** Turns until nothing new is in the journal. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
-        if ((await turns.run()) === 0) return;
+        if ((await orders.run()) + (await turns.run()) === 0) return;
       }
       throw new Error('the processes found no end');
     },
@@ -45,6 +51,7 @@ const needed: readonly Permission[] = [
   'approvals.read',
   'approvals.manage',
   'skills.invoke',
+  'processes.operate',
 ];
 
 /** An agent of the registry that acts by an identity of its own, in the tenant of whoever makes it. */

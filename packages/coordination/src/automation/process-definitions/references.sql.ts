@@ -14,6 +14,13 @@ export function findActiveAgents(tenantId: string, keys: readonly string[]) {
     select key from agents where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
+/** Of these keys those of processes that a person sees. */
+export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
+  return sql<{ key: string }>`
+    select key from process_definitions
+    where tenant_id = ${tenantId} and key = any (${keys}) and is_latest and sees_workspace(${viewerId}, workspace_id)`;
+}
+
 /** The calendars of these keys, as they are now. */
 export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string; is_retired: boolean; has_hours: boolean }>`

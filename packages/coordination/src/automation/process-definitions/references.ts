@@ -1,4 +1,5 @@
 import { findPinnedSkills } from '../../organisation/skills/skills.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { ProcessSpec } from '../process-language/definition.ts';
 import { elementsOf } from '../process-language/elements.ts';
@@ -6,7 +7,12 @@ import type { Assignee, Due } from '../process-language/forms.ts';
 import { type ProcessProblem, problem, warning } from '../process-language/problems.ts';
 import type { Step } from '../process-language/step.ts';
 import { findAgents } from './agents.ts';
-import { findActiveTaskTypes, findCalendarsOfKeys, findWantedInputs } from './references.sql.ts';
+import {
+  findActiveTaskTypes,
+  findCalendarsOfKeys,
+  findSeenProcesses,
+  findWantedInputs,
+} from './references.sql.ts';
 
 /** What a definition names elsewhere in the tenant (organisation, section 15.2). */
 
@@ -24,7 +30,7 @@ export interface References {
 /**
  * @param inExpressions keys of calendars that expressions name, and where; null for that of the process
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
- * `calendar_retired`, `sla_calendar_missing`, `sla_calendar_without_hours`, `governed_by_unchecked`
+ * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`, `sla_calendar_without_hours`, `governed_by_unchecked`
  */
 export async function problemsOfReferences(
   context: Context,
@@ -40,6 +46,7 @@ export async function problemsOfReferences(
       ...(await taskTypeProblems(context, spec, elements)),
       ...(await agentProblems(context, spec, elements)),
       ...(await skillProblems(context, elements)),
+      ...(await calledProblems(context, elements)),
       ...calendars.problems,
       ...governing(spec, elements),
     ],
@@ -128,6 +135,25 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
       .filter((wanted) => !Object.hasOwn(input, wanted))
       .map((wanted) => problem('skill_input_missing', `${path}/input`, `${name} wants ${wanted}`));
   });
+}
+
+/**
+ * Whoever sees only some workspaces calls no process of another: one that is out of sight is like one that is not there. For
+ * everybody else a process may be published before the one that it calls.
+ */
+async function calledProblems(context: Context, elements: readonly PlacedStep[]): Promise<ProcessProblem[]> {
+  const viewer = await viewerOf(context);
+  const named = elements.flatMap(({ step: { call }, path }) =>
+    call?.process === undefined
+      ? []
+      : [{ name: call.process.split('@', 1)[0] as string, path: `${path}/call/process` }],
+  );
+  if (viewer === null || named.length === 0) return [];
+  const { db, tenantId } = context;
+  const seen = await db.rows(findSeenProcesses(tenantId, viewer, namesOf(named)));
+  return absent(named, new Set(seen.map(({ key }) => key))).map(({ name, path }) =>
+    problem('schema_violation', path, `there is no process ${name}`),
+  );
 }
 
 interface Leaning extends Named {

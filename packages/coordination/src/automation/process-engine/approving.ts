@@ -1,4 +1,4 @@
-import { activityId } from './activity-ids.ts';
+import { activityId } from './ids/activity-ids.ts';
 import type { Machine } from './machine.ts';
 import { finish, payloadOfEntered } from './sequences.ts';
 import type { ElementNode, EventRoot } from './state.ts';

@@ -1,6 +1,7 @@
-import type { JsonObject } from '@baton/kernel/wire';
+import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Trigger } from '../process-language/forms.ts';
 import { leaveVote, takeVote, takeVoters } from './approving.ts';
+import { takeChild } from './calling.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
 import { beginCancel, goOnAfterPause, suspendNow } from './endings.ts';
@@ -86,6 +87,13 @@ export function takeInput(
 function take(m: Machine, input: Input): void {
   const { kind } = input;
   m.note('input', null, kind, summaryOf(input));
+  const { hasBegun } = m.state;
+  // One that was called begins by whatever comes first, and once.
+  if (hasBegun === true && kind === 'start') return;
+  if (hasBegun === false) {
+    m.state.hasBegun = true;
+    if (kind !== 'start') start(m, null);
+  }
   if (kind === 'start') return start(m, input.event);
   if (kind === 'event') return takeEvent(m, input);
   if (kind === 'timer') return fire(m, input.timerId);
@@ -130,7 +138,8 @@ function start(m: Machine, event: EventRoot | null): void {
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
-function takeEvent(m: Machine, { event, task, call, correlations = [] }: EventInput): void {
+function takeEvent(m: Machine, input: EventInput): void {
+  const { event, task, call, child, output, correlations = [] } = input;
   m.event = event;
   const found = correlations.filter((n) => n !== startCorrelation);
   for (const n of found) correlate(m, n, event);
@@ -140,8 +149,9 @@ function takeEvent(m: Machine, { event, task, call, correlations = [] }: EventIn
   for (const node of m.elements()) {
     if (m.element(node.id) !== node) continue;
     m.current = node.id;
-    if (node.taskId === event.entityId && task != null) takeTask(m, node, task, event);
+    if (node.taskId === event.entityId && task != null) takeTask(m, node, task, event, output);
     else if (node.callId === event.entityId && call != null) takeCall(m, node, call);
+    else if (node.childId === event.entityId && child != null) takeChild(m, node, child);
     else if (node.waitsFor === 'approvals') {
       if (event.type === 'principal.disabled') leaveVote(m, node, event.entityId);
       else takeVote(m, node, event);
@@ -165,7 +175,13 @@ function takeListened(m: Machine, node: ElementNode, event: EventRoot): void {
   if (heard === true) finish(m, node, event as unknown as JsonObject);
 }
 
-function takeTask(m: Machine, node: ElementNode, task: TaskRoot, event: EventRoot): void {
+function takeTask(
+  m: Machine,
+  node: ElementNode,
+  task: TaskRoot,
+  event: EventRoot,
+  output: Json | undefined,
+): void {
   const { systemStatusCategory: category } = task;
   if (category !== 'terminal_success' && category !== 'terminal_cancelled') return;
   node.isAnswered = true;
@@ -177,7 +193,8 @@ function takeTask(m: Machine, node: ElementNode, task: TaskRoot, event: EventRoo
   const properties = m.step(node.id).human?.form?.['properties'] as JsonObject | undefined;
   const { customFields } = task;
   const asked = properties === undefined ? customFields : pick(customFields, Object.keys(properties));
-  finish(m, node, asked);
+  // An agent answers by what its run gives out; one that completes its task by hand, by the task's fields.
+  finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
 }
 
 function pick(from: JsonObject, names: readonly string[]): JsonObject {

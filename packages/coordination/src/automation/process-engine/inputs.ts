@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Assignee, Escalation } from '../process-language/forms.ts';
-import type { EventRoot, TaskRoot } from './state.ts';
+import type { EventRoot, StepError, TaskRoot } from './state.ts';
 
 /** What happens to an instance. Each brings its own time, so that the same inputs always lead to the same end. */
 export type Input = { readonly at: string } & (
@@ -11,6 +11,9 @@ export type Input = { readonly at: string } & (
       /** What the shell read of the object that the event is about. */
       readonly task?: TaskRoot | null;
       readonly call?: CallEnd | null;
+      readonly child?: ChildEnd | null;
+      /** What the last run of a task gave out, where it ended well and gave something. */
+      readonly output?: Json;
       /** The correlations that brought it to this instance, by their numbers. */
       readonly correlations?: readonly number[];
     }
@@ -39,6 +42,15 @@ export interface CallEnd {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
+/** How an instance of a called process ended. */
+export interface ChildEnd {
+  readonly status: string;
+  readonly outcome: string | null;
+  readonly data: JsonObject;
+  /** Of one that has failed, or why it was cancelled. */
+  readonly error: StepError | null;
+}
+
 /** A line of the instance's own journal. */
 export interface JournalNote {
   readonly kind: 'decision' | 'intent' | 'input' | 'settings' | 'data' | 'timer' | 'state';
@@ -65,6 +77,8 @@ export type Effect =
       readonly context: JsonObject;
       readonly assign: readonly Assignee[];
       readonly dueAt: string | null;
+      /** Whether it is refused where nobody is found that it is for. */
+      readonly isForSomebody?: boolean;
     }
   | { readonly kind: 'close_task'; readonly element: string; readonly taskId: string }
   | { readonly kind: 'find_voters'; readonly element: string; readonly approvers: readonly Assignee[] }
@@ -85,6 +99,16 @@ export type Effect =
       readonly inputs: JsonObject;
     }
   | { readonly kind: 'close_call'; readonly element: string; readonly callId: string }
+  | {
+      readonly kind: 'open_instance';
+      readonly element: string;
+      readonly childId: string;
+      /** A key, or `key@version`. */
+      readonly process: string;
+      readonly instanceKey: string;
+      readonly data: JsonObject;
+    }
+  | { readonly kind: 'close_instance'; readonly element: string; readonly childId: string }
   | {
       readonly kind: 'escalate';
       readonly element: string;

@@ -201,6 +201,17 @@ function intentOf(effect: Effect): JsonObject {
     element: __,
     ...rest
   } = effect as unknown as JsonObject & { kind: string; element: string };
-  const names = ['taskId', 'approvalId', 'callId', 'principalId', 'skill', 'typeKey', 'dueAt', 'level'];
+  const names = [
+    'taskId',
+    'approvalId',
+    'callId',
+    'childId',
+    'principalId',
+    'skill',
+    'process',
+    'typeKey',
+    'dueAt',
+    'level',
+  ];
   return Object.fromEntries(names.flatMap((name) => (name in rest ? [[name, rest[name] as Json]] : [])));
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import { kindOf, type Retry, type Step } from '../process-language/step.ts';
-import { activityId } from './activity-ids.ts';
+import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';
 import { cancelTimersOf, schedule } from './timers.ts';
@@ -126,9 +126,11 @@ export function finish(
 /** Takes back what a step has open outside. */
 function closeWork(m: Machine, node: ElementNode): void {
   if (node.refused) return;
-  const { id: element, taskId, callId, ballots = [] } = node;
+  const { id: element, taskId, callId, childId, ballots = [] } = node;
   if (taskId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_task', element, taskId });
   if (callId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_call', element, callId });
+  if (childId !== undefined && node.isAnswered !== true)
+    m.effect({ kind: 'close_instance', element, childId });
   for (const { approvalId, vote, asked } of ballots)
     if (asked && vote === 'pending') m.effect({ kind: 'close_approval', element, approvalId });
 }
@@ -300,7 +302,7 @@ export function payloadOfEntered(node: ElementNode): JsonObject {
     taskId: node.taskId ?? null,
     approvalIds: (node.ballots ?? []).map(({ approvalId }) => approvalId),
     skillInvocationId: node.callId ?? null,
-    childInstanceId: null,
+    childInstanceId: node.childId ?? null,
     due: due?.dueAt ?? null,
     warnAt: due?.warnAt ?? null,
     provisional: due?.provisional ?? false,

@@ -15,6 +15,8 @@ export interface ProcessState {
   milestones: Record<string, boolean>;
   nodes: Record<string, Node>;
   timers: Record<string, Timer>;
+  /** Of an instance that a process called, whether it has begun: its row is there before. */
+  hasBegun?: boolean;
   /** How often each element was entered. */
   attempts: Record<string, number>;
   /** Elements that were finished and can be undone, in that order. */
@@ -82,7 +84,7 @@ export interface SequenceNode {
   at: number;
 }
 
-export type WaitsFor = 'task' | 'approvals' | 'skill' | 'timer' | 'event' | 'steps' | null;
+export type WaitsFor = 'task' | 'approvals' | 'skill' | 'process' | 'timer' | 'event' | 'steps' | null;
 
 export interface ElementNode {
   readonly kind: 'element';
@@ -100,6 +102,8 @@ export interface ElementNode {
   taskId?: string;
   ballots?: Ballot[];
   callId?: string;
+  /** The instance of a called process. */
+  childId?: string;
   due: Deadline | null;
   slaState: SlaState;
   /** Whether what it opened has ended by itself. */

@@ -2,8 +2,9 @@ import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { DecisionTable } from '../process-language/definition.ts';
 import type { Due, Escalation } from '../process-language/forms.ts';
 import type { Step, StepKind } from '../process-language/step.ts';
-import { activityId } from './activity-ids.ts';
+import { openCall, waitedForBy } from './calling.ts';
 import { completeInstance, suspendNow } from './endings.ts';
+import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine, ProcessFault } from './machine.ts';
 import { cancelSequence, failElement, finish, payloadOfEntered, startList, undoNext } from './sequences.ts';
 import type { ElementNode } from './state.ts';
@@ -110,7 +111,7 @@ export function openStep(m: Machine, node: ElementNode): void {
       element: node.id,
       approvers: evaluated(m, node, step.approve.approvers),
     });
-  if (step.call !== undefined) openCall(m, node, step);
+  if (step.call !== undefined) openCall(m, node, step.call);
 }
 
 function enterHuman(m: Machine, node: ElementNode, { human }: Step): void {
@@ -146,25 +147,10 @@ function enterApprove(m: Machine, node: ElementNode, { approve }: Step): void {
 }
 
 function enterCall(m: Machine, node: ElementNode, { call }: Step): void {
-  node.waitsFor = 'skill';
+  node.waitsFor = waitedForBy(call);
   beginDuties(m, node, call?.due, []);
   if (call?.timeout !== undefined) scheduleTimeout(m, node, call.timeout);
   openStep(m, node);
-}
-
-function openCall(m: Machine, node: ElementNode, { call }: Step): void {
-  if (call?.skill === undefined) throw new ProcessFault('step_not_supported', 'only skills are called');
-  node.callId = activityId(m.state.id, node.id, node.attempt, 'call');
-  m.effect(
-    {
-      kind: 'open_call',
-      element: node.id,
-      callId: node.callId,
-      skill: call.skill,
-      inputs: m.evaluateAll(call.input, m.rootsIn(node)),
-    },
-    { type: 'process.step_entered', payload: payloadOfEntered(node) },
-  );
 }
 
 /** Assignees with what their expressions give: a principal's id, `role:<slug>` or `agent:<key>`. */

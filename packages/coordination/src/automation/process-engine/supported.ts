@@ -19,8 +19,6 @@ export function unsupportedOf(spec: ProcessSpec): Unsupported[] {
       const at = `${path}/${n}`;
       const kind = kindOf(step);
       if (!engineKinds.includes(kind)) refuse(at, kind);
-      if (step.call !== undefined && step.call.skill === undefined)
-        refuse(`${at}/call`, step.call.agent === undefined ? 'call.process' : 'call.agent');
       for (const inner of innerStepsOf(step)) look(inner.steps, at + inner.path);
     }
   };

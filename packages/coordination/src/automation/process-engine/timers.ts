@@ -7,7 +7,7 @@ import {
   workingTimeBetween,
 } from '../../organisation/calendars/working-time.ts';
 import type { Due } from '../process-language/forms.ts';
-import { activityId } from './activity-ids.ts';
+import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine, ProcessFault } from './machine.ts';
 import type { Deadline, Timer, TimerPurpose, TimeUnit } from './state.ts';
 

@@ -4,16 +4,17 @@ import { isOpen } from './timers.ts';
 
 /**
  * What an instance waits for, as keys that an event is looked up by: `entity:<id>`, `event:<type>`, `observation:<kind>` and
- * `calendar:<key>`. An instance that waits for nothing of an event costs that event nothing.
+ * `calendar:<key>`, and `ended:<id>` of an instance that it called. An instance that waits for nothing of an event costs that event nothing.
  */
 export function waitsOf({ steps }: Definition, state: ProcessState): string[] {
   if (state.status !== 'running' && state.status !== 'suspended') return [];
   const keys = new Set<string>();
   for (const node of Object.values(state.nodes)) {
     if (node.kind !== 'element') continue;
-    const { taskId, callId, ballots = [] } = node;
+    const { taskId, callId, childId, ballots = [] } = node;
     if (taskId !== undefined) keys.add(`entity:${taskId}`);
     if (callId !== undefined) keys.add(`entity:${callId}`);
+    if (childId !== undefined) keys.add(`ended:${childId}`);
     for (const { approvalId, principalId, vote, asked } of ballots) {
       if (vote !== 'pending') continue;
       keys.add(`entity:${principalId}`);

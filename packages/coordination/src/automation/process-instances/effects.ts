@@ -19,6 +19,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { Effect, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { requirePermission } from '../rule-acts/work-item.ts';
+import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
 import { findPeople, firstThatResolves } from './people/assignees.ts';
 
@@ -53,6 +54,10 @@ export async function doEffect(
       return undefined;
     case 'open_call':
       return openCall(context, row, effect);
+    case 'open_instance':
+      return openInstance(context, row, effect);
+    case 'close_instance':
+      return closeInstance(context, effect.childId);
     case 'close_call':
       return closeCall(context, effect.callId);
     case 'escalate':
@@ -69,6 +74,7 @@ async function openTask(context: Context, row: InstanceRow, effect: Of<'open_tas
   requirePermission(context, 'tasks.write');
   const { element, taskId, typeKey, title, form, context: given, dueAt } = effect;
   const who = await firstThatResolves(context, row.workspace_id, effect.assign);
+  if (effect.isForSomebody === true && who === undefined) fail('unknown_agent', { assign: effect.assign });
   const ref = `process/${row.id}/${element}`;
   const request = NewTask.parse({
     title: title.trim() === '' ? element : title,

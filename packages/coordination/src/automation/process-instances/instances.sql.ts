@@ -17,15 +17,18 @@ export type NewInstance = Pick<
   | 'identity_agent'
   | 'state'
   | 'started_at'
->;
+> &
+  // Of one that a step of another calls.
+  Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth'>>;
 
 /** No row when an instance with the key runs, or there is one with the id; waits for a transaction that starts one. */
 export function insertInstance(made: NewInstance) {
   return sql<InstanceRow>`
     insert into process_instances (id, tenant_id, workspace_id, definition_key, definition_version, instance_key,
-      identity_agent, status, state, started_at)
+      identity_agent, status, state, started_at, parent_id, root_id, call_depth)
     values (${made.id}, ${made.tenant_id}, ${made.workspace_id}, ${made.definition_key}, ${made.definition_version},
-      ${made.instance_key}, ${made.identity_agent}, 'running', ${JSON.stringify(made.state)}, ${made.started_at})
+      ${made.instance_key}, ${made.identity_agent}, 'running', ${JSON.stringify(made.state)}, ${made.started_at},
+      ${made.parent_id ?? null}, ${made.root_id ?? null}, ${made.call_depth ?? 0})
     on conflict do nothing
     returning *`;
 }
@@ -206,6 +209,42 @@ export function findDueTimers([dueAt, id]: QueuePosition, rowsMax: number) {
     select id, instance_id, tenant_id, due_at from process_timers
     where due_at <= now() and (due_at, id) > (${dueAt}::timestamptz, ${id}::uuid)
     order by due_at, id limit ${rowsMax}`;
+}
+
+export interface OrderRow {
+  instance_id: string;
+  tenant_id: string;
+  act: 'begin' | 'end';
+  due_at: string;
+}
+
+/** One that is to end does not begin any more. */
+export function upsertOrder(tenantId: string, instanceId: string, act: OrderRow['act']) {
+  return sql`
+    insert into process_orders as o (instance_id, tenant_id, act) values (${instanceId}, ${tenantId}, ${act})
+    on conflict (instance_id) do update set act = excluded.act where o.act = 'begin'`;
+}
+
+export function findDueOrders([dueAt, id]: QueuePosition, rowsMax: number) {
+  return sql<OrderRow>`
+    select instance_id, tenant_id, act, due_at from process_orders
+    where due_at <= now() and (due_at, instance_id) > (${dueAt}::timestamptz, ${id}::uuid)
+    order by due_at, instance_id limit ${rowsMax}`;
+}
+
+/** No row where another process has carried it out. */
+export function deleteOrder(tenantId: string, instanceId: string) {
+  return sql<Pick<OrderRow, 'act'>>`
+    delete from process_orders where instance_id = ${instanceId} and tenant_id = ${tenantId} returning act`;
+}
+
+/** Whether so many instances of a tree of calls have not ended. */
+export function hasOpenOfRoot(tenantId: string, rootId: string, rows: number) {
+  return sql<{ has: boolean }>`
+    select count(*) >= ${rows}::integer as has from (
+      select from process_instances
+      where root_id = ${rootId} and tenant_id = ${tenantId} and status in ('running', 'suspended') limit ${rows}
+    ) as open`;
 }
 
 const build = queryBuilder<{ process_instances: InstanceRow; process_instance_journal: JournalRow }>();

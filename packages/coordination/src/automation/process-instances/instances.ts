@@ -1,10 +1,8 @@
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
-import type { JsonObject } from '@baton/kernel/wire';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
-import { checkDocument, eventText, refuseSecretKeys } from '../../service/documents.ts';
-import type { PreparedSchema } from '../../service/json-schema/schema.ts';
+import { eventText } from '../../service/documents.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
@@ -12,6 +10,7 @@ import { fail } from '../errors.ts';
 import { getDefinitionRow } from '../process-definitions/definitions.ts';
 import type { Input } from '../process-engine/inputs.ts';
 import { goOnWith, type Running, takeOrPark } from './advancing.ts';
+import { requireData } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import {
   type InstanceRequest,
@@ -66,14 +65,6 @@ export async function createInstance(context: Context, request: InstanceRequest)
   if (row !== undefined) return shown(context, row);
   const rival = await context.db.row(findOpenOfKey(context.tenantId, key, instanceKey));
   return fail('process_instance_exists', { instanceId: rival?.id ?? null });
-}
-
-function requireData(schema: PreparedSchema, data: unknown): JsonObject {
-  checkDocument(data, { field: 'data' });
-  refuseSecretKeys(data, 'data');
-  const errors = schema.faultsOf(data);
-  if (errors.length > 0) fail('invalid_process_data', { errors });
-  return data;
 }
 
 /** @throws Refusal `not_found` */

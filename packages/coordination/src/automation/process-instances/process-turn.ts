@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
 import { getInvocationEnd } from '../../results/invocations/requesting.ts';
@@ -26,6 +27,7 @@ import {
   triggerKeyOf,
 } from '../process-triggers/triggers.ts';
 import { takeFromSource } from './advancing.ts';
+import { findChildEnd, isEnd } from './child-instances.ts';
 import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-use.ts';
 import {
   findInput,
@@ -86,6 +88,7 @@ async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<Ev
 function keysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`, triggerKeyOf(event)];
   if (event.type === 'calendar.published') keys.push(`calendar:${event.payload['key']}`);
+  if (isEnd(event)) keys.push(`ended:${event.entity_id}`);
   return keys;
 }
 
@@ -271,8 +274,15 @@ async function inputOf(context: Context, row: EventRow, correlations: number[]):
     const { id, publicId, typeKey, typeVersion, title, status, systemStatusCategory } = task;
     const { priority, workspaceId, assigneeId, customFields } = task;
     const shown = { id, publicId, typeKey, typeVersion, title, status, systemStatusCategory };
-    return { ...head, task: { ...shown, priority, workspaceId, assigneeId, customFields } };
+    const output =
+      systemStatusCategory === 'terminal_success' ? await findOutputOfTask(context, task.id) : undefined;
+    return {
+      ...head,
+      task: { ...shown, priority, workspaceId, assigneeId, customFields },
+      ...(output !== undefined && { output }),
+    };
   }
+  if (isEnd(row)) return { ...head, child: await findChildEnd(context, row) };
   if (row.entity_type !== 'skill_invocation') return head;
   const end = await getInvocationEnd(context, row.entity_id);
   if (end === undefined) return head;

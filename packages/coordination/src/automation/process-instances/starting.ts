@@ -1,8 +1,8 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
-import { activityId } from '../process-engine/activity-ids.ts';
 import { newState } from '../process-engine/engine.ts';
+import { activityId } from '../process-engine/ids/activity-ids.ts';
 import type { EventRoot } from '../process-engine/state.ts';
 import { takeOrPark } from './advancing.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';

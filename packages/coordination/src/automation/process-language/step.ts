@@ -108,6 +108,8 @@ const Call = z
     message: 'must be there for an agent, and for nothing else',
   });
 
+export type Call = z.output<typeof Call>;
+
 const Decide = z.strictObject({ table: ElementId });
 
 /** A read of memory. Anchors are `type:key`, in which `{{ CEL }}` may stand. */

@@ -12,6 +12,7 @@ import {
 } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
 import { sql } from '@baton/kernel/sql';
+import type { JsonObject } from '@baton/kernel/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 
@@ -25,6 +26,13 @@ export function findRun(tenantId: string, runId: string) {
       where t.id = runs.task_id and t.active_claim_id = runs.claim_id and t.lease_expires_at > now()
         and s.status = 'active' and s.expires_at > now()) as orphaned
     from runs where id = ${runId} and tenant_id = ${tenantId}`;
+}
+
+export function findNewestOutput(tenantId: string, taskId: string) {
+  return sql<{ output: JsonObject | null }>`
+    select case when status = 'succeeded' then output end as output from runs
+    where task_id = ${taskId} and tenant_id = ${tenantId}
+    order by started_at desc, id desc limit 1`;
 }
 
 const build = queryBuilder<{ runs: RunRow }>();

@@ -1,12 +1,13 @@
 import type { ItemPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import type { JsonObject } from '@baton/kernel/wire';
 import { findAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { listHanging } from '../../service/sight/seen-list.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Run, runOf, runStatuses } from './run.ts';
-import { findRun, listOfRuns } from './runs.sql.ts';
+import { findNewestOutput, findRun, listOfRuns } from './runs.sql.ts';
 
 /** The query of `GET /runs`. */
 export interface RunQuery {
@@ -44,4 +45,13 @@ export async function getRun(context: Context, runId: string): Promise<Run> {
   const row = (await context.db.row(findRun(context.tenantId, runId))) ?? fail('not_found');
   await requireSightOfTask(context, row.task_id);
   return runOf(row);
+}
+
+/** What the newest run of a task gave out; undefined where it did not end well or gave nothing. Nobody's sight is asked. */
+export async function findOutputOfTask(
+  { db, tenantId }: Context,
+  taskId: string,
+): Promise<JsonObject | undefined> {
+  const row = await db.row(findNewestOutput(tenantId, taskId));
+  return row?.output ?? undefined;
 }

@@ -7,6 +7,11 @@ import type { Caller } from '../../../service/caller.ts';
 import type { Context } from '../../context.ts';
 import { findAgentIdentity } from './identity.sql.ts';
 
+/** Whether an agent is there and can act, as far as its records say; nothing is locked. */
+export async function isLinked({ db, tenantId }: Context, agentKey: string): Promise<boolean> {
+  return (await db.row(findAgentIdentity(tenantId, agentKey))) !== undefined;
+}
+
 /** In whose names instances act: each in that of the agent of its definition, under the agent's binding (organisation, section 15.4). */
 export class Identities {
   readonly #context: Context;
