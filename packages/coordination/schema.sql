@@ -1146,6 +1146,7 @@ CREATE INDEX process_instances_of_place ON public.process_instances USING btree 
 CREATE INDEX process_instances_of_root ON public.process_instances USING btree (root_id) WHERE ((root_id IS NOT NULL) AND (status = ANY (ARRAY['running'::text, 'suspended'::text])));
 CREATE INDEX process_instances_of_status ON public.process_instances USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE UNIQUE INDEX process_instances_one_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
+CREATE INDEX process_instances_open ON public.process_instances USING btree (tenant_id, definition_key, definition_version) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
 
 create table process_keys (
   tenant_id uuid not null,
@@ -1186,6 +1187,15 @@ create table process_timers (
 ) with (fillfactor=70);
 CREATE INDEX process_timers_due ON public.process_timers USING btree (due_at, id);
 CREATE INDEX process_timers_of_instance ON public.process_timers USING btree (instance_id);
+
+create table process_trigger_places (
+  tenant_id uuid not null,
+  event_id uuid not null,
+  definition_key text not null,
+  definition_version integer not null,
+  constraint process_trigger_places_pkey PRIMARY KEY (tenant_id),
+  constraint process_trigger_places_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
 
 create table process_triggers (
   tenant_id uuid not null,

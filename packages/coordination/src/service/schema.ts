@@ -59,6 +59,7 @@ export interface Tables {
   process_orders: ProcessOrdersTable;
   process_references: ProcessReferencesTable;
   process_timers: ProcessTimersTable;
+  process_trigger_places: ProcessTriggerPlacesTable;
   process_triggers: ProcessTriggersTable;
   process_waits: ProcessWaitsTable;
   project_config_revisions: ProjectConfigRevisionsTable;
@@ -887,6 +888,13 @@ interface ProcessTimersTable {
   instance_id: string;
   tenant_id: string;
   due_at: string;
+}
+
+interface ProcessTriggerPlacesTable {
+  tenant_id: string;
+  event_id: string;
+  definition_key: string;
+  definition_version: number;
 }
 
 interface ProcessTriggersTable {

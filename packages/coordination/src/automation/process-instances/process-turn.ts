@@ -1,4 +1,3 @@
-import type { Json, JsonObject } from '@baton/kernel/wire';
 import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
@@ -14,66 +13,80 @@ import {
   readEvents,
   type TurnRow,
 } from '../journal-turns/turns.ts';
-import { isOfTrigger, startCorrelation } from '../process-engine/engine.ts';
 import type { Input } from '../process-engine/inputs.ts';
-import { ProcessFault } from '../process-engine/machine.ts';
-import type { EventRoot } from '../process-engine/state.ts';
-import type { Trigger } from '../process-language/forms.ts';
 import {
-  findTriggered,
+  keepTriggeredPlace,
   processConsumer,
-  type TriggerRow,
   triggeringKeys,
   triggerKeyOf,
 } from '../process-triggers/triggers.ts';
 import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
-import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-use.ts';
-import {
-  findInput,
-  findInstance,
-  findOpenOfKey,
-  findWaitedKeys,
-  findWaiting,
-  lockInstance,
-  type WaitingRow,
-} from './instances.sql.ts';
+import { toolsFor, useDefinition } from './definitions-in-use.ts';
+import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
 import { Identities } from './people/identity.ts';
-import { startByEvent, startedInstanceId } from './starting.ts';
+import { startByEvent } from './starting.ts';
+import {
+  type Concern,
+  concernOf,
+  type JudgedEvent,
+  judgeTriggers,
+  rootOf,
+  sourceOf,
+  triggeredBy,
+} from './triggered.ts';
 
 /** A turn ends early after so many inputs, or so long: readers of the journal wait for its transaction. */
 const inputsMax = 100;
 const turnMsMax = 500;
+/** Before it, the triggers of definitions are judged for so long. */
+const judgingMsMax = 200;
 const waitingMax = 100;
-const keyCharactersMax = 500;
-
-/** An instance of a definition that an event is for, or that it starts. */
-interface Concern {
-  readonly definitionKey: string;
-  readonly version: number;
-  readonly agent: string;
-  /** Null for one that is to be started. */
-  readonly instanceId: string | null;
-  readonly instanceKey: string;
-  readonly correlations: number[];
-}
 
 /**
  * One turn of a tenant: its processes take the next events, and its cursor moves behind them, in one transaction
- * (organisation, section 15.4). Who acts is locked first, then the turn, then each instance.
+ * (organisation, section 15.4). Which definitions an event is for is judged first, for a bounded time. Who acts is locked
+ * then, then the turn, then each instance.
  * @returns whether there may be more at once; false also where another process has the tenant's turn
  */
 export async function takeProcessTurn(context: Context): Promise<boolean> {
   const before = await findPlace(context, processConsumer);
   if (before === undefined) return false;
   const page = await readEvents(context, before, context.settings.CP_PROCESSES_BATCH_SIZE);
+  const wanted = await wantedOf(context, page.rows);
   const agents = new Set<string>();
-  for (const event of await wantedOf(context, page.rows))
-    for (const { agent } of await concernsOf(context, event)) agents.add(agent);
+  const judged = await judgeEvents(context, wanted, agents);
   const identities = await Identities.lock(context, agents);
   const turn = await lockPlace(context, processConsumer, before);
   if (turn === undefined) return false;
-  return new ProcessTurn(context, turn, identities).run(page);
+  return new ProcessTurn(context, turn, identities, new Set(wanted), judged).run(page);
+}
+
+/**
+ * Judges the triggers of the next events until `judgingMsMax` are over, and notes whose agents will act.
+ * @returns of each event as far as it came, in their order
+ */
+async function judgeEvents(
+  context: Context,
+  events: readonly EventRow[],
+  agents: Set<string>,
+): Promise<Map<EventRow, JudgedEvent>> {
+  const endsAtMs = performance.now() + judgingMsMax;
+  const judged = new Map<EventRow, JudgedEvent>();
+  for (const event of events) {
+    for (const { agent } of await waitingFor(context, event)) agents.add(agent);
+    const one = await judgeTriggers(context, event, endsAtMs);
+    for (const { agent } of await triggeredBy(context, event, one.groups)) agents.add(agent);
+    judged.set(event, one);
+    if (performance.now() > endsAtMs) break;
+  }
+  return judged;
+}
+
+/** The instances that wait for an event by themselves, and have not taken it. */
+async function waitingFor({ db, tenantId }: Context, event: EventRow): Promise<Concern[]> {
+  const rows = await db.rows(findWaiting(tenantId, keysOf(event), sourceOf(event), waitingMax));
+  return rows.map((row) => concernOf(row));
 }
 
 /** The events that anything waits for: most are for nobody, and cost two statements together. */
@@ -97,12 +110,22 @@ class ProcessTurn {
   readonly #turn: TurnRow;
   readonly #identities: Identities;
   readonly #endsAtMs = performance.now() + turnMsMax;
+  readonly #wanted: ReadonlySet<EventRow>;
+  readonly #judged: ReadonlyMap<EventRow, JudgedEvent>;
   #inputs = 0;
 
-  constructor(context: Context, turn: TurnRow, identities: Identities) {
+  constructor(
+    context: Context,
+    turn: TurnRow,
+    identities: Identities,
+    wanted: ReadonlySet<EventRow>,
+    judged: ReadonlyMap<EventRow, JudgedEvent>,
+  ) {
     this.#context = context;
     this.#turn = turn;
     this.#identities = identities;
+    this.#wanted = wanted;
+    this.#judged = judged;
   }
 
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
@@ -123,16 +146,40 @@ class ProcessTurn {
 
   /** @returns false when the turn is over before all that the event is for have taken it */
   async #deliver(event: EventRow): Promise<boolean> {
-    for (;;) {
-      const concerns = await concernsOf(this.#context, event);
-      if (concerns.length === 0) return true;
-      for (const concern of concerns) {
-        if (this.#isOver() || !this.#identities.knows(concern.agent)) return false;
-        this.#inputs += 1;
-        await this.#take(event, concern);
+    if (!this.#wanted.has(event)) return true;
+    const judged = this.#judged.get(event);
+    if (judged === undefined) return false;
+    let place = judged.after;
+    for (const group of judged.groups) {
+      if (!(await this.#takeAll(event, await triggeredBy(this.#context, event, [group])))) {
+        if (place !== judged.after) await keepTriggeredPlace(this.#context, event, place);
+        return false;
       }
-      if (concerns.length < waitingMax) return true;
+      place = group;
     }
+    if (!judged.isWhole) {
+      await keepTriggeredPlace(this.#context, event, place);
+      return false;
+    }
+    for (;;) {
+      const waiting = await waitingFor(this.#context, event);
+      if (!(await this.#takeAll(event, waiting))) {
+        await keepTriggeredPlace(this.#context, event, place);
+        return false;
+      }
+      if (waiting.length < waitingMax) break;
+    }
+    if (judged.after !== undefined) await keepTriggeredPlace(this.#context, event, undefined);
+    return true;
+  }
+
+  async #takeAll(event: EventRow, concerns: readonly Concern[]): Promise<boolean> {
+    for (const concern of concerns) {
+      if (this.#isOver() || !this.#identities.knows(concern.agent)) return false;
+      this.#inputs += 1;
+      await this.#take(event, concern);
+    }
+    return true;
   }
 
   #isOver(): boolean {
@@ -157,111 +204,6 @@ class ProcessTurn {
     const input = await inputOf(context, event, correlations);
     await takeFromSource(context, running, input, sourceOf(event));
   }
-}
-
-const sourceOf = ({ id }: EventRow) => `event:${id}`;
-
-/** The instances that an event is for, and have not taken it, and those that it starts, each once. */
-async function concernsOf(context: Context, event: EventRow): Promise<Concern[]> {
-  const { db, tenantId } = context;
-  const waiting = await db.rows(findWaiting(tenantId, keysOf(event), sourceOf(event), waitingMax));
-  const concerns = new Map(waiting.map((row) => [row.id, concernOf(row)]));
-  for (const trigger of await findTriggered(context, event))
-    await addTriggered(context, event, trigger, concerns);
-  return [...concerns.values()];
-}
-
-function concernOf(row: WaitingRow): Concern {
-  return {
-    definitionKey: row.definition_key,
-    version: row.definition_version,
-    agent: row.identity_agent,
-    instanceId: row.id,
-    instanceKey: '',
-    correlations: [],
-  };
-}
-
-async function addTriggered(
-  context: Context,
-  event: EventRow,
-  { definition_key: definitionKey, definition_version: version, kind, number }: TriggerRow,
-  concerns: Map<string, Concern>,
-): Promise<void> {
-  const use = await useDefinition(context, definitionKey, version);
-  const { start, correlate } = use.definition.spec;
-  const trigger = kind === 'start' ? start : correlate[number];
-  const root = rootOf(event);
-  if (trigger === undefined || !isOfTrigger(trigger.on, root)) return;
-  const instanceKey = await keyOf(context, use, trigger, root, kind === 'start');
-  if (instanceKey === undefined) return;
-  const open = await context.db.row(findOpenOfKey(context.tenantId, definitionKey, instanceKey));
-  const agent = use.row.identity_agent;
-  if (open === undefined) {
-    if (kind !== 'start') return;
-    // It has started its instance before, which has ended since.
-    const startedId = startedInstanceId(definitionKey, root);
-    if ((await context.db.row(findInstance(context.tenantId, startedId))) !== undefined) return;
-    concerns.set(`start/${definitionKey}`, {
-      definitionKey,
-      version,
-      agent,
-      instanceId: null,
-      instanceKey,
-      correlations: [],
-    });
-    return;
-  }
-  if (kind === 'correlate' && open.definition_version !== version) return;
-  const taken = await context.db.row(findInput(context.tenantId, open.id, sourceOf(event)));
-  if (taken !== undefined) return;
-  const known = concerns.get(open.id) ?? {
-    ...concernOf({ definition_key: definitionKey, ...open }),
-    instanceKey,
-  };
-  known.correlations.push(kind === 'start' ? startCorrelation : number);
-  concerns.set(open.id, known);
-}
-
-/** The key that a trigger gives; undefined where its condition does not hold, or either can't be evaluated. */
-async function keyOf(
-  context: Context,
-  use: DefinitionInUse,
-  { on, key }: { on: Trigger; key: string },
-  event: EventRoot,
-  isStart: boolean,
-): Promise<string | undefined> {
-  const { evaluate } = await toolsFor(context, use);
-  const roots = { event: event as unknown as Json };
-  try {
-    // The condition of a correlation reads what the instance knows, too: it is judged there.
-    if (isStart && on.where !== undefined && evaluate(on.where, roots) !== true) return undefined;
-    const value = evaluate(key, roots);
-    const text = typeof value === 'number' ? String(value) : value;
-    return typeof text === 'string' && text !== '' && text.length <= keyCharactersMax ? text : undefined;
-  } catch (error) {
-    if (!(error instanceof ProcessFault)) throw error;
-    const { tenantId, log } = context;
-    const definition = use.row.key;
-    log.warn(
-      { tenantId, definition, eventId: event.id, code: error.code },
-      'the key of a process has no value',
-    );
-    return undefined;
-  }
-}
-
-function rootOf(row: EventRow): EventRoot {
-  return {
-    id: row.id,
-    type: row.type,
-    time: row.occurred_at,
-    entityType: row.entity_type,
-    entityId: row.entity_id,
-    actorId: row.actor_id,
-    correlationId: row.correlation_id,
-    payload: row.payload as JsonObject,
-  };
 }
 
 /** The event with what there is to know of the object that it is about. */

@@ -32,12 +32,58 @@ export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
     where exists (select from process_triggers t where t.tenant_id = ${tenantId} and t.wait_key = key)`;
 }
 
-/** The triggers that an event at this place may concern, `rowsMax` at most, in a fixed order. */
-export function findTriggers(tenantId: string, waitKey: string, position: number, rowsMax: number) {
+/** One version of a definition, in the order in which an event goes through them. */
+export interface TriggerPlace {
+  readonly definition_key: string;
+  readonly definition_version: number;
+}
+
+/**
+ * The triggers that an event at this position may concern, behind a place, `rowsMax` at most, in a fixed order. Versions
+ * without an open instance correlate nothing.
+ */
+export function findTriggers(
+  tenantId: string,
+  waitKey: string,
+  position: number,
+  after: TriggerPlace,
+  rowsMax: number,
+) {
+  return sql<TriggerRow>`
+    select tenant_id, definition_key, definition_version, kind, number, wait_key from process_triggers t
+    where tenant_id = ${tenantId} and wait_key = ${waitKey} and from_position < ${position}
+      and (definition_key, definition_version) > (${after.definition_key}, ${after.definition_version}::integer)
+      and (kind = 'start' or exists (
+        select from process_instances i
+        where i.tenant_id = t.tenant_id and i.definition_key = t.definition_key
+          and i.definition_version = t.definition_version and i.status in ('running', 'suspended')))
+    order by definition_key, definition_version, kind, number limit ${rowsMax}`;
+}
+
+/** The version of a definition that an event of this key starts. */
+export function findStart(tenantId: string, definitionKey: string, waitKey: string, position: number) {
   return sql<TriggerRow>`
     select tenant_id, definition_key, definition_version, kind, number, wait_key from process_triggers
-    where tenant_id = ${tenantId} and wait_key = ${waitKey} and from_position < ${position}
-    order by definition_key, definition_version, kind, number limit ${rowsMax}`;
+    where tenant_id = ${tenantId} and definition_key = ${definitionKey} and kind = 'start' and wait_key = ${waitKey}
+      and from_position < ${position}`;
+}
+
+export function findTriggerPlace(tenantId: string, eventId: string) {
+  return sql<TriggerPlace>`
+    select definition_key, definition_version from process_trigger_places
+    where tenant_id = ${tenantId} and event_id = ${eventId}`;
+}
+
+export function upsertTriggerPlace(tenantId: string, eventId: string, place: TriggerPlace) {
+  return sql`
+    insert into process_trigger_places as p (tenant_id, event_id, definition_key, definition_version)
+    values (${tenantId}, ${eventId}, ${place.definition_key}, ${place.definition_version})
+    on conflict (tenant_id) do update set event_id = excluded.event_id, definition_key = excluded.definition_key,
+      definition_version = excluded.definition_version`;
+}
+
+export function deleteTriggerPlace(tenantId: string) {
+  return sql`delete from process_trigger_places where tenant_id = ${tenantId}`;
 }
 
 /** How many instances of each version have not ended, newest version first. */

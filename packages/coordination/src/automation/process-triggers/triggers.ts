@@ -6,20 +6,26 @@ import type { Trigger } from '../process-language/forms.ts';
 import {
   countOpenInstances,
   deleteStarts,
+  deleteTriggerPlace,
+  findStart,
   findTriggeringKeys,
+  findTriggerPlace,
   findTriggers,
   insertTriggers,
+  type TriggerPlace,
   type TriggerRow,
+  upsertTriggerPlace,
 } from './triggers.sql.ts';
 
 /** Which events start instances, and which find one by its key (organisation, section 15.4). */
 
-export type { TriggerRow };
+export type { TriggerPlace, TriggerRow };
 
 /** The name of the cursor that the processes of a tenant share. */
 export const processConsumer = 'processes';
-/** Definitions of one tenant that one event may concern. */
-const triggersMax = 1000;
+/** Triggers read at once; those of one version are 21 at most: one start and 20 that correlate. */
+const triggersMax = 200;
+const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
 
 const keyOfTrigger = ({ event, observation }: Trigger) =>
   event === undefined ? `observation:${observation}` : `event:${event}`;
@@ -52,8 +58,65 @@ export function triggerKeyOf({ type, payload }: Pick<EventRow, 'type' | 'payload
   return type === 'observation.recorded' ? `observation:${payload['kind']}` : `event:${type}`;
 }
 
-export function findTriggered({ db, tenantId }: Context, event: EventRow): Promise<TriggerRow[]> {
-  return db.rows(findTriggers(tenantId, triggerKeyOf(event), event.position, triggersMax));
+/** The triggers of one version of a definition that an event may concern, with what starts an instance of its key. */
+export interface TriggerGroup extends TriggerPlace {
+  readonly triggers: readonly TriggerRow[];
+}
+
+/**
+ * The versions whose triggers an event may concern, page by page, in a fixed order.
+ * @param after where to go on; undefined: at the first
+ */
+export async function* findTriggered(
+  { db, tenantId }: Context,
+  event: EventRow,
+  after: TriggerPlace | undefined,
+): AsyncGenerator<TriggerGroup> {
+  const key = triggerKeyOf(event);
+  let place = after ?? firstPlace;
+  for (;;) {
+    const rows = await db.rows(findTriggers(tenantId, key, event.position, place, triggersMax));
+    const groups = groupsOf(rows);
+    const isLastPage = rows.length < triggersMax;
+    // The last version of a full page may have more triggers on the next.
+    for (const group of isLastPage ? groups : groups.slice(0, -1)) {
+      place = group;
+      const hasStart = group.triggers.some(({ kind }) => kind === 'start');
+      const start = hasStart
+        ? undefined
+        : await db.row(findStart(tenantId, group.definition_key, key, event.position));
+      yield start === undefined ? group : { ...group, triggers: [...group.triggers, start] };
+    }
+    if (isLastPage) return;
+  }
+}
+
+function groupsOf(rows: readonly TriggerRow[]): TriggerGroup[] {
+  const groups = new Map<string, TriggerRow[]>();
+  for (const row of rows) {
+    const name = `${row.definition_version} ${row.definition_key}`;
+    const group = groups.get(name) ?? [];
+    groups.set(name, group);
+    group.push(row);
+  }
+  return [...groups.values()].map((triggers) => ({ ...(triggers[0] as TriggerRow), triggers }));
+}
+
+/** Behind which version the turn of a tenant ended last, if it was in the middle of this event. */
+export function findTriggeredPlace(
+  { db, tenantId }: Context,
+  { id }: EventRow,
+): Promise<TriggerPlace | undefined> {
+  return db.row(findTriggerPlace(tenantId, id));
+}
+
+/** Has the next turn of the tenant go on behind this version; undefined: the event has been through all. */
+export function keepTriggeredPlace(
+  { db, tenantId }: Context,
+  { id }: EventRow,
+  place: TriggerPlace | undefined,
+): Promise<unknown> {
+  return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
 }
 
 /** Those of the keys of events that any definition of the tenant waits for. */
