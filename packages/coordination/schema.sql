@@ -1761,9 +1761,12 @@ create table skill_invocations (
   constraint skill_invocations_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
   constraint skill_invocations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX skill_invocations_by_task ON public.skill_invocations USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
 CREATE INDEX skill_invocations_due ON public.skill_invocations USING btree (lease_expires_at, id) WHERE (status = 'running'::text);
 CREATE INDEX skill_invocations_due_of_tenant ON public.skill_invocations USING btree (tenant_id, lease_expires_at) WHERE (status = 'running'::text);
+CREATE INDEX skill_invocations_newest ON public.skill_invocations USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX skill_invocations_of_authority ON public.skill_invocations USING btree (authority_principal_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
+CREATE INDEX skill_invocations_of_place ON public.skill_invocations USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC) WHERE (task_id IS NULL);
 CREATE INDEX skill_invocations_of_run ON public.skill_invocations USING btree (run_id, id) WHERE ((run_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
 CREATE INDEX skill_invocations_of_skill ON public.skill_invocations USING btree (skill_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
 CREATE INDEX skill_invocations_of_task ON public.skill_invocations USING btree (task_id, id) WHERE ((task_id IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'running'::text])));
@@ -2034,6 +2037,24 @@ CREATE INDEX verifications_due ON public.verifications USING btree (next_check_a
 CREATE INDEX verifications_of_invocation ON public.verifications USING btree (skill_invocation_id) WHERE ((skill_invocation_id IS NOT NULL) AND (finished_at IS NULL));
 CREATE UNIQUE INDEX verifications_one_open ON public.verifications USING btree (task_id) WHERE (finished_at IS NULL);
 CREATE TRIGGER verifications_note AFTER INSERT OR UPDATE OF status ON public.verifications FOR EACH ROW EXECUTE FUNCTION note_verification();
+
+create table views (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  version integer default 1 not null,
+  status text default 'active'::text not null,
+  spec json not null,
+  spec_hash text not null,
+  created_by uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint views_pkey PRIMARY KEY (tenant_id, key),
+  constraint views_id_key UNIQUE (id),
+  constraint views_status_check CHECK ((status = ANY (ARRAY['active'::text, 'retired'::text]))),
+  constraint views_created_by_fkey FOREIGN KEY (created_by) REFERENCES principals(id),
+  constraint views_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
 
 create table work_offers (
   id bigint generated always as identity not null,

@@ -149,7 +149,7 @@ async function run<Caller, Context extends object>(
   input: ParsedInput,
   keyed: KeyedCall | undefined,
 ): Promise<Answer> {
-  if (endpoint.paging && endpoint.method === 'GET' && runtime.listTimeoutMs !== undefined)
+  if (endpoint.isList && runtime.listTimeoutMs !== undefined)
     return inTime(runtime, runtime.listTimeoutMs, endpoint, call, input);
   if (endpoint.transaction === 'none') return onPool(runtime, endpoint, call, input);
   const alone = keyed === undefined && runtime.locksAlways !== true;

@@ -149,6 +149,8 @@ export interface EndpointSpec<
   /** The entity prefix of the ETag of the answer, from its `rowVersion` where it has one, else from its `version`. */
   etag?: string;
   paging?: boolean;
+  /** A list that is asked for by POST: it takes the turns of reads, and its statements have the time of a list. */
+  isList?: boolean;
   /**
    * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
    * its own transaction, and gets a transaction only when a key must be stored with it. `none` (the default of a
@@ -212,6 +214,7 @@ export interface Endpoint<Context = object> {
   readonly permissionFirst: boolean;
   readonly etag: string | undefined;
   readonly paging: boolean;
+  readonly isList: boolean;
   readonly transaction: 'command' | 'statement' | 'none';
   readonly handlerLocksCaller: boolean;
   readonly isEmergency: boolean;
@@ -276,6 +279,7 @@ export function endpointsOf<V extends Vocabulary>(
       permissionFirst: spec.permissionFirst ?? false,
       etag: spec.etag,
       paging: spec.paging ?? false,
+      isList: spec.isList ?? (reads && spec.paging === true),
       transaction: spec.transaction ?? (reads ? 'none' : 'command'),
       handlerLocksCaller: spec.handlerLocksCaller ?? false,
       isEmergency: spec.isEmergency ?? false,

@@ -45,19 +45,24 @@ export function freeObjectOf(bytesMax: number) {
   return FreeObject.meta({ type: 'object', 'x-maxBytes': bytesMax });
 }
 
-/** Texts by names that the client chooses. A plain record would drop the name `__proto__` without a word. */
-export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
-  const record = z.record(name, text);
+/** Values by names that the client chooses. A plain record would drop the name `__proto__` without a word. */
+export function valuesByName<Value extends z.ZodType>(name: z.ZodString, value: Value, namesMax: number) {
+  const record = z.record(name, value);
   const { $schema: _, ...described } = z.toJSONSchema(record);
   const form = { ...described, maxProperties: namesMax };
   return z
-    .custom<Record<string, string>>(
-      (value) => !Object.hasOwn(Object(value), '__proto__'),
+    .custom<z.input<typeof record>>(
+      (given) => !Object.hasOwn(Object(given), '__proto__'),
       'must not hold the name __proto__',
     )
-    .refine((value) => Object.keys(Object(value)).length <= namesMax, `must have at most ${namesMax} names`)
+    .refine((given) => Object.keys(Object(given)).length <= namesMax, `must have at most ${namesMax} names`)
     .pipe(record)
     .meta(form);
+}
+
+/** The same of texts. */
+export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
+  return valuesByName(name, text, namesMax);
 }
 
 export const queryWordCharactersMax = 2000;

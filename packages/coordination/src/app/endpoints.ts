@@ -10,6 +10,7 @@ import { processDefinitionsApi } from '../automation/process-definitions/definit
 import { processInstancesApi } from '../automation/process-instances/instances.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
 import { rulesApi } from '../automation/rules/rules.api.ts';
+import { viewsApi } from '../automation/views/views.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
 import { executorsApi } from '../definitions/executors/executors.api.ts';
 import { taskTypesApi } from '../definitions/task-types/task-types.api.ts';
@@ -215,6 +216,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Packages',
     about: 'Catalogue objects that come together: what is installed, and from which package.',
     endpoints: [...packagesApi, ...packageSettingsApi],
+  },
+  {
+    tag: 'Views',
+    about: 'What packages show of the work: lists and sums of what a tenant has, in declared columns.',
+    endpoints: viewsApi,
   },
   {
     tag: 'Agents',

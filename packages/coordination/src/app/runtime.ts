@@ -108,9 +108,9 @@ function turnsFor(connectionsMax: number) {
     tenant: limitOf(kind, 'tenant'),
   });
   const [reads, writes] = [limitsOf('reads'), limitsOf('writes')];
-  return (caller: Caller, { method }: Operation): Turns | undefined => {
+  return (caller: Caller, { method, isList }: Operation): Turns | undefined => {
     if (caller === nobody) return undefined;
-    const { principal, tenant } = method === 'GET' ? reads : writes;
+    const { principal, tenant } = method === 'GET' || isList ? reads : writes;
     // The principal's turn first: who waits for it must not hold one of the tenant's.
     return new Turns([principal, caller.principalId], [tenant, caller.tenantId]);
   };

@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../registry/errors.ts';
-import { conflict, invalid } from '../service/error-rows.ts';
+import { conflict, invalid, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -28,6 +28,14 @@ export const errors = {
   process_version_conflict: conflict(
     'This version of the process is there with other content, or its number is not above the latest.',
   ),
+  undeclared_filter: invalid('The block of the view declares no such filter; `declared` are those it has.'),
+  undeclared_sort: invalid('The block of the view declares no such sort; `declared` are those it has.'),
+  workspace_required: invalid('The block of the view is about one workspace: `workspaceId` says which.'),
+  view_too_costly: row(
+    409,
+    'Narrow the query by a filter.',
+  )('The query would look at more than 20,000 rows, or take longer than a list may.'),
+  not_implemented: row(501, 'Do without it.')('The source of the block is not read by views yet.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

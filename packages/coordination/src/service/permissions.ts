@@ -80,6 +80,20 @@ export abstract class JudgedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
   /** Those of the objects on which the permission is granted. */
   abstract permitted(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
+  /** Whether the permission may be granted on some objects, whichever they are. */
+  abstract reaches(wanted: Permission): boolean;
+  /** Whether `permitted` leaves objects out. */
+  abstract readonly judgesObjects: boolean;
+}
+
+/** Whether a permission is held on some objects at least, each of which is then asked about by `permittedIds`. */
+export function holdsOnSome(held: ReadonlySet<string>, wanted: Permission): boolean {
+  return held instanceof JudgedPermissions ? held.reaches(wanted) : isCovered(held, wanted);
+}
+
+/** Whether somebody judges the objects on which a permission that is held may be used. */
+export function judgesObjects(held: ReadonlySet<string>): boolean {
+  return held instanceof JudgedPermissions && held.judgesObjects;
 }
 
 /** Those of the objects on which a permission that is held may be used: all of them, unless somebody judges each. */

@@ -93,6 +93,7 @@ export interface Tables {
   tasks: TasksTable;
   tenants: TenantsTable;
   verifications: VerificationsTable;
+  views: ViewsTable;
   work_offers: WorkOffersTable;
   work_queue: WorkQueueTable;
   workspace_knowledge_packs: WorkspaceKnowledgePacksTable;
@@ -1432,6 +1433,19 @@ interface VerificationsTable {
   started_at: Generated<string>;
   updated_at: Generated<string>;
   finished_at: string | null;
+}
+
+interface ViewsTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  version: Generated<number>;
+  status: Generated<'active' | 'retired'>;
+  spec: unknown;
+  spec_hash: string;
+  created_by: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface WorkOffersTable {

@@ -52,11 +52,17 @@ export interface Judging {
 
 /** What is granted nowhere yet: a token's permissions before its request is judged. Asking for one is a fault of ours. */
 export class UnjudgedRights extends JudgedPermissions {
+  readonly judgesObjects = true;
+
   allows(wanted: Permission): boolean {
     throw new NeedsDecision(wanted);
   }
 
   permitted(wanted: Permission): readonly string[] {
+    throw new NeedsDecision(wanted);
+  }
+
+  reaches(wanted: Permission): boolean {
     throw new NeedsDecision(wanted);
   }
 }
@@ -82,6 +88,7 @@ const retryAfterSeconds = '1';
  * 21.1). The token's scopes narrow first; what is decided here alone goes by the names of the set.
  */
 export class PolicyRights extends JudgedPermissions {
+  readonly judgesObjects = true;
   readonly #judging: Judging;
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
@@ -118,6 +125,10 @@ export class PolicyRights extends JudgedPermissions {
     if (list === undefined || unknown.length > 0)
       throw new NeedsDecision(wanted, this, { type: type as ResourceType, ids: unknown });
     return ids.filter((id) => this.#objects.get(objectName(wanted, type, id)) === true);
+  }
+
+  reaches(wanted: Permission): boolean {
+    return this.#ceiling.has(wanted);
   }
 
   /** The same decisions for a caller of other scopes: what a token leaves its person to do later. */

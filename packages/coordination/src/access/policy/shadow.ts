@@ -11,6 +11,7 @@ import { type Places, resourceOf, subjectOf } from './rights.ts';
 
 /** Answers by its names, and remembers what it was asked. */
 export class ObservedRights extends JudgedPermissions {
+  readonly judgesObjects = false;
   /** What was answered to each permission: at most as many as there are permissions. */
   readonly answers = new Map<Permission, boolean>();
 
@@ -22,6 +23,10 @@ export class ObservedRights extends JudgedPermissions {
 
   permitted(_wanted: Permission, _type: string, ids: readonly string[]): readonly string[] {
     return ids;
+  }
+
+  reaches(wanted: Permission): boolean {
+    return isCovered(this, wanted);
   }
 }
 

@@ -1,0 +1,42 @@
+import { Refusal } from '@baton/kernel/refusal';
+import { columnTypes, type FieldType, storedValue } from './field-values.ts';
+import type { SortKey, Start, Stored } from './rows.sql.ts';
+
+const typeOf = new Map<string, FieldType>(
+  Object.entries(columnTypes).map(([type, storedAs]) => [storedAs, type as FieldType]),
+);
+
+/**
+ * The values behind which a page begins, as a cursor of the same query has them; undefined for the first page.
+ * @throws Refusal `invalid_cursor`
+ */
+export function startOf(name: string, cursor: string | null | undefined, keys: readonly SortKey[]): Start {
+  if (cursor == null) return undefined;
+  const [of, ...values] = parsed(cursor);
+  if (of !== name || values.length !== keys.length) return invalid();
+  return values.map((value, n) => {
+    if (value === null) return null;
+    const type = typeOf.get(keys[n]?.storedAs as string) ?? 'number';
+    const stored: Stored | undefined = storedValue(type, value);
+    const isPlace = keys[n]?.storedAs === 'smallint';
+    return stored === undefined || (isPlace && !isSmall(stored)) ? invalid() : stored;
+  });
+}
+
+/** A text with a character that PostgreSQL can't store is none that was read. */
+function parsed(cursor: string): unknown[] {
+  try {
+    const text = Buffer.from(cursor, 'base64url').toString('utf8');
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value) && !text.includes('\\u0000') && text.isWellFormed()) return value;
+  } catch {
+    // It is no JSON.
+  }
+  return invalid();
+}
+
+const isSmall = (value: Stored) => Number.isInteger(value) && Math.abs(value as number) < 32_768;
+
+function invalid(): never {
+  throw new Refusal('invalid_cursor');
+}

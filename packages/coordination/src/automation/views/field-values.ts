@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { InstantInput, Uuid } from '@baton/kernel/wire';
+
+/** The types of the fields that a view shows. */
+export const fieldTypes = ['text', 'number', 'boolean', 'time', 'id'] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
+/** A value as the store compares it. */
+export type StoredValue = string | number | boolean;
+
+const forms: Record<FieldType, z.ZodType<StoredValue>> = {
+  text: z.string(),
+  number: z.number(),
+  boolean: z.boolean(),
+  time: InstantInput,
+  id: Uuid,
+};
+
+/** What PostgreSQL calls them where they are compared. */
+export const columnTypes: Record<FieldType, string> = {
+  text: 'text',
+  number: 'double precision',
+  boolean: 'boolean',
+  time: 'timestamptz',
+  id: 'uuid',
+};
+
+/** The value of a type that was sent, as it is compared; undefined for what is none. */
+export function storedValue(type: FieldType, sent: unknown): StoredValue | undefined {
+  const parsed = forms[type].safeParse(sent);
+  return parsed.success ? parsed.data : undefined;
+}

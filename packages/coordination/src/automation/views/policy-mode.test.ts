@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Actor, TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask, refused } from '../../testing/leases.ts';
+import { policyModeOfFile } from '../../testing/policy-mode.ts';
+import type { TestPolicy } from '../../testing/policy-service.ts';
+import { blockOf, insertTestView } from '../../testing/views.ts';
+import { makeWorkspace } from '../../testing/workspaces.ts';
+
+/** CP_AUTHZ_MODE policy: a block shows what a decision point grants of its source, as the list of the source does. */
+
+let baton: TestCoordination;
+let policy: TestPolicy;
+const { grant, grantActions, askedOf } = policyModeOfFile((mode) => {
+  ({ baton, policy } = mode);
+});
+
+const columns = (...names: string[]) => names.map((field) => ({ field }));
+const counting = { columns: columns('value'), aggregate: { fn: 'count' } };
+const query = (key: string, by: Actor, body: object = {}) =>
+  by.post(`/views/${key}:query`, { block: 0, ...body });
+
+async function walk(key: string, by: Actor, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const page: any = await done(query(key, by, { limit, cursor }));
+    assert.ok(page.items.length <= limit);
+    ids.push(...page.items.map(({ id }: { id: string }) => id));
+    if (page.nextCursor === null) return ids;
+    cursor = page.nextCursor;
+  }
+}
+
+test('rows and sums are those of the objects that are listed, or granted one by one', async () => {
+  const tasks: { id: string }[] = [];
+  for (let n = 0; n < 5; n += 1) tasks.push(await makeTask(baton));
+  const key = await insertTestView(baton, baton.admin, [blockOf(), blockOf(counting)]);
+  const reader = await baton.actor({ permissions: [] });
+  const mine = [tasks[3], tasks[1]].map((task) => task?.id as string);
+  policy.list((who) => (who === reader.iamPrincipalId ? mine : []));
+  for (const limit of [1, 2, 50]) assert.deepEqual(await walk(key, reader, limit), mine);
+  assert.deepEqual((await done(query(key, reader, { block: 1 }))).items, [{ value: 2 }]);
+  assert.deepEqual(askedOf(reader), [], 'list-objects only');
+  const nobody = await baton.actor({ permissions: [] });
+  assert.deepEqual(await walk(key, nobody, 5), []);
+  assert.deepEqual((await done(query(key, nobody, { block: 1 }))).items, [{ value: 0 }]);
+  const writer = await baton.actor({ scopes: ['control-plane:write'] });
+  await refused(query(key, writer), 403, 'permission_denied');
+});
+
+test('goals are judged by where they are filed', async () => {
+  const { admin } = baton;
+  grant(() => true);
+  const [workspace, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
+  const aim = async (more: object) => (await done(admin.post('/goals', { title: 'g', ...more }), 201)).id;
+  const ids = [await aim({ workspaceId: workspace.id }), await aim({ workspaceId: other.id }), await aim({})];
+  const shown = { source: 'goals', columns: columns('id') };
+  const key = await insertTestView(baton, admin, [blockOf(shown), blockOf({ ...shown, ...counting })]);
+  policy.list(() => [workspace.id]);
+  grant(({ resource }) => resource === `tenant:${baton.tenantId}`);
+  const reader = await baton.actor();
+  assert.deepEqual(await walk(key, reader, 1), [ids[2], ids[0]]);
+  assert.deepEqual((await done(query(key, reader, { block: 1 }))).items, [{ value: 2 }]);
+});
+
+test('agents and connections are judged as a whole', async () => {
+  const key = await insertTestView(baton, baton.admin, [
+    blockOf({ source: 'agents', columns: columns('id') }),
+  ]);
+  const reader = await baton.actor();
+  grantActions('agents.read');
+  await done(query(key, reader));
+  const denied = await baton.actor();
+  grantActions('connections.read');
+  await refused(query(key, denied), 403, 'permission_denied');
+});

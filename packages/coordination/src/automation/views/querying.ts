@@ -1,0 +1,278 @@
+import { sqlState } from '@baton/kernel/db';
+import { encodeCursor } from '@baton/kernel/paging';
+import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
+import { holds, holdsOnSome, judgesObjects, permittedIds } from '../../service/permissions.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Asked, askedOf, keysOfGroups, keysOfRows } from './asking.ts';
+import { startOf } from './cursors.ts';
+import type { FieldType } from './field-values.ts';
+import {
+  type Access,
+  type BlockRow,
+  findBlockGroups,
+  findBlockRows,
+  findJudgedObjects,
+  type GroupRow,
+  type Looking,
+  type RowsPage,
+  rowsLookedAtMax,
+  type SortKey,
+  type Stored,
+} from './rows.sql.ts';
+import type { Field } from './source-fields.sql.ts';
+import { type Source, sources } from './sources.ts';
+import type { ViewQuery, ViewRows } from './view.ts';
+import { type SourceName, type ViewBlock, valueColumn } from './view-spec.ts';
+import { getViewRow } from './views.ts';
+
+/** Fields that rows are looked up by, one after the other, before a query is refused. */
+const fieldLooksMax = 2;
+/** Of a decision point that judges each object: rows of one page, and objects behind an aggregate. */
+const judgedRowsMax = 500;
+const judgedObjectsMax = 5000;
+
+/** What one query is about. */
+interface Querying {
+  readonly context: Context;
+  readonly block: ViewBlock;
+  readonly source: Source;
+  readonly asked: Asked;
+  readonly query: ViewQuery;
+  readonly viewerId: string | null;
+}
+
+/**
+ * The rows of a block of a view (organisation, section 14.4): those of its source that the caller may read and sees.
+ * @throws Refusal `not_found`, `not_implemented`, `permission_denied`, `undeclared_filter`, `undeclared_sort`,
+ * `workspace_required`, `validation_error`, `invalid_cursor`, `view_too_costly`
+ */
+export async function queryView(context: Context, key: string, query: ViewQuery): Promise<ViewRows> {
+  const view = await getViewRow(context, key);
+  const block = view.spec.blocks[query.block] ?? fail('not_found', { view: key, block: query.block });
+  if (block.source === 'knowledge') return fail('not_implemented', { source: block.source });
+  const source = sources[block.source];
+  requireRight(context, source);
+  const { workspaceId } = query;
+  if (workspaceId != null) await getWorkspaceRow(context, workspaceId);
+  const asked = askedOf(block, source, query);
+  const querying = { context, block, source, asked, query, viewerId: await viewerOf(context) };
+  const isGrouped = block.groupBy !== undefined || block.aggregate !== undefined;
+  const page = await inTime(() => (isGrouped ? groupsOf(querying) : rowsOf(querying)));
+  const { version } = view;
+  return {
+    view: key,
+    version,
+    block: query.block,
+    source: block.source as SourceName,
+    columns: columnsOf(querying),
+    ...page,
+  };
+}
+
+/** @throws Refusal `permission_denied` */
+function requireRight({ caller }: Context, { right, judgedBy }: Source): void {
+  const isHeld = judgedBy === undefined ? holds : holdsOnSome;
+  if (!isHeld(caller.permissions, right)) fail('permission_denied', { required: [right] });
+}
+
+type Page = Pick<ViewRows, 'items' | 'nextCursor'>;
+
+/** A statement that the database ended for its time has cost too much, as one has that looks at too many rows. */
+async function inTime(read: () => Promise<Page>): Promise<Page> {
+  try {
+    return await read();
+  } catch (error) {
+    if (sqlState(error) === '57014') return tooCostly();
+    throw error;
+  }
+}
+
+function tooCostly(): never {
+  return fail('view_too_costly', { maxRows: rowsLookedAtMax });
+}
+
+/**
+ * The ways to look for the rows, the narrowest first. Who sees a part only is given nothing but by that part: what lies
+ * outside of it must not even be counted.
+ */
+function accessesOf({ source, asked, query, viewerId }: Querying): Access[] {
+  const places = source.filedBy !== undefined && (viewerId !== null || query.workspaceId != null);
+  if (places && viewerId !== null) return [{ by: 'places' }];
+  const byField = Object.values(source.fields).flatMap((field): Access[] => {
+    const comparison = asked.comparisons.find((one) => one.field === field && isLookedUp(one));
+    return comparison === undefined ? [] : [{ by: 'field', comparison }];
+  });
+  const wider: Access[] = places ? [{ by: 'places' }, { by: 'tenant' }] : [{ by: 'tenant' }];
+  return [...byField.slice(0, fieldLooksMax), ...wider];
+}
+
+function isLookedUp({ field, op, values }: Asked['comparisons'][number]): boolean {
+  return field.index !== undefined && values !== null && (op === 'eq' || op === 'in');
+}
+
+function looking(
+  { context, source, asked, query, viewerId }: Querying,
+  access: Access,
+  granted: Looking['granted'],
+): Looking {
+  const { comparisons } = asked;
+  const workspaceId = query.workspaceId ?? null;
+  return { tenantId: context.tenantId, source, access, viewerId, workspaceId, comparisons, granted };
+}
+
+async function rowsOf(querying: Querying): Promise<Page> {
+  const { context, block, source, asked, query } = querying;
+  const { keys, isOwnOrder } = keysOfRows(source, asked.sorts);
+  const name = cursorName(querying, keys);
+  const start = startOf(name, query.cursor, keys);
+  const isJudgedEach = judgesObjects(context.caller.permissions) && source.judgedBy !== undefined;
+  const rowsMax = isJudgedEach ? judgedRowsMax : query.limit + 1;
+  const columns = block.columns.map(({ field }) => source.fields[field] as Field);
+  const page = { columns, keys, start, rowsMax };
+  const { rows, isCut } = (await findRows(querying, page, isOwnOrder)) ?? tooCostly();
+  const seen = isJudgedEach ? grantedRows(querying, rows) : rows;
+  const shown = seen.slice(0, query.limit);
+  const isMore = isCut || seen.length > query.limit || (isJudgedEach && rows.length === rowsMax);
+  const last = seen.length > query.limit ? shown.at(-1) : rows.at(-1);
+  const positionOf = (row: BlockRow) => keys.map((_, n) => row[`s${n}`]);
+  return {
+    items: shown.map((row) => itemOf(columns, (n) => row[`c${n}`] ?? null)),
+    nextCursor: isMore && last !== undefined ? encodeCursor(name, positionOf(last) as never) : null,
+  };
+}
+
+/**
+ * The rows of a page, by the first access that does not look at too many.
+ * @returns undefined where each does; `isCut` where a page is full, and what follows it is further than one query looks
+ */
+async function findRows(
+  querying: Querying,
+  page: Omit<RowsPage, 'inOrder'>,
+  isOwnOrder: boolean,
+): Promise<{ rows: BlockRow[]; isCut: boolean } | undefined> {
+  const { context, source, query } = querying;
+  for (const access of accessesOf(querying)) {
+    const inOrder = isOwnOrder && isInOrder(source, access);
+    const look = looking(querying, access, undefined);
+    const found = await context.db.rows(findBlockRows(look, { ...page, inOrder }));
+    const rows = found.filter(({ passed }) => passed <= rowsLookedAtMax);
+    const isCut = rows.length < found.length;
+    if (!isCut || (inOrder && rows.length >= query.limit)) return { rows, isCut };
+  }
+  return undefined;
+}
+
+/** Whether the rows that are found so come newest first. */
+function isInOrder({ isOrdered }: Source, access: Access): boolean {
+  if (access.by === 'tenant') return isOrdered;
+  if (access.by === 'places') return false;
+  const { field, values } = access.comparison;
+  return field.index?.inOrder === true && values?.length === 1;
+}
+
+async function groupsOf(querying: Querying): Promise<Page> {
+  const { context, block, source, asked, query } = querying;
+  const groupBy = block.groupBy === undefined ? undefined : (source.fields[block.groupBy] as Field);
+  const { fn, field: name } = block.aggregate ?? { fn: 'count' };
+  const aggregate = { fn, field: name === undefined ? undefined : source.fields[name] };
+  const storedAs = valueTypeOf(querying) === 'time' ? 'timestamptz' : 'double precision';
+  const keys = keysOfGroups(groupBy, storedAs, asked.sorts);
+  const cursor = cursorName(querying, keys);
+  const start = startOf(cursor, query.cursor, keys);
+  let rows: GroupRow[] | undefined;
+  for (const access of accessesOf(querying)) {
+    const granted = await grantedObjects(querying, access);
+    if (granted === 'too many') continue;
+    const page = { groupBy, aggregate, keys, start, rowsMax: query.limit + 1 };
+    const found = await context.db.rows(findBlockGroups(looking(querying, access, granted), page));
+    if (found[0]?.is_excess === true) continue;
+    rows = found;
+    break;
+  }
+  if (rows === undefined) return tooCostly();
+  // Nothing at all is one group where nothing divides it.
+  if (groupBy === undefined && rows.length === 0 && start === undefined)
+    rows = [{ is_excess: false, g: null, value: fn === 'count' ? 0 : null }];
+  const shown = rows.slice(0, query.limit);
+  const last = shown.at(-1) as GroupRow;
+  const cells = ({ g, value }: GroupRow) => ({
+    ...(groupBy !== undefined && { [groupBy.name]: cellOf(groupBy, g) }),
+    [valueColumn]: value,
+  });
+  const isShown = new Set(block.columns.map(({ field }) => field));
+  const items = shown.map((row) =>
+    Object.fromEntries(Object.entries(cells(row)).filter(([column]) => isShown.has(column))),
+  );
+  const position = () => keys.map(({ expression }) => (expression === 'g' ? last.g : last.value));
+  return { items, nextCursor: rows.length > query.limit ? encodeCursor(cursor, position() as never) : null };
+}
+
+function itemOf(columns: readonly Field[], valueAt: (n: number) => Stored | null): ViewRows['items'][number] {
+  return Object.fromEntries(columns.map((field, n) => [field.name, cellOf(field, valueAt(n))]));
+}
+
+function cellOf({ words }: Field, value: Stored | null): Stored | null {
+  return words === undefined || value === null ? value : (words[value as number] ?? null);
+}
+
+/** Those rows that a decision point grants. */
+function grantedRows({ context, source }: Querying, rows: readonly BlockRow[]): BlockRow[] {
+  const ids = new Set(rows.flatMap(({ judged }) => (judged === null ? [] : [judged])));
+  const granted = new Set(grantedIds(context, source, [...ids]));
+  return rows.filter(({ judged }) => judged !== null && granted.has(judged));
+}
+
+function grantedIds(
+  { caller, tenantId }: Context,
+  { right, judgedBy }: Source,
+  ids: readonly string[],
+): readonly string[] {
+  const type = judgedBy?.type as NonNullable<Source['judgedBy']>['type'];
+  if (type !== 'place') return permittedIds(caller.permissions, right, type, ids);
+  const workspaces = ids.filter((id) => id !== tenantId);
+  const inWorkspaces = permittedIds(caller.permissions, right, 'workspace', workspaces);
+  const inTenant =
+    workspaces.length === ids.length ? [] : permittedIds(caller.permissions, right, 'tenant', [tenantId]);
+  return [...inWorkspaces, ...inTenant];
+}
+
+/** The objects that an aggregate is about, where a decision point judges each; undefined where it does not. */
+async function grantedObjects(
+  querying: Querying,
+  access: Access,
+): Promise<readonly string[] | 'too many' | undefined> {
+  const { context, source } = querying;
+  if (!judgesObjects(context.caller.permissions) || source.judgedBy === undefined) return undefined;
+  const look = looking(querying, access, undefined);
+  const found = await context.db.rows(findJudgedObjects(look, judgedObjectsMax + 1));
+  if (found[0]?.is_excess === true || found.length > judgedObjectsMax) return 'too many';
+  return grantedIds(
+    context,
+    source,
+    found.flatMap(({ id }) => (id === null ? [] : [id])),
+  );
+}
+
+/** Cursors of another block, or of another order, are refused. */
+function cursorName({ query, block }: Querying, keys: readonly SortKey[]): string {
+  const order = keys.map(({ expression, direction }) => `${expression} ${direction}`).join();
+  return `view:${block.source}:${query.block}:${block.groupBy ?? ''}:${order}`;
+}
+
+function columnsOf(querying: Querying): ViewRows['columns'] {
+  const { block, source } = querying;
+  return block.columns.map(({ field, title = null }) => ({
+    field,
+    title,
+    type: field === valueColumn ? valueTypeOf(querying) : (source.fields[field] as Field).type,
+  }));
+}
+
+function valueTypeOf({ block: { aggregate }, source }: Querying): FieldType {
+  const { fn, field } = aggregate ?? { fn: 'count', field: undefined };
+  return field !== undefined && (fn === 'min' || fn === 'max')
+    ? (source.fields[field] as Field).type
+    : 'number';
+}

@@ -1,0 +1,13 @@
+import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { blockOf, insertTestView } from '../../testing/views.ts';
+
+/** A view of the tasks whose status one may choose. */
+const view = defineObject({
+  path: '/views/{key}',
+  make: async ({ baton, actor }) => {
+    const filters = [{ field: 'status', op: 'in' }];
+    return { key: await insertTestView(baton, actor, [blockOf({ filters })]) };
+  },
+});
+
+export default defineFixtures({ objects: [view] });

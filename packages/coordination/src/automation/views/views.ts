@@ -1,0 +1,24 @@
+import type { ItemPage } from '@baton/kernel/list';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type ListedView, listedViewOf, type View, type ViewRow, viewOf, viewsMax } from './view.ts';
+import { findView, findViews } from './views.sql.ts';
+
+/** The views of the tenant by their keys, with their titles in a language (organisation, section 14.4). */
+export async function listViews(
+  { db, tenantId }: Context,
+  { locale, package: packageKey }: { locale?: string | undefined; package?: string | undefined },
+): Promise<ItemPage<ListedView>> {
+  const rows = await db.rows(findViews(tenantId, packageKey ?? null, viewsMax));
+  return { items: rows.map((row) => listedViewOf(row, locale)), nextCursor: null };
+}
+
+/** @throws Refusal `not_found`, also for one that was retired */
+export async function getView(context: Context, key: string): Promise<View> {
+  return viewOf(await getViewRow(context, key));
+}
+
+/** @throws Refusal `not_found` */
+export async function getViewRow({ db, tenantId }: Context, key: string): Promise<ViewRow> {
+  return (await db.row(findView(tenantId, key))) ?? fail('not_found', { view: key });
+}
