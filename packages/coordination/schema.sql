@@ -1131,6 +1131,10 @@ create table process_instances (
   parent_id uuid,
   root_id uuid,
   call_depth smallint default 0 not null,
+  attend_at timestamp(3) with time zone,
+  kept_inputs integer default 0 not null,
+  passed_over integer default 0 not null,
+  left_open jsonb default '[]'::jsonb not null,
   constraint process_instances_pkey PRIMARY KEY (id),
   constraint process_instances_check CHECK (((completed_at IS NULL) = (status = ANY (ARRAY['running'::text, 'suspended'::text])))),
   constraint process_instances_sla_state_check CHECK ((sla_state = ANY (ARRAY['ok'::text, 'warning'::text, 'breached'::text, 'paused'::text, 'unknown'::text, 'none'::text]))),
@@ -1138,6 +1142,7 @@ create table process_instances (
   constraint process_instances_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint process_instances_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 ) with (fillfactor=70);
+CREATE INDEX process_instances_attended ON public.process_instances USING btree (attend_at, id) WHERE (attend_at IS NOT NULL);
 CREATE INDEX process_instances_late ON public.process_instances USING btree (tenant_id, sla_state, started_at DESC, id DESC) WHERE (sla_state = ANY (ARRAY['warning'::text, 'breached'::text]));
 CREATE INDEX process_instances_newest ON public.process_instances USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX process_instances_of_instance_key ON public.process_instances USING btree (tenant_id, instance_key, started_at DESC, id DESC);

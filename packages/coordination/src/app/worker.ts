@@ -2,6 +2,7 @@ import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import {
+  attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
   runProcesses,
@@ -67,6 +68,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   runProcesses,
   fireProcessTimers,
   carryOutProcessOrders,
+  attendInstances,
   deleteAnsweredKeys,
   deleteUnneededContents,
   expireDueConnections,

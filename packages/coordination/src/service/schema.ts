@@ -863,6 +863,10 @@ interface ProcessInstancesTable {
   parent_id: string | null;
   root_id: string | null;
   call_depth: Generated<number>;
+  attend_at: string | null;
+  kept_inputs: Generated<number>;
+  passed_over: Generated<number>;
+  left_open: Generated<unknown>;
 }
 
 interface ProcessKeysTable {

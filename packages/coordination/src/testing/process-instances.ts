@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import {
+  attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
   runProcesses,
@@ -21,17 +22,19 @@ export function makeProcessWorker(
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
   const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
   const orders = carryOutProcessOrders(tools);
+  const care = attendInstances(tools);
   return {
     close,
     tools,
     turns,
     timers: () => timers.run(),
     orders: () => orders.run(),
+    care: () => care.run(),
     /** Turns until nothing new is in the journal. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
-        if ((await orders.run()) + (await turns.run()) === 0) return;
+        if ((await orders.run()) + (await turns.run()) + (await care.run()) === 0) return;
       }
       throw new Error('the processes found no end');
     },

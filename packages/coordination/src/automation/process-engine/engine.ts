@@ -48,6 +48,7 @@ export function newState(
     parked: null,
     skipped: [],
     ending: null,
+    isStarted: false,
     isInterrupted: false,
     due: null,
     slaState: 'none',
@@ -118,6 +119,7 @@ function summaryOf(input: Input): JsonObject {
 
 function start(m: Machine, event: EventRoot | null): void {
   m.event = event;
+  m.state.isStarted = true;
   const { spec } = m.definition;
   m.tell('process.started', {
     triggerEventId: event?.id ?? null,

@@ -18,6 +18,7 @@ export function settle(m: Machine): void {
     m.current = null;
     if (m.state.data !== data) moveTimers(m);
     if (m.state.ending !== null) goOnEnding(m);
+    else if (m.state.isStarted === false) return;
     else {
       handleQueued(m);
       if (!judgeStages(m)) completeWhenDone(m);

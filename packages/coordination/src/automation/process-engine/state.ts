@@ -34,6 +34,8 @@ export interface ProcessState {
   skipped: string[];
   /** A cancel that waits for its compensation. */
   ending: { readonly reason: string; readonly undone: string[] } | null;
+  /** False until its start was taken: no stage begins before, also where the start was at fault and somebody resumes. */
+  isStarted?: boolean;
   /** Whether a timer of the definition ended all stages: none begins any more. */
   isInterrupted: boolean;
   /** The deadline of the whole instance. */

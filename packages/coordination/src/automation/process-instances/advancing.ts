@@ -18,24 +18,28 @@ import { doEffect } from './effects.ts';
 import type { InstanceRow } from './instance.ts';
 import { type ProcessEventType, processEvents } from './instances.events.ts';
 import {
-  findHeld,
-  hasHeld,
   insertEntries,
   insertInput,
+  keepOrPass,
   type NewEntry,
   replaceTimers,
   replaceWaits,
+  updateCare,
   updateInstance,
-  updateToHeld,
-  updateToTaken,
+  updateToKept,
 } from './instances.sql.ts';
+import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 
 /** How inputs reach an instance: in one transaction with all that they lead to (organisation, section 15.4). */
 
 /** Inputs that follow from one, because of what its effects found or were refused. */
 const followUpsMax = 20;
-/** Inputs that wait for a suspended instance; what comes beyond is passed over. */
-const heldMax = 1000;
+/** What comes beyond is passed over, which the journal tells. */
+const keptMax = 1000;
+/** What an open step waits for is kept beyond that: without it the instance would wait for ever. */
+const answersMax = 2000;
+/** What an instance remembers of what it left open; the journal tells of those beyond, too. */
+const leftOpenMax = 200;
 
 /** An instance under its lock, and what it works with. */
 export interface Running {
@@ -47,7 +51,8 @@ export interface Running {
 }
 
 /**
- * Has an instance take an input that comes from outside, once for each source. While it is suspended, events wait.
+ * Has an instance take an input that comes from outside, once for each source. While it is suspended, or has not taken yet what
+ * came before, the input waits.
  * @param sourceRef `event:<id>`, `timer:<id>:<due>`
  * @returns the instance as it is after it; undefined where it has taken the source before, or keeps no more
  * @throws Error of the store, and a refusal because a judge outside is away
@@ -58,20 +63,65 @@ export async function takeFromSource(
   input: Input,
   sourceRef: string,
 ): Promise<InstanceRow | undefined> {
-  const { db, tenantId, log } = context;
+  const { db, tenantId } = context;
   const { row } = running;
-  const waits = row.status === 'suspended';
-  if (waits && (await db.row(hasHeld(tenantId, row.id, heldMax)))?.has === true) {
-    log.warn(
-      { tenantId, instanceId: row.id, sourceRef },
-      'a suspended process instance keeps no more events',
-    );
-    return undefined;
-  }
-  const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, waits ? input : null));
+  if (row.status === 'suspended' || row.kept_inputs > 0) return keepInput(context, running, input, sourceRef);
+  const isNew = await db.row(insertInput(tenantId, row.id, sourceRef));
   if (isNew === undefined) return undefined;
-  if (waits) return row;
   return takeOrPark(context, running, input, sourceRef);
+}
+
+/** Keeps an input for later. @returns undefined where it came before, or too much waits */
+async function keepInput(
+  context: Context,
+  { row, definition }: Running,
+  input: Input,
+  sourceRef: string,
+): Promise<InstanceRow | undefined> {
+  const { db, tenantId } = context;
+  const isFull =
+    row.kept_inputs >= answersMax ||
+    (row.kept_inputs >= keptMax && !isAnswer(input, waitsOf(definition, row.state)));
+  const noted = await db.row(keepOrPass(tenantId, row.id, sourceRef, isFull ? null : input));
+  if (noted === undefined || !isFull) return noted;
+  if (row.passed_over === 0) await notePassed(context, noted, input.at, { from: sourceRef });
+  return undefined;
+}
+
+/** Whether it is about what an open step waits for by its id. Of a task only its end is. */
+function isAnswer(input: Input, waits: readonly string[]): boolean {
+  if (input.kind !== 'event') return true;
+  const { event, task } = input;
+  if (task != null && !['terminal_success', 'terminal_cancelled'].includes(task.systemStatusCategory))
+    return false;
+  return waits.includes(`entity:${event.entityId}`) || waits.includes(`ended:${event.entityId}`);
+}
+
+/** Two lines for each suspension at most: at the first input that is passed over, and at the end how many they were. */
+async function notePassed(
+  context: Context,
+  row: InstanceRow,
+  at: string,
+  data: object,
+): Promise<InstanceRow> {
+  const { db, tenantId } = context;
+  const entry = {
+    at,
+    kind: 'input',
+    element: null,
+    reason: 'passed_over',
+    actor_id: null,
+    event_id: null,
+  } as const;
+  await db.run(insertEntries(tenantId, row.id, row.journal_seq, [{ ...entry, data }]));
+  const care = { ...row, journal_seq: row.journal_seq + 1 };
+  return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
+}
+
+/** Tells in the journal how many inputs were passed over, and counts anew. */
+export async function tellPassed(context: Context, row: InstanceRow, at: string): Promise<InstanceRow> {
+  if (row.passed_over === 0) return row;
+  return notePassed(context, { ...row, passed_over: 0 }, at, { inputs: row.passed_over });
 }
 
 /** Has an instance take an input; one that it can't take suspends it, and is kept for a resume. */
@@ -89,7 +139,7 @@ export async function takeOrPark(
   if (!(taken instanceof ProcessFault)) return taken;
   const { element, code, message: reason } = taken;
   if (sourceRef !== null)
-    await context.db.run(updateToHeld(context.tenantId, running.row.id, sourceRef, input));
+    await context.db.run(updateToKept(context.tenantId, running.row.id, sourceRef, input));
   return take(context, running, { kind: 'park', at: input.at, element, code, reason });
 }
 
@@ -101,26 +151,11 @@ function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown
   return new ProcessFault('internal_error', 'An unhandled failure; the trace is in the log only.');
 }
 
-/**
- * Has a suspended instance go on by an act of an operator, and then take what came meanwhile, in its order.
- */
-export async function goOnWith(context: Context, running: Running, input: Input): Promise<InstanceRow> {
-  const { db, tenantId } = context;
-  let row = await takeOrPark(context, running, input, null);
-  for (const { source_ref: sourceRef, held } of await db.rows(findHeld(tenantId, row.id, heldMax))) {
-    if (row.status !== 'running') return row;
-    await db.run(updateToTaken(tenantId, row.id, sourceRef));
-    const waited = { ...(held as Input), at: input.at };
-    row = await takeOrPark(context, { ...running, row }, waited, sourceRef);
-  }
-  return row;
-}
-
 /** @throws ProcessFault */
 async function take(context: Context, running: Running, input: Input): Promise<InstanceRow> {
   const { row, definition, tools } = running;
   const about = await causeOf(context, running, input);
-  const entries: NewEntry[] = [];
+  const done: Done = { entries: [], leftOpen: [] };
   let { state } = row;
   const waiting: Input[] = [input];
   for (let taken = 0; waiting.length > 0; taken += 1) {
@@ -128,9 +163,15 @@ async function take(context: Context, running: Running, input: Input): Promise<I
       throw new ProcessFault('too_many_follow_ups', `more than ${followUpsMax} inputs followed from one`);
     const next = takeInput(definition, state, waiting.shift() as Input, tools);
     ({ state } = next);
-    for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, entries)));
+    for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, done)));
   }
-  return save(about, running, state, entries);
+  return save(about, running, state, done);
+}
+
+/** What comes of an input besides the next state. */
+interface Done {
+  readonly entries: NewEntry[];
+  readonly leftOpen: LeftOpen[];
 }
 
 /** Events of an instance follow from what it took, and belong together by their correlation. */
@@ -149,7 +190,7 @@ async function doAct(
   running: Running,
   state: ProcessState,
   act: Act,
-  entries: NewEntry[],
+  { entries, leftOpen }: Done,
 ): Promise<Input[]> {
   if (act.do === 'note') {
     const { kind, element, reason, data } = act.note;
@@ -166,14 +207,16 @@ async function doAct(
   const { agent, row } = running;
   const { effect, opened } = act;
   const refused = (code: string, details: JsonObject): Input[] => {
-    // What closes is closed by whoever may, sooner or later; only what a step opens is missed.
-    const isOpening =
-      effect.kind.startsWith('open_') || effect.kind === 'find_voters' || effect.kind === 'ask_approval';
-    if (!isOpening) return [];
+    // What closes is tried again by the worker; only what a step opens is missed.
+    if (isClosing(effect) || effect.kind === 'escalate') {
+      entries.push(refusalEntry(effect, code, state.clock));
+      if (isClosing(effect)) leftOpen.push(leftOpenOf(effect, code, state.clock));
+      return [];
+    }
     return [{ kind: 'intent_failed', at: state.clock, element: effect.element, code, details }];
   };
   const acting = { ...context, caller: agent ?? { ...nobody, tenantId: context.tenantId } };
-  if (agent === undefined && !effect.kind.startsWith('close_'))
+  if (agent === undefined && !isClosing(effect) && effect.kind !== 'escalate')
     return refused('process_definition_unusable', {});
   return undoneOnFailure(
     acting,
@@ -205,12 +248,13 @@ function tell(context: Context, row: InstanceRow, { type, payload }: ProcessEven
 }
 
 async function save(
-  { db, tenantId }: Context,
+  context: Context,
   { row, definition }: Running,
   state: ProcessState,
-  entries: readonly NewEntry[],
+  { entries, leftOpen }: Done,
 ): Promise<InstanceRow> {
   const { id, journal_seq: lastSeq } = row;
+  const { db, tenantId } = context;
   const isOver = state.status !== 'running' && state.status !== 'suspended';
   await db.run(insertEntries(tenantId, id, lastSeq, entries));
   const timers = Object.values(state.timers).flatMap((timer) =>
@@ -222,7 +266,7 @@ async function save(
   if (before !== now) await db.run(replaceTimers(tenantId, id, timers));
   const [waitedFor, waits] = [waitsOf(definition, row.state), waitsOf(definition, state)];
   if (waitedFor.join() !== waits.join()) await db.run(replaceWaits(tenantId, id, waits));
-  return (await db.row(
+  const saved = (await db.row(
     updateInstance(tenantId, id, {
       status: state.status,
       outcome: state.outcome,
@@ -232,6 +276,7 @@ async function save(
       completed_at: isOver ? state.clock : null,
     }),
   )) as InstanceRow;
+  return leftOpen.length === 0 ? saved : noteLeftOpen(context, saved, leftOpen);
 }
 
 function timersKeyOf(state: ProcessState): string {
@@ -239,4 +284,15 @@ function timersKeyOf(state: ProcessState): string {
     (timer) => timer.state === 'pending' && timer.dueAt !== null,
   );
   return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
+}
+
+/** Adds what was refused to what the instance has left open. */
+async function noteLeftOpen(
+  { db, tenantId }: Context,
+  row: InstanceRow,
+  added: readonly LeftOpen[],
+): Promise<InstanceRow> {
+  const left_open = [...row.left_open, ...added].slice(0, leftOpenMax);
+  const attendAt = row.attend_at ?? earliestOf(left_open);
+  return (await db.row(updateCare(tenantId, row.id, { ...row, left_open }, attendAt))) as InstanceRow;
 }

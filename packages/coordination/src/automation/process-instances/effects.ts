@@ -106,10 +106,10 @@ async function nameTask(
 
 /** Cancels the task of a step that is over. What is over already stays as it is. */
 async function closeTask(context: Context, id: string): Promise<undefined> {
-  requirePermission(context, 'tasks.write');
   const ref = { id, number: null };
   const task = await lockTaskRow(context, ref);
   if (terminalCategories.includes(task.category)) return;
+  requirePermission(context, 'tasks.write');
   const { lifecycle } = await rulesOf(context, task.type_id);
   const status =
     movesFrom(lifecycle, task.status).find(

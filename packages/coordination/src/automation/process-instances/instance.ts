@@ -5,6 +5,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { overdueSecondsOf } from '../process-engine/deadlines.ts';
 import type { ProcessState } from '../process-engine/state.ts';
+import { type LeftOpen, objectOf } from './left-open/left-open.ts';
 
 export const instanceStatuses = ['running', 'suspended', 'completed', 'failed', 'cancelled'] as const;
 export const slaStates = ['ok', 'warning', 'breached', 'paused', 'unknown', 'none'] as const;
@@ -71,6 +72,25 @@ export const ProcessInstance = z
       .meta({
         description: 'The fault that it can not go on for, until it is resumed or the step is skipped.',
       }),
+    kept: z.strictObject({ inputs: z.int().nonnegative(), passedOver: z.int().nonnegative() }).meta({
+      description:
+        'Inputs that wait until the instance goes on, and those that this suspension passed over because too many waited.',
+    }),
+    leftOpen: z
+      .array(
+        z.strictObject({
+          element: z.string(),
+          kind: z.enum(['task', 'approval', 'call', 'instance']),
+          id: Uuid,
+          code: z.string(),
+          attempts: z.int().positive(),
+          nextAttemptAt: Timestamp,
+        }),
+      )
+      .meta({
+        description:
+          'What a step that is over has left open, because its closing was refused with `code`. It is tried again, at most an hour later each time, until it is closed.',
+      }),
     startedAt: Timestamp,
     updatedAt: Timestamp,
     completedAt: Timestamp.nullable(),
@@ -126,6 +146,7 @@ export type InstanceRow = RowOf<
     status: (typeof instanceStatuses)[number];
     sla_state: (typeof slaStates)[number];
     state: ProcessState;
+    left_open: LeftOpen[];
   }
 >;
 
@@ -147,6 +168,12 @@ export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
     })),
   sla: ({ state }) => state.due,
   suspension: ({ state }) => state.parked,
+  kept: ({ kept_inputs: inputs, passed_over: passedOver }) => ({ inputs, passedOver }),
+  leftOpen: ({ left_open: leftOpen }) =>
+    leftOpen.map(({ effect, code, attempts, nextAt: nextAttemptAt }) => {
+      const kind = effect.kind.slice('close_'.length) as 'task' | 'approval' | 'call' | 'instance';
+      return { element: effect.element, kind, id: objectOf(effect).id, code, attempts, nextAttemptAt };
+    }),
 });
 
 function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['openElements'] {

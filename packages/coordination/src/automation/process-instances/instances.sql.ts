@@ -72,7 +72,8 @@ export function updateInstance(tenantId: string, id: string, values: InstanceVal
     update process_instances
     set status = ${values.status}, outcome = ${values.outcome}, state = ${JSON.stringify(values.state)},
       sla_state = ${values.sla_state}, journal_seq = ${values.journal_seq}, completed_at = ${values.completed_at}::timestamptz,
-      updated_at = clock_timestamp()
+      updated_at = clock_timestamp(),
+      attend_at = case when ${values.status} = 'running' and kept_inputs > 0 then clock_timestamp() else attend_at end
     where id = ${id} and tenant_id = ${tenantId}
     returning *`;
 }
@@ -102,10 +103,10 @@ export function insertEntries(
 }
 
 /** No row when the instance has taken this source before. */
-export function insertInput(tenantId: string, instanceId: string, sourceRef: string, held: object | null) {
+export function insertInput(tenantId: string, instanceId: string, sourceRef: string) {
   return sql<{ source_ref: string }>`
-    insert into process_inputs (instance_id, source_ref, tenant_id, held)
-    values (${instanceId}, ${sourceRef}, ${tenantId}, ${held === null ? null : JSON.stringify(held)})
+    insert into process_inputs (instance_id, source_ref, tenant_id)
+    values (${instanceId}, ${sourceRef}, ${tenantId})
     on conflict do nothing
     returning source_ref`;
 }
@@ -116,39 +117,81 @@ export function findInput(tenantId: string, instanceId: string, sourceRef: strin
     where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
 }
 
-/** Keeps an input that was refused by a fault, or that waits for the end of a suspension. */
-export function updateToHeld(tenantId: string, instanceId: string, sourceRef: string, held: object) {
-  return sql`
-    update process_inputs set held = ${JSON.stringify(held)}
-    where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
+/**
+ * Keeps an input of an instance that does not take it now, or notes that it was passed over; both once for each source. Call it
+ * under the lock of the instance. No row when it has come before.
+ * @param kept null for one that is passed over
+ */
+export function keepOrPass(tenantId: string, instanceId: string, sourceRef: string, kept: object | null) {
+  return sql<InstanceRow>`
+    with noted as (
+      insert into process_inputs (instance_id, source_ref, tenant_id, held)
+      values (${instanceId}, ${sourceRef}, ${tenantId}, ${kept === null ? null : JSON.stringify(kept)})
+      on conflict do nothing
+      returning held
+    )
+    update process_instances i
+    set kept_inputs = kept_inputs + (n.held is not null)::integer, passed_over = passed_over + (n.held is null)::integer,
+      attend_at = case when status = 'running' then clock_timestamp() else attend_at end
+    from noted n where i.id = ${instanceId} and i.tenant_id = ${tenantId}
+    returning i.*`;
 }
 
-export interface HeldRow {
+/** Keeps an input that was taken, and undone by a fault. */
+export function updateToKept(tenantId: string, instanceId: string, sourceRef: string, kept: object) {
+  return sql`
+    with kept as (
+      update process_inputs set held = ${JSON.stringify(kept)}
+      where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId} and held is null
+      returning instance_id
+    )
+    update process_instances i set kept_inputs = kept_inputs + 1 from kept k where i.id = k.instance_id`;
+}
+
+export interface KeptRow {
   source_ref: string;
   held: object;
 }
 
-/** Whether so many inputs wait for an instance. */
-export function hasHeld(tenantId: string, instanceId: string, rows: number) {
-  return sql<{ has: boolean }>`
-    select count(*) >= ${rows}::integer as has from (
-      select from process_inputs
-      where instance_id = ${instanceId} and tenant_id = ${tenantId} and held is not null limit ${rows}
-    ) as waiting`;
-}
-
 /** What waits for an instance, in the order in which it came. */
-export function findHeld(tenantId: string, instanceId: string, rowsMax: number) {
-  return sql<HeldRow>`
+export function findKept(tenantId: string, instanceId: string, rowsMax: number) {
+  return sql<KeptRow>`
     select source_ref, held from process_inputs
     where instance_id = ${instanceId} and tenant_id = ${tenantId} and held is not null
     order by number limit ${rowsMax}`;
 }
 
+/** An input that waited is being taken. */
 export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string) {
   return sql`
-    update process_inputs set held = null
-    where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId}`;
+    with taken as (
+      update process_inputs set held = null
+      where instance_id = ${instanceId} and source_ref = ${sourceRef} and tenant_id = ${tenantId} and held is not null
+      returning instance_id
+    )
+    update process_instances i set kept_inputs = kept_inputs - 1 from taken t where i.id = t.instance_id`;
+}
+
+export type CareValues = Pick<InstanceRow, 'journal_seq' | 'passed_over' | 'left_open'>;
+
+/** @param attendAt null: the worker need not look after it; `now`: at once */
+export function updateCare(tenantId: string, id: string, values: CareValues, attendAt: string | null) {
+  return sql<InstanceRow>`
+    update process_instances
+    set journal_seq = ${values.journal_seq}, passed_over = ${values.passed_over},
+      left_open = ${JSON.stringify(values.left_open)}, attend_at = ${attendAt}::timestamptz
+    where id = ${id} and tenant_id = ${tenantId}
+    returning *`;
+}
+
+export type AttendedRow = { id: string; tenant_id: string; attend_at: string };
+
+/** Instances that the worker has to look after, of all tenants. */
+export function findAttended([attendAt, id]: QueuePosition, rowsMax: number) {
+  return sql<AttendedRow>`
+    select id, tenant_id, attend_at from process_instances
+    where attend_at <= now() and (attend_at, id) > (${attendAt}::timestamptz, ${id}::uuid)
+    order by attend_at, id limit ${rowsMax}`;
 }
 
 /** Has the rows of an instance's timers be those that count. */

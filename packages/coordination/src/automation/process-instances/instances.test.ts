@@ -186,7 +186,9 @@ test('an operator suspends, resumes and cancels; what happens meanwhile waits', 
   await complete(made.openElements[0].taskId);
   await worker.run();
   assert.equal((await get(made.id)).status, 'suspended');
-  const resumed = await act(made.id, 'resume', { reason: 'back' });
+  assert.equal((await act(made.id, 'resume', { reason: 'back' })).status, 'running');
+  await worker.run();
+  const resumed = await get(made.id);
   assert.deepEqual([resumed.status, resumed.data], ['completed', { n: 1 }]);
   await refuseAct(made.id, 'resume', {});
   await refuseAct(made.id, 'cancel', { reason: 'x' });
@@ -262,9 +264,12 @@ test('a step that can not be done suspends the instance, which is resumed or ski
   const [told] = (await eventsOf(baton, made.id)).filter(({ type }) => type === 'process.suspended');
   assert.equal(told?.payload['cause'], 'input_failed');
   await refuseAct(made.id, 'skip', { element: 'c', reason: 'x' });
-  const again = await act(made.id, 'resume', {});
-  assert.equal(again.status, 'suspended');
-  const skipped = await act(made.id, 'skip', { element: 'bad', reason: 'by hand' });
+  assert.equal((await act(made.id, 'resume', {})).status, 'running');
+  await worker.run();
+  assert.equal((await get(made.id)).status, 'suspended');
+  await act(made.id, 'skip', { element: 'bad', reason: 'by hand' });
+  await worker.run();
+  const skipped = await get(made.id);
   assert.deepEqual([skipped.status, skipped.data], ['completed', { text: 'x', m: 1 }]);
   const resumed = (await eventsOf(baton, made.id)).filter(({ type }) => type === 'process.resumed').at(-1);
   assert.deepEqual(

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { getDefinitionRow } from '../process-definitions/definitions.ts';
 import type { Input } from '../process-engine/inputs.ts';
-import { goOnWith, type Running, takeOrPark } from './advancing.ts';
+import { type Running, takeOrPark, tellPassed } from './advancing.ts';
 import { requireData } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import {
@@ -184,9 +184,11 @@ async function act(context: Context, running: Running, inputAt: InputAt): Promis
   return shown(context, await takeOrPark(context, running, inputAt(now), null));
 }
 
+/** What waited is taken by the worker. */
 async function goOn(context: Context, running: Running, inputAt: InputAt): Promise<ProcessInstance> {
   const { now } = (await context.db.row(readClock())) as { now: string };
-  return shown(context, await goOnWith(context, running, inputAt(now)));
+  const row = await takeOrPark(context, running, inputAt(now), null);
+  return shown(context, await tellPassed(context, row, now));
 }
 
 /** The instance under its lock, and the agent that it acts as: that one is locked first. */

@@ -1,24 +1,44 @@
+import { Refusal } from '@baton/kernel/refusal';
+import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { nobody } from '../../service/caller.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
+import type { Input } from '../process-engine/inputs.ts';
 import { processConsumer } from '../process-triggers/triggers.ts';
-import { takeFromSource, takeOrPark } from './advancing.ts';
+import { isUnavailable } from '../rule-acts/work-item.ts';
+import { type Running, takeFromSource, takeOrPark } from './advancing.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
+import { doEffect } from './effects.ts';
+import type { InstanceRow } from './instance.ts';
 import {
+  type AttendedRow,
   type DueTimerRow,
   deleteOrder,
+  findAttended,
   findDueOrders,
   findDueTimers,
   findInstance,
+  findKept,
+  insertEntries,
   lockFreeInstance,
+  type NewEntry,
   type OrderRow,
   readClock,
+  updateCare,
+  updateToTaken,
 } from './instances.sql.ts';
+import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 import { Identities } from './people/identity.ts';
 import { takeProcessTurn } from './process-turn.ts';
 
 const batchMax = 100;
+/** Inputs that an instance takes in one transaction, and for how long: readers of the journal wait for it. */
+const sliceMax = 20;
+const sliceMsMax = 200;
+/** What an instance left open, tried in one transaction. */
+const triesMax = 20;
 
 type Tools = JobTools<Context>;
 
@@ -96,3 +116,93 @@ async function carryOut(context: Context, { instance_id: id }: OrderRow): Promis
 }
 
 const callerIsOver = 'the step that called it is over';
+
+/** Takes what waited, in its order, until the instance is suspended again or over. */
+async function takeKept(context: Context, running: Running, at: string): Promise<InstanceRow> {
+  const { db, tenantId } = context;
+  const untilMs = performance.now() + sliceMsMax;
+  let { row } = running;
+  if (row.status !== 'running' || row.kept_inputs === 0) return row;
+  for (const { source_ref: sourceRef, held } of await db.rows(findKept(tenantId, row.id, sliceMax))) {
+    if (row.status !== 'running' || performance.now() > untilMs) return row;
+    await db.run(updateToTaken(tenantId, row.id, sourceRef));
+    row = await takeOrPark(context, { ...running, row }, { ...(held as Input), at }, sourceRef);
+  }
+  return row;
+}
+
+/** Looks after instances that have inputs to take, or that left something open; each in a transaction of its own. */
+export function attendInstances({ pool, command, log }: Tools): Job {
+  const name = 'process-aftercare';
+  return createDueJob<AttendedRow>(
+    { name, batchMax, log },
+    {
+      find: (after) => pool.rows(findAttended(after, batchMax)),
+      positionOf: ({ attend_at: at, id }) => [at, id],
+      handle: (row) => command(name, row.tenant_id, (context) => attend(context, row.id)),
+    },
+  );
+}
+
+/** @returns 0 where another process has the instance; a whole batch where there is more to do at once */
+async function attend(context: Context, id: string): Promise<number> {
+  const { db, tenantId } = context;
+  const seen = await db.row(findInstance(tenantId, id));
+  if (seen === undefined) return 0;
+  const identities = await Identities.lock(context, [seen.identity_agent]);
+  const locked = await db.row(lockFreeInstance(tenantId, id));
+  if (locked === undefined) return 0;
+  const use = await useDefinition(context, locked.definition_key, locked.definition_version);
+  const agent = await identities.of(locked.identity_agent, locked.workspace_id);
+  const tools = await toolsFor(context, use);
+  const running = { row: locked, definition: use.definition, tools, agent };
+  const { now: at } = (await db.row(readClock())) as { now: string };
+  const taken = await takeKept(context, running, at);
+  const row = await closeLeftOpen(context, { ...running, row: taken }, at);
+  const isBehind = row.status === 'running' && row.kept_inputs > 0;
+  await db.run(updateCare(tenantId, id, row, isBehind ? at : earliestOf(row.left_open)));
+  return isBehind ? batchMax : 1;
+}
+
+/** Tries again to close what is due. Call it under the lock of the instance. */
+export async function closeLeftOpen(context: Context, running: Running, at: string): Promise<InstanceRow> {
+  const { row } = running;
+  const entries: NewEntry[] = [];
+  const left: LeftOpen[] = [];
+  let tries = 0;
+  for (const one of row.left_open) {
+    if (one.nextAt > at || tries >= triesMax) {
+      left.push(one);
+      continue;
+    }
+    tries += 1;
+    const code = await refusalOf(context, running, one.effect, at);
+    if (code === undefined) entries.push(effectEntry(one.effect, at, { closed: true }));
+    else left.push(leftOpenOf(one.effect, code, at, one.attempts + 1));
+    if (code !== undefined && code !== one.code) entries.push(refusalEntry(one.effect, code, at));
+  }
+  if (tries === 0) return row;
+  const { db, tenantId } = context;
+  await db.run(insertEntries(tenantId, row.id, row.journal_seq, entries));
+  const care = { ...row, journal_seq: row.journal_seq + entries.length, left_open: left };
+  return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
+}
+
+/** @returns why it could not be closed; undefined when it was, or had been closed by others */
+async function refusalOf(
+  context: Context,
+  { agent, row }: Running,
+  effect: LeftOpen['effect'],
+  at: string,
+): Promise<string | undefined> {
+  const caller = agent ?? { ...nobody, tenantId: context.tenantId };
+  const acting = { ...context, caller, correlationId: `process:${row.id}` };
+  return undoneOnFailure<string | undefined>(
+    acting,
+    async () => void (await doEffect(acting, row, effect, at)),
+    (error) => {
+      if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
+      return error.code;
+    },
+  );
+}

@@ -45,7 +45,7 @@ export async function startInstance(context: Context, start: Start): Promise<Ins
   );
   if (row === undefined) return undefined;
   const sourceRef = event === null ? 'start' : `event:${event.id}`;
-  await db.run(insertInput(tenantId, id, sourceRef, null));
+  await db.run(insertInput(tenantId, id, sourceRef));
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
   return takeOrPark(context, running, { kind: 'start', at: startedAt, event }, sourceRef);
 }

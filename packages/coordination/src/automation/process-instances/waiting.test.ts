@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { type Statement, sql } from '@baton/kernel/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { findDueTimers, findHeld, findWaitedKeys, findWaiting } from './instances.sql.ts';
+import { findAttended, findDueTimers, findKept, findWaitedKeys, findWaiting } from './instances.sql.ts';
 
 // Twenty thousand instances that wait: neither the search for due timers nor an event reads those that it is not for.
 
@@ -58,6 +58,12 @@ test('due timers are found without those that are not due', async () => {
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
 });
 
+test('an instance that has nothing left to do is not looked after', async () => {
+  const statement = findAttended(['-infinity', '00000000-0000-0000-0000-000000000000'], 100);
+  assert.equal((await baton.pool.rows(statement)).length, 0);
+  assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
+});
+
 test('an event finds the one instance that waits for it, and an event for nobody finds none', async () => {
   const [{ key } = { key: '' }] = await baton.pool.rows<{ key: string }>(
     sql`select wait_key as key from process_waits limit 1`,
@@ -71,5 +77,5 @@ test('an event finds the one instance that waits for it, and an event for nobody
     assert.ok((await rowsReadBy(waiting)) <= rowsReadMax);
     assert.ok((await rowsReadBy(findWaitedKeys(baton.tenantId, keys))) <= rowsReadMax);
   }
-  assert.ok((await rowsReadBy(findHeld(baton.tenantId, newId(), 100))) <= rowsReadMax);
+  assert.ok((await rowsReadBy(findKept(baton.tenantId, newId(), 100))) <= rowsReadMax);
 });
