@@ -2050,6 +2050,8 @@ create table views (
   version integer default 1 not null,
   status text default 'active'::text not null,
   spec json not null,
+  title text generated always as ((spec ->> 'title'::text)) stored not null,
+  titles json generated always as ((spec -> 'titles'::text)) stored not null,
   spec_hash text not null,
   created_by uuid not null,
   created_at timestamp(3) with time zone default now() not null,

@@ -7,6 +7,9 @@ create table views (
   version integer not null default 1,
   status text not null default 'active' check (status in ('active', 'retired')),
   spec json not null,
+  -- Of the spec, which lists don't read.
+  title text not null generated always as (spec ->> 'title') stored,
+  titles json not null generated always as (spec -> 'titles') stored,
   spec_hash text not null,
   created_by uuid not null references principals,
   created_at timestamptz(3) not null default now(),

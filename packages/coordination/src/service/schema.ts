@@ -1446,6 +1446,8 @@ interface ViewsTable {
   version: Generated<number>;
   status: Generated<'active' | 'retired'>;
   spec: unknown;
+  title: GeneratedAlways<string>;
+  titles: GeneratedAlways<unknown>;
   spec_hash: string;
   created_by: string;
   created_at: Generated<string>;

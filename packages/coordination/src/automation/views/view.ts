@@ -86,29 +86,16 @@ export const ViewRows = z
   .meta({ id: 'ViewRows' });
 export type ViewRows = z.infer<typeof ViewRows>;
 
-export type ViewRow = RowOf<Tables['views'], { spec: ViewSpec; status: 'active' | 'retired' }> & {
-  package: PackageLink | null;
-};
+type StoredView = RowOf<
+  Tables['views'],
+  { spec: ViewSpec; titles: Record<string, string>; status: 'active' | 'retired' }
+>;
 
-export const viewOf = wireMapper<ViewRow>()(View, {
-  title: ({ spec }) => spec.title,
-  titles: ({ spec }) => spec.titles,
-  blocks: ({ spec }) => spec.blocks,
-});
+export type ViewRow = Omit<StoredView, 'spec_hash' | 'created_by'> & { package: PackageLink | null };
 
-/** A row of a list has the titles of its spec only. */
-export type ListedViewRow = Omit<ViewRow, 'spec' | 'spec_hash' | 'status' | 'created_by'> &
-  Pick<ViewSpec, 'title' | 'titles'>;
+export const viewOf = wireMapper<ViewRow>()(View, { blocks: ({ spec }) => spec.blocks });
 
-/** @param locale a language; a title of its first part serves, too */
-export function listedViewOf(row: ListedViewRow, locale: string | undefined): ListedView {
-  return { ...listedOf(row), title: titleIn(row, locale) };
-}
+/** Its title is in the language that was asked for. */
+export type ListedViewRow = Omit<ViewRow, 'spec' | 'titles' | 'status'>;
 
-const listedOf = wireMapper<ListedViewRow>()(ListedView, {});
-
-function titleIn({ title, titles }: ListedViewRow, locale = ''): string {
-  const byName = new Map(Object.entries(titles).map(([name, text]) => [name.toLowerCase(), text]));
-  const asked = locale.toLowerCase();
-  return byName.get(asked) ?? byName.get(asked.split('-')[0] as string) ?? title;
-}
+export const listedViewOf = wireMapper<ListedViewRow>()(ListedView, {});

@@ -1,11 +1,23 @@
 import { sql } from '@baton/kernel/sql';
 import type { ListedViewRow, ViewRow } from './view.ts';
 
-/** The views that a tenant has, by key: all of them, or those of a package. */
-export function findViews(tenantId: string, packageKey: string | null, rowsMax: number) {
+/**
+ * The views that a tenant has, by key: all of them, or those of a package.
+ * @param languages in which their titles are wanted, the first one first
+ */
+export function findViews(
+  tenantId: string,
+  packageKey: string | null,
+  languages: readonly string[],
+  rowsMax: number,
+) {
   return sql<ListedViewRow>`
-    select v.id, v.tenant_id, v.key, v.version, v.created_at, v.updated_at, v.spec ->> 'title' as title,
-      v.spec -> 'titles' as titles, case when o.key is not null then package_link(o) end as package
+    select v.id, v.tenant_id, v.key, v.version, v.created_at, v.updated_at,
+      coalesce((
+        select t.value from json_each_text(v.titles) as t where lower(t.key) = any (${languages}::text[])
+        order by array_position(${languages}::text[], lower(t.key)) limit 1
+      ), v.title) as title,
+      case when o.key is not null then package_link(o) end as package
     from views v
     left join package_objects o on o.tenant_id = v.tenant_id and o.kind = 'View' and o.key = v.key
     where v.tenant_id = ${tenantId} and v.status = 'active'
@@ -15,7 +27,8 @@ export function findViews(tenantId: string, packageKey: string | null, rowsMax: 
 
 export function findView(tenantId: string, key: string) {
   return sql<ViewRow>`
-    select v.*, case when o.key is not null then package_link(o) end as package
+    select v.id, v.tenant_id, v.key, v.version, v.status, v.spec, v.created_at, v.updated_at, v.title, v.titles,
+      case when o.key is not null then package_link(o) end as package
     from views v
     left join package_objects o on o.tenant_id = v.tenant_id and o.kind = 'View' and o.key = v.key
     where v.tenant_id = ${tenantId} and v.key = ${key} and v.status = 'active'`;

@@ -4,13 +4,21 @@ import { fail } from '../errors.ts';
 import { type ListedView, listedViewOf, type View, type ViewRow, viewOf, viewsMax } from './view.ts';
 import { findView, findViews } from './views.sql.ts';
 
+interface ViewsQuery {
+  readonly locale?: string | undefined;
+  readonly package?: string | undefined;
+}
+
 /** The views of the tenant by their keys, with their titles in a language (organisation, section 14.4). */
 export async function listViews(
   { db, tenantId }: Context,
-  { locale, package: packageKey }: { locale?: string | undefined; package?: string | undefined },
+  { locale = '', package: packageKey }: ViewsQuery,
 ): Promise<ItemPage<ListedView>> {
-  const rows = await db.rows(findViews(tenantId, packageKey ?? null, viewsMax));
-  return { items: rows.map((row) => listedViewOf(row, locale)), nextCursor: null };
+  const asked = locale.toLowerCase();
+  // Who asks for de-AT reads de, too.
+  const languages = [asked, asked.split('-')[0] as string];
+  const rows = await db.rows(findViews(tenantId, packageKey ?? null, languages, viewsMax));
+  return { items: rows.map(listedViewOf), nextCursor: null };
 }
 
 /** @throws Refusal `not_found`, also for one that was retired */
