@@ -1171,6 +1171,20 @@ create table process_orders (
 );
 CREATE INDEX process_orders_due ON public.process_orders USING btree (due_at, instance_id);
 
+create table process_recalls (
+  id uuid not null,
+  instance_id uuid not null,
+  tenant_id uuid not null,
+  element text not null,
+  question jsonb not null,
+  namespaces text[] not null,
+  attempts integer default 0 not null,
+  due_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint process_recalls_pkey PRIMARY KEY (id),
+  constraint process_recalls_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
+) with (fillfactor=70);
+CREATE INDEX process_recalls_due ON public.process_recalls USING btree (due_at, id);
+
 create table process_references (
   tenant_id uuid not null,
   kind text not null,

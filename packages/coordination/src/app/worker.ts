@@ -2,6 +2,7 @@ import { isUnreachable } from '@baton/kernel/db';
 import { createLog, type Logger } from '@baton/kernel/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import {
+  askMemoryForProcesses,
   attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
@@ -69,6 +70,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   fireProcessTimers,
   carryOutProcessOrders,
   attendInstances,
+  askMemoryForProcesses,
   deleteAnsweredKeys,
   deleteUnneededContents,
   expireDueConnections,

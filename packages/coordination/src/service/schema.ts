@@ -57,6 +57,7 @@ export interface Tables {
   process_instances: ProcessInstancesTable;
   process_keys: ProcessKeysTable;
   process_orders: ProcessOrdersTable;
+  process_recalls: ProcessRecallsTable;
   process_references: ProcessReferencesTable;
   process_timers: ProcessTimersTable;
   process_trigger_places: ProcessTriggerPlacesTable;
@@ -878,6 +879,17 @@ interface ProcessOrdersTable {
   instance_id: string;
   tenant_id: string;
   act: 'begin' | 'end';
+  due_at: Generated<string>;
+}
+
+interface ProcessRecallsTable {
+  id: string;
+  instance_id: string;
+  tenant_id: string;
+  element: string;
+  question: unknown;
+  namespaces: string[];
+  attempts: Generated<number>;
   due_at: Generated<string>;
 }
 

@@ -1,6 +1,7 @@
 import { newId } from '@baton/kernel/ids';
 import { sql } from '@baton/kernel/sql';
 import {
+  askMemoryForProcesses,
   attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
@@ -21,7 +22,7 @@ export function makeProcessWorker(
 ) {
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
   const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
-  const orders = carryOutProcessOrders(tools);
+  const [orders, recalls] = [carryOutProcessOrders(tools), askMemoryForProcesses(tools)];
   const care = attendInstances(tools);
   return {
     close,
@@ -30,11 +31,13 @@ export function makeProcessWorker(
     timers: () => timers.run(),
     orders: () => orders.run(),
     care: () => care.run(),
+    recalls: () => recalls.run(),
     /** Turns until nothing new is in the journal. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
-        if ((await orders.run()) + (await turns.run()) + (await care.run()) === 0) return;
+        const asked = (await orders.run()) + (await recalls.run());
+        if (asked + (await turns.run()) + (await care.run()) === 0) return;
       }
       throw new Error('the processes found no end');
     },
@@ -55,6 +58,9 @@ const needed: readonly Permission[] = [
   'approvals.manage',
   'skills.invoke',
   'processes.operate',
+  'events.read',
+  'observations.write',
+  'artifacts.read',
 ];
 
 /** An agent of the registry that acts by an identity of its own, in the tenant of whoever makes it. */

@@ -23,6 +23,12 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
   m.tell('process.suspended', { cause, reason });
 }
 
+/** Whether a list of steps lets a suspended instance go on: it begins with `resume`. */
+export function resumes(m: Machine, list: string): boolean {
+  const [first] = m.definition.lists.get(list) ?? [];
+  return first?.resume !== undefined && (first.when === undefined || m.holds(first.when));
+}
+
 export function goOnAfterPause(m: Machine): void {
   m.state.status = 'running';
   m.state.parked = null;

@@ -2,19 +2,30 @@ import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Trigger } from '../process-language/forms.ts';
 import { leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
+import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
-import { beginCancel, goOnAfterPause, suspendNow } from './endings.ts';
+import { beginCancel, goOnAfterPause, resumes, suspendNow } from './endings.ts';
+import { activityId } from './ids/activity-ids.ts';
 import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
 import { advance, cancelSequence, exit, failElement, finish, isCaught, startList } from './sequences.ts';
 import { beginTimer, settle } from './stages.ts';
 import type { ElementNode, EventRoot, ProcessState, TaskRoot, Timer } from './state.ts';
-import { enterKind, openStep, timeOut } from './step-kinds.ts';
-import { beginDeadline, recount } from './timers.ts';
+import {
+  enterKind,
+  evaluatedBy,
+  failRecall,
+  openStep,
+  takeRecalled,
+  takeRemembered,
+  timeOut,
+} from './step-kinds.ts';
+import { beginDeadline, countDeadline, recount } from './timers.ts';
 
 /** In the place of a correlation's number: the event is one that starts instances. */
 export const startCorrelation = -1;
+const titleCharactersMax = 500;
 /** Events that wait for the handler that is at work. */
 const queuedMax = 100;
 
@@ -78,11 +89,83 @@ export function takeInput(
   try {
     take(m, input);
     settle(m);
+    tellMemory(m, before.status);
+    if (isOver(m.state.status) && !isOver(before.status)) fileRetrospective(m);
   } catch (error) {
     if (error instanceof ProcessFault) error.element ??= m.current;
     throw error;
   }
   return { state, acts: m.acts };
+}
+
+const isOver = (status: ProcessState['status']) => status !== 'running' && status !== 'suspended';
+
+/**
+ * What memory is to know of the instance after an input that began it, changed what it knows or ended it: it stands in the
+ * events of that, and is told by an observation where it is not what was told before.
+ */
+function tellMemory(m: Machine, before: ProcessState['status']): void {
+  const last = (type: string) => m.acts.findLastIndex((act) => act.do === 'tell' && act.event.type === type);
+  const carriers = [last('process.started'), last('process.data_changed'), last('process.completed')].filter(
+    (n) => n >= 0,
+  );
+  const isEnd = isOver(m.state.status) && !isOver(before);
+  if (m.definition.spec.memory === undefined || (carriers.length === 0 && !isEnd)) return;
+  const memory = caseMemory(m);
+  if (memory === undefined) return;
+  for (const n of carriers) {
+    const act = m.acts[n];
+    if (act?.do !== 'tell') continue;
+    const payload = { ...act.event.payload, memory: memory as unknown as JsonObject };
+    m.acts[n] = { do: 'tell', event: { ...act.event, payload } };
+  }
+  const hash = hashOfCase(memory);
+  if (hash === m.state.memoryTold && !isEnd) return;
+  m.state.memoryTold = hash;
+  m.effect({ kind: 'tell_case', element: null, status: m.state.status, memory });
+}
+
+/** Undefined where its key has no value yet, or anything of it can't be evaluated. */
+function caseMemory(m: Machine): CaseMemory | undefined {
+  const { memory } = m.definition.spec;
+  const roots = m.roots();
+  try {
+    return (
+      memory &&
+      caseOf(memory, {
+        evaluate: (text) => m.evaluate(text, roots),
+        render: (text) => m.tools.render(text, roots),
+      })
+    );
+  } catch (error) {
+    if (!(error instanceof ProcessFault)) throw error;
+    m.note('decision', null, 'memory', { code: error.code, reason: error.message });
+    return undefined;
+  }
+}
+
+/** The task to look back at an instance that has ended. */
+function fileRetrospective(m: Machine): void {
+  const { retrospective } = m.definition.spec;
+  if (retrospective === undefined) return;
+  const { taskType, title, assign = [], due } = retrospective;
+  try {
+    m.effect({
+      kind: 'open_task',
+      element: null,
+      taskId: activityId(m.state.id, '', 1, 'retrospective'),
+      typeKey: taskType,
+      title: m.tools.render(title, m.roots()).slice(0, titleCharactersMax),
+      form: null,
+      context: { status: m.state.status, outcome: m.state.outcome },
+      assign: evaluatedBy(m, m.roots(), assign),
+      dueAt: due === undefined ? null : countDeadline(m, due, m.nowMs).dueAt,
+    });
+  } catch (error) {
+    if (!(error instanceof ProcessFault)) throw error;
+    // It has ended, whatever becomes of this task.
+    m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
+  }
 }
 
 function take(m: Machine, input: Input): void {
@@ -96,15 +179,46 @@ function take(m: Machine, input: Input): void {
     if (kind !== 'start') start(m, null);
   }
   if (kind === 'start') return start(m, input.event);
-  if (kind === 'event') return takeEvent(m, input);
+  if (kind === 'event') {
+    // While it is suspended only an event comes that lets it go on.
+    if (m.state.status === 'suspended') resume(m, 'event');
+    return takeEvent(m, input);
+  }
   if (kind === 'timer') return fire(m, input.timerId);
   if (kind === 'voters') return takeVoters(m, input.element, input.principals);
   if (kind === 'intent_failed') return refuse(m, input);
   if (kind === 'suspend') return suspendNow(m, input.cause, input.reason);
   if (kind === 'park') return park(m, input);
-  if (kind === 'resume') return resume(m);
+  if (kind === 'resume') return resume(m, 'operator');
+  if (kind === 'recalled') return takeRecalled(m, input);
+  if (kind === 'recall_failed') return failRecall(m, input.recallId, input.element, input.reason);
   if (kind === 'skip') return skip(m, input);
   beginCancel(m, input.reason, input.compensate);
+}
+
+/**
+ * Whether an event lets a suspended instance go on: it begins a list whose first step is `resume` (organisation, section 15.4).
+ * What can't be judged lets nothing go on.
+ */
+export function isResumedBy(
+  definition: Definition,
+  state: ProcessState,
+  input: Input,
+  tools: EngineTools,
+): boolean {
+  if (state.status !== 'suspended' || input.kind !== 'event') return false;
+  const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
+  m.event = input.event;
+  const holds = (where: string | undefined) => where === undefined || m.holds(where);
+  try {
+    return (input.correlations ?? []).some((n) => {
+      const correlation = definition.spec.correlate[n];
+      return correlation !== undefined && holds(correlation.on.where) && resumes(m, `correlate/${n}`);
+    });
+  } catch (error) {
+    if (error instanceof ProcessFault) return false;
+    throw error;
+  }
 }
 
 /** What the instance's journal keeps of an input. */
@@ -112,6 +226,10 @@ function summaryOf(input: Input): JsonObject {
   if (input.kind === 'start' || input.kind === 'event') {
     const { id = null, type = null } = input.event ?? {};
     return { eventId: id, eventType: type };
+  }
+  if (input.kind === 'recalled') {
+    const { recallId, element, nodeCount, edgeCount, truncated, resultHash } = input;
+    return { recallId, element, nodeCount, edgeCount, truncated, resultHash };
   }
   const { kind: _, at: __, ...rest } = input;
   return rest as unknown as JsonObject;
@@ -154,6 +272,7 @@ function takeEvent(m: Machine, input: EventInput): void {
     if (node.taskId === event.entityId && task != null) takeTask(m, node, task, event, output);
     else if (node.callId === event.entityId && call != null) takeCall(m, node, call);
     else if (node.childId === event.entityId && child != null) takeChild(m, node, child);
+    else if (node.observationId === event.entityId) takeRemembered(m, node, event);
     else if (node.waitsFor === 'approvals') {
       if (event.type === 'principal.disabled') leaveVote(m, node, event.entityId);
       else takeVote(m, node, event);
@@ -290,9 +409,9 @@ function park(
   suspendNow(m, 'input_failed', `${code}: ${reason}`);
 }
 
-function resume(m: Machine): void {
+function resume(m: Machine, cause: 'operator' | 'event'): void {
   goOnAfterPause(m);
-  m.tell('process.resumed', { cause: 'operator' });
+  m.tell('process.resumed', { cause });
   reopen(m);
 }
 

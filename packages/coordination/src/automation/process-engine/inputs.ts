@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Assignee, Escalation } from '../process-language/forms.ts';
+import type { CaseMemory } from './case/case.ts';
 import type { EventRoot, StepError, TaskRoot } from './state.ts';
 
 /** What happens to an instance. Each brings its own time, so that the same inputs always lead to the same end. */
@@ -27,6 +28,15 @@ export type Input = { readonly at: string } & (
       readonly code: string;
       readonly details: JsonObject;
     }
+  /** Memory has answered. */
+  | ({ readonly kind: 'recalled'; readonly element: string; readonly recallId: string } & Recalled)
+  /** Memory will not answer. */
+  | {
+      readonly kind: 'recall_failed';
+      readonly element: string;
+      readonly recallId: string;
+      readonly reason: string;
+    }
   | { readonly kind: 'suspend'; readonly reason: string; readonly cause: 'operator' }
   | { readonly kind: 'park'; readonly element: string | null; readonly code: string; readonly reason: string }
   | { readonly kind: 'resume'; readonly reason: string | null }
@@ -40,6 +50,27 @@ export interface CallEnd {
   readonly status: string;
   readonly output: Json;
   readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** What is asked of memory. */
+export interface RecallQuestion {
+  readonly anchors: readonly string[];
+  readonly kinds: readonly string[];
+  readonly relations: readonly string[];
+  readonly depth: number;
+  readonly maxTokens: number;
+  readonly asOf: string;
+}
+
+/** What memory knew, as far as a step takes it. */
+export interface Recalled {
+  readonly asOf: string;
+  readonly nodeCount: number;
+  readonly edgeCount: number;
+  /** Whether it knew more. */
+  readonly truncated: boolean;
+  readonly resultHash: string;
+  readonly result: JsonObject;
 }
 
 /** How an instance of a called process ended. */
@@ -69,7 +100,8 @@ export interface ProcessEvent {
 export type Effect =
   | {
       readonly kind: 'open_task';
-      readonly element: string;
+      /** Null for the task that looks back at the instance. */
+      readonly element: string | null;
       readonly taskId: string;
       readonly typeKey: string;
       readonly title: string;
@@ -109,6 +141,28 @@ export type Effect =
       readonly data: JsonObject;
     }
   | { readonly kind: 'close_instance'; readonly element: string; readonly childId: string }
+  | {
+      readonly kind: 'open_recall';
+      readonly element: string;
+      readonly recallId: string;
+      readonly question: RecallQuestion;
+    }
+  | { readonly kind: 'close_recall'; readonly element: string; readonly recallId: string }
+  | {
+      readonly kind: 'open_observation';
+      readonly element: string;
+      readonly observationId: string;
+      readonly observed: string;
+      readonly content: string;
+      readonly data: JsonObject;
+      readonly facts: readonly { subject: string; predicate: string; object: string }[];
+    }
+  | {
+      readonly kind: 'tell_case';
+      readonly element: null;
+      readonly status: string;
+      readonly memory: CaseMemory;
+    }
   | {
       readonly kind: 'escalate';
       readonly element: string;

@@ -200,12 +200,14 @@ function intentOf(effect: Effect): JsonObject {
     kind: _,
     element: __,
     ...rest
-  } = effect as unknown as JsonObject & { kind: string; element: string };
+  } = effect as unknown as JsonObject & { kind: string; element: string | null };
   const names = [
     'taskId',
     'approvalId',
     'callId',
     'childId',
+    'recallId',
+    'observationId',
     'principalId',
     'skill',
     'process',

@@ -126,9 +126,11 @@ export function finish(
 /** Takes back what a step has open outside. */
 function closeWork(m: Machine, node: ElementNode): void {
   if (node.refused) return;
-  const { id: element, taskId, callId, childId, ballots = [] } = node;
+  const { id: element, taskId, callId, childId, recallId, ballots = [] } = node;
   if (taskId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_task', element, taskId });
   if (callId !== undefined && node.isAnswered !== true) m.effect({ kind: 'close_call', element, callId });
+  if (recallId !== undefined && node.isAnswered !== true)
+    m.effect({ kind: 'close_recall', element, recallId });
   if (childId !== undefined && node.isAnswered !== true)
     m.effect({ kind: 'close_instance', element, childId });
   for (const { approvalId, vote, asked } of ballots)

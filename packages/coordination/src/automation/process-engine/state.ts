@@ -38,6 +38,8 @@ export interface ProcessState {
   isStarted?: boolean;
   /** Whether a timer of the definition ended all stages: none begins any more. */
   isInterrupted: boolean;
+  /** A hash of what memory was told last. */
+  memoryTold?: string;
   /** The deadline of the whole instance. */
   due: Deadline | null;
   slaState: SlaState;
@@ -86,7 +88,16 @@ export interface SequenceNode {
   at: number;
 }
 
-export type WaitsFor = 'task' | 'approvals' | 'skill' | 'process' | 'timer' | 'event' | 'steps' | null;
+export type WaitsFor =
+  | 'task'
+  | 'approvals'
+  | 'skill'
+  | 'process'
+  | 'memory'
+  | 'timer'
+  | 'event'
+  | 'steps'
+  | null;
 
 export interface ElementNode {
   readonly kind: 'element';
@@ -106,6 +117,9 @@ export interface ElementNode {
   callId?: string;
   /** The instance of a called process. */
   childId?: string;
+  /** The question to memory of a `recall`, and the observation of a `remember`. */
+  recallId?: string;
+  observationId?: string;
   due: Deadline | null;
   slaState: SlaState;
   /** Whether what it opened has ended by itself. */

@@ -1,18 +1,22 @@
 import type { Json, JsonObject } from '@baton/kernel/wire';
+import { isAnchor } from '../../results/context/anchors.ts';
 import type { DecisionTable } from '../process-language/definition.ts';
 import type { Due, Escalation } from '../process-language/forms.ts';
-import type { Step, StepKind } from '../process-language/step.ts';
+import type { Recall, Remember, Step, StepKind } from '../process-language/step.ts';
 import { openCall, waitedForBy } from './calling.ts';
 import { completeInstance, suspendNow } from './endings.ts';
 import { activityId } from './ids/activity-ids.ts';
-import { durationMs, type Machine, ProcessFault } from './machine.ts';
+import type { Input } from './inputs.ts';
+import { durationMs, type Machine, ProcessFault, type Roots } from './machine.ts';
 import { cancelSequence, failElement, finish, payloadOfEntered, startList, undoNext } from './sequences.ts';
-import type { ElementNode } from './state.ts';
+import type { ElementNode, EventRoot } from './state.ts';
 import { beginDeadline, instantOf, schedule } from './timers.ts';
 
 /** What each kind of step does when it is reached (organisation, section 15.2). */
 
-const characters = { title: 500, reason: 500, detail: 4000, comment: 4000 };
+const characters = { title: 500, reason: 500, detail: 4000, comment: 4000, content: 65_536, fact: 1000 };
+/** How long a recall waits where it does not say. */
+const recallTimeout = 'PT1M';
 
 type Enter = (m: Machine, node: ElementNode, step: Step) => void;
 
@@ -76,6 +80,11 @@ const kinds: Partial<Record<StepKind, Enter>> = {
     tellEntered(m, node);
     startList(m, `${node.id}/do`, node.id, node.stage);
   },
+  recall: enterRecall,
+  remember(m, node) {
+    node.waitsFor = 'memory';
+    openStep(m, node);
+  },
   complete(m, node, { complete }) {
     tellEntered(m, node);
     finish(m, node, null);
@@ -85,6 +94,11 @@ const kinds: Partial<Record<StepKind, Enter>> = {
     tellEntered(m, node);
     finish(m, node, null);
     suspendNow(m, 'event', suspend?.reason ?? null);
+  },
+  // What a suspended instance goes on by is the event that leads here (`isResumedBy`): one that runs is past it.
+  resume(m, node) {
+    tellEntered(m, node);
+    finish(m, node, null);
   },
 };
 
@@ -112,6 +126,8 @@ export function openStep(m: Machine, node: ElementNode): void {
       approvers: evaluated(m, node, step.approve.approvers),
     });
   if (step.call !== undefined) openCall(m, node, step.call);
+  if (step.recall !== undefined) openRecall(m, node, step.recall);
+  if (step.remember !== undefined) openObservation(m, node, step.remember);
 }
 
 function enterHuman(m: Machine, node: ElementNode, { human }: Step): void {
@@ -159,9 +175,17 @@ export function evaluated<Given extends { expr?: string | undefined }>(
   node: ElementNode,
   assignees: readonly Given[],
 ): Given[] {
+  return evaluatedBy(m, m.rootsIn(node), assignees);
+}
+
+export function evaluatedBy<Given extends { expr?: string | undefined }>(
+  m: Machine,
+  roots: Roots,
+  assignees: readonly Given[],
+): Given[] {
   return assignees.map((assignee) => {
     if (assignee.expr === undefined) return assignee;
-    const value = m.evaluate(assignee.expr, m.rootsIn(node));
+    const value = m.evaluate(assignee.expr, roots);
     return { ...assignee, expr: typeof value === 'string' ? value : '' };
   });
 }
@@ -241,7 +265,90 @@ export function timeOut(m: Machine, node: ElementNode): void {
     node.waitsFor = 'steps';
     return startList(m, `${node.id}/listen/onTimeout`, node.id, node.stage);
   }
+  if (node.recallId !== undefined) return failRecall(m, node.recallId, node.id, 'timeout');
   for (const sequence of m.sequences())
     if (sequence.parent === node.id) cancelSequence(m, sequence, 'timed_out');
   failElement(m, node, { type: 'timeout', status: 408, detail: null }, 'timed_out');
+}
+
+function enterRecall(m: Machine, node: ElementNode, { recall }: Step): void {
+  node.waitsFor = 'memory';
+  scheduleTimeout(m, node, recall?.timeout ?? recallTimeout);
+  openStep(m, node);
+}
+
+/** Asks memory as it was when the step was reached: the same is asked again where no answer came. */
+function openRecall(m: Machine, node: ElementNode, recall: Recall): void {
+  const { kinds, relations, depth, maxTokens } = recall;
+  const anchors = recall.anchors.map((anchor) => m.tools.render(anchor, m.rootsIn(node)).trim());
+  const wrong = anchors.find((anchor) => !isAnchor(anchor));
+  if (wrong !== undefined) {
+    tellEntered(m, node);
+    const detail = wrong.slice(0, characters.detail).toWellFormed();
+    return failElement(m, node, { type: 'invalid_anchor', status: 422, detail });
+  }
+  node.recallId = activityId(m.state.id, node.id, node.attempt, 'recall');
+  m.effect(
+    {
+      kind: 'open_recall',
+      element: node.id,
+      recallId: node.recallId,
+      question: { anchors: [...new Set(anchors)], kinds, relations, depth, maxTokens, asOf: node.since },
+    },
+    { type: 'process.step_entered', payload: payloadOfEntered(node) },
+  );
+}
+
+export function takeRecalled(m: Machine, input: Extract<Input, { kind: 'recalled' }>): void {
+  const { element: step, recallId, asOf, nodeCount, edgeCount, truncated, resultHash, result } = input;
+  const node = m.element(step);
+  if (node === undefined || node.recallId !== recallId) return;
+  node.isAnswered = true;
+  m.tell('process.recall_completed', {
+    step,
+    recallId,
+    asOf,
+    nodeCount,
+    edgeCount,
+    truncated,
+    resultHash,
+  });
+  finish(m, node, result);
+}
+
+/** Memory did not answer in time, or will not: the step has timed out. */
+export function failRecall(m: Machine, recallId: string, step: string, reason: string): void {
+  const node = m.element(step);
+  if (node === undefined || node.recallId !== recallId) return;
+  if (reason !== 'timeout') node.isAnswered = true;
+  m.tell('process.recall_timed_out', { step, recallId, reason });
+  failElement(m, node, { type: 'timeout', status: 408, detail: reason }, 'timed_out');
+}
+
+/** Memory is told by an observation: it is delivered like all events, once. The step is done when the journal has it. */
+function openObservation(m: Machine, node: ElementNode, { kind, content, data = {}, facts }: Remember): void {
+  const roots = m.rootsIn(node);
+  const rendered = (template: string, charactersMax: number) =>
+    m.tools.render(template, roots).slice(0, charactersMax).toWellFormed();
+  node.observationId = activityId(m.state.id, node.id, node.attempt, 'observation');
+  m.effect(
+    {
+      kind: 'open_observation',
+      element: node.id,
+      observationId: node.observationId,
+      observed: kind,
+      content: rendered(content, characters.content),
+      data: m.evaluateAll(data, roots),
+      facts: facts.map(({ subject, predicate, object }) => ({
+        subject: rendered(subject, characters.fact),
+        predicate,
+        object: rendered(object, characters.fact),
+      })),
+    },
+    { type: 'process.step_entered', payload: payloadOfEntered(node) },
+  );
+}
+
+export function takeRemembered(m: Machine, node: ElementNode, { id: eventId }: EventRoot): void {
+  finish(m, node, { observationId: node.observationId as string, eventId });
 }

@@ -30,8 +30,6 @@ export function unsupportedOf(spec: ProcessSpec): Unsupported[] {
   for (const [n, timer] of spec.timers.entries()) look(timer.do, `/timers/${n}/do`);
   for (const [n, { do: steps = [] }] of spec.correlate.entries()) look(steps, `/correlate/${n}/do`);
   for (const n of spec.onEvent.keys()) refuse(`/onEvent/${n}`, 'onEvent');
-  if (spec.memory !== undefined) refuse('/memory', 'memory');
-  if (spec.retrospective !== undefined) refuse('/retrospective', 'retrospective');
   for (const [n, { policy }] of spec.migrations.entries())
     if (policy === 'migrate') refuse(`/migrations/${n}`, 'migrate');
   return found;

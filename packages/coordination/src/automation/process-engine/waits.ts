@@ -11,10 +11,11 @@ export function waitsOf({ steps }: Definition, state: ProcessState): string[] {
   const keys = new Set<string>();
   for (const node of Object.values(state.nodes)) {
     if (node.kind !== 'element') continue;
-    const { taskId, callId, childId, ballots = [] } = node;
+    const { taskId, callId, childId, observationId, ballots = [] } = node;
     if (taskId !== undefined) keys.add(`entity:${taskId}`);
     if (callId !== undefined) keys.add(`entity:${callId}`);
     if (childId !== undefined) keys.add(`ended:${childId}`);
+    if (observationId !== undefined) keys.add(`entity:${observationId}`);
     for (const { approvalId, principalId, vote, asked } of ballots) {
       if (vote !== 'pending') continue;
       keys.add(`entity:${principalId}`);

@@ -7,7 +7,7 @@ import { type Caller, nobody } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import { slaStateOf } from '../process-engine/deadlines.ts';
 import type { Definition } from '../process-engine/definition-lists.ts';
-import { takeInput } from '../process-engine/engine.ts';
+import { isResumedBy, takeInput } from '../process-engine/engine.ts';
 import type { Act, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../process-engine/machine.ts';
 import type { ProcessState } from '../process-engine/state.ts';
@@ -64,10 +64,14 @@ export async function takeFromSource(
   sourceRef: string,
 ): Promise<InstanceRow | undefined> {
   const { db, tenantId } = context;
-  const { row } = running;
-  if (row.status === 'suspended' || row.kept_inputs > 0) return keepInput(context, running, input, sourceRef);
+  const { row, definition, tools } = running;
+  const resumes = isResumedBy(definition, row.state, input, tools);
+  if (!resumes && (row.status === 'suspended' || row.kept_inputs > 0))
+    return keepInput(context, running, input, sourceRef);
   const isNew = await db.row(insertInput(tenantId, row.id, sourceRef));
   if (isNew === undefined) return undefined;
+  // What waited meanwhile is taken by the worker, behind it.
+  if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
   return takeOrPark(context, running, input, sourceRef);
 }
 
@@ -208,12 +212,13 @@ async function doAct(
   const { effect, opened } = act;
   const refused = (code: string, details: JsonObject): Input[] => {
     // What closes is tried again by the worker; only what a step opens is missed.
-    if (isClosing(effect) || effect.kind === 'escalate') {
+    const { element } = effect;
+    if (element === null || isClosing(effect) || effect.kind === 'escalate') {
       entries.push(refusalEntry(effect, code, state.clock));
       if (isClosing(effect)) leftOpen.push(leftOpenOf(effect, code, state.clock));
       return [];
     }
-    return [{ kind: 'intent_failed', at: state.clock, element: effect.element, code, details }];
+    return [{ kind: 'intent_failed', at: state.clock, element, code, details }];
   };
   const acting = { ...context, caller: agent ?? { ...nobody, tenantId: context.tenantId } };
   if (agent === undefined && !isClosing(effect) && effect.kind !== 'escalate')

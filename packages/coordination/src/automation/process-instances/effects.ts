@@ -21,6 +21,7 @@ import type { Effect, Input, ProcessEvent } from '../process-engine/inputs.ts';
 import { requirePermission } from '../rule-acts/work-item.ts';
 import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
+import { closeRecall, openObservation, openRecall, tellCase } from './memory-effects.ts';
 import { findPeople, firstThatResolves } from './people/assignees.ts';
 
 /** What an effect of a step leads to, in the name of the identity agent (organisation, section 15.4). */
@@ -54,6 +55,14 @@ export async function doEffect(
       return undefined;
     case 'open_call':
       return openCall(context, row, effect);
+    case 'open_recall':
+      return openRecall(context, row, effect);
+    case 'close_recall':
+      return closeRecall(context, effect.recallId);
+    case 'open_observation':
+      return openObservation(context, row, effect, at);
+    case 'tell_case':
+      return tellCase(context, row, effect, at);
     case 'open_instance':
       return openInstance(context, row, effect);
     case 'close_instance':
@@ -75,9 +84,9 @@ async function openTask(context: Context, row: InstanceRow, effect: Of<'open_tas
   const { element, taskId, typeKey, title, form, context: given, dueAt } = effect;
   const who = await firstThatResolves(context, row.workspace_id, effect.assign);
   if (effect.isForSomebody === true && who === undefined) fail('unknown_agent', { assign: effect.assign });
-  const ref = `process/${row.id}/${element}`;
+  const ref = element === null ? `process/${row.id}` : `process/${row.id}/${element}`;
   const request = NewTask.parse({
-    title: title.trim() === '' ? element : title,
+    title: title.trim() === '' ? (element ?? effect.typeKey) : title,
     typeKey,
     workspaceId: row.workspace_id,
     dueDate: dueAt,

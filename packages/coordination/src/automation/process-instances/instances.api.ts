@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { QueryWord, Uuid } from '@baton/kernel/wire';
 import { idParams } from '../../organisation/keys.ts';
 import { invocationRequested } from '../../results/invocations/invocations.events.ts';
+import { observationRecorded } from '../../results/observations/observations.events.ts';
 import { approvalRequested } from '../../work/gates/gates.events.ts';
 import { externalReferenceAdded } from '../../work/relations/external-references/external-references.events.ts';
 import { taskCreated, taskUpdated } from '../../work/tasks/tasks.events.ts';
@@ -71,6 +72,7 @@ export const processInstancesApi = [
       externalReferenceAdded,
       approvalRequested,
       invocationRequested,
+      observationRecorded,
     ],
     example: { process: 'change', key: 'CHG-1', data: {} },
     handle: ({ body }, context) => createInstance(context, body),
@@ -148,6 +150,7 @@ export const processInstancesApi = [
         'process.stage_exited',
         'process.step_entered',
         'process.step_exited',
+        'process.timer_rescheduled',
         'process.suspended',
         'process.resumed',
         'process.completed',
@@ -199,6 +202,9 @@ export const processInstancesApi = [
         'process.cancelled',
       ),
       taskUpdated,
+      taskCreated,
+      externalReferenceAdded,
+      observationRecorded,
     ],
     example: { reason: 'ordered twice' },
     handle: ({ params, body }, context) => cancelInstance(context, params.id, body.reason, body.compensate),

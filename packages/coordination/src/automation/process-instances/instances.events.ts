@@ -17,8 +17,15 @@ const about = <Shape extends z.ZodRawShape>(type: string, shape: Shape, version 
 const text = z.string();
 const fields = z.array(z.string());
 const trigger = { triggerEventId: Uuid.nullable(), triggerType: text.nullable() };
-/** Nothing is written to memory yet. */
-const memory = z.null();
+/** What memory is told of the instance, where its definition says so. */
+const memory = z
+  .strictObject({
+    case: z.strictObject({ kind: z.literal('case'), key: text, title: text }),
+    facts: z.array(z.strictObject({ predicate: text, object: text })),
+    entities: z.array(z.strictObject({ type: text, key: text, title: text })),
+    documents: z.strictObject({ artifacts: z.array(text) }).nullable(),
+  })
+  .nullable();
 const step = {
   element: text,
   stage: text.nullable(),
@@ -129,6 +136,20 @@ export const processEvents = {
     reason: text.optional(),
   }),
   'process.compensated': about('process.compensated', { scope: z.enum(['step', 'process']), steps: fields }),
+  'process.recall_completed': about('process.recall_completed', {
+    step: text,
+    recallId: Uuid,
+    asOf: Timestamp,
+    nodeCount: z.int(),
+    edgeCount: z.int(),
+    truncated: z.boolean(),
+    resultHash: text,
+  }),
+  'process.recall_timed_out': about('process.recall_timed_out', {
+    step: text,
+    recallId: Uuid,
+    reason: z.enum(['timeout', 'memory_disabled', 'memory_refused', 'memory_unreadable']),
+  }),
   'process.completed': about('process.completed', { outcome: text.nullable(), memory }),
   'process.cancelled': about('process.cancelled', { reason: text, compensated: fields }),
   'process.failed': about('process.failed', {

@@ -1,9 +1,12 @@
 import { queryBuilder } from '@baton/kernel/db';
 import { type ListOrder, matching, pageQuery } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
+import type { RowOf } from '@baton/kernel/row';
 import { sql } from '@baton/kernel/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
+import type { Tables } from '../../service/schema.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
+import type { RecallQuestion } from '../process-engine/inputs.ts';
 import type { InstanceRow, JournalRow, ShownRow } from './instance.ts';
 
 export type NewInstance = Pick<
@@ -288,6 +291,56 @@ export function hasOpenOfRoot(tenantId: string, rootId: string, rows: number) {
       select from process_instances
       where root_id = ${rootId} and tenant_id = ${tenantId} and status in ('running', 'suspended') limit ${rows}
     ) as open`;
+}
+
+export type RecallRow = RowOf<Tables['process_recalls'], { question: RecallQuestion }>;
+
+export function insertRecall(recall: Omit<RecallRow, 'attempts' | 'due_at'>) {
+  return sql`
+    insert into process_recalls (id, instance_id, tenant_id, element, question, namespaces)
+    values (${recall.id}, ${recall.instance_id}, ${recall.tenant_id}, ${recall.element},
+      ${JSON.stringify(recall.question)}, ${recall.namespaces})
+    on conflict do nothing`;
+}
+
+/** Leases questions that nobody asks, the longest due first. */
+export function leaseDueRecalls(rowsMax: number, leaseSeconds: number) {
+  return sql<RecallRow>`
+    update process_recalls r
+    set due_at = clock_timestamp() + make_interval(secs => ${leaseSeconds}), attempts = r.attempts + 1
+    from (
+      select id from process_recalls where due_at <= clock_timestamp()
+      order by due_at, id limit ${rowsMax} for update skip locked
+    ) due
+    where r.id = due.id
+    returning r.*`;
+}
+
+/** Has it asked again later. */
+export function postponeRecall({ tenant_id, id }: RecallRow, waitSeconds: number) {
+  return sql`
+    update process_recalls set due_at = clock_timestamp() + make_interval(secs => ${waitSeconds})
+    where id = ${id} and tenant_id = ${tenant_id}`;
+}
+
+/** Changes no row where its answer was taken, or nobody waits for it. */
+export function deleteRecall(tenantId: string, id: string) {
+  return sql`delete from process_recalls where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** The first artifacts of these types that the tasks of an instance have brought. */
+export function findArtifactsOfInstance(
+  tenantId: string,
+  instanceId: string,
+  types: readonly string[],
+  rowsMax: number,
+) {
+  return sql<{ id: string; type: string; name: string }>`
+    select a.id, a.type, a.name
+    from process_instance_journal j join artifacts a on a.task_id = (j.data ->> 'taskId')::uuid
+    where j.instance_id = ${instanceId} and j.tenant_id = ${tenantId} and j.kind = 'intent' and j.reason = 'open_task'
+      and a.tenant_id = ${tenantId} and a.type = any (${types}::text[])
+    order by a.created_at, a.id limit ${rowsMax}`;
 }
 
 const build = queryBuilder<{ process_instances: InstanceRow; process_instance_journal: JournalRow }>();

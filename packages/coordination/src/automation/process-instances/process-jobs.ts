@@ -1,7 +1,9 @@
+import { newTraceHex } from '@baton/kernel/ids';
 import { Refusal } from '@baton/kernel/refusal';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import { nobody } from '../../service/caller.ts';
 import type { Job, JobTools } from '../../service/job.ts';
+import { createPutOff } from '../../service/put-off.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
@@ -16,20 +18,26 @@ import {
   type AttendedRow,
   type DueTimerRow,
   deleteOrder,
+  deleteRecall,
   findAttended,
   findDueOrders,
   findDueTimers,
   findInstance,
   findKept,
   insertEntries,
+  leaseDueRecalls,
   lockFreeInstance,
+  lockInstance,
   type NewEntry,
   type OrderRow,
+  postponeRecall,
+  type RecallRow,
   readClock,
   updateCare,
   updateToTaken,
 } from './instances.sql.ts';
 import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
+import { type Asked, askRecall } from './memory/asking.ts';
 import { Identities } from './people/identity.ts';
 import { takeProcessTurn } from './process-turn.ts';
 
@@ -205,4 +213,68 @@ async function refusalOf(
       return error.code;
     },
   );
+}
+
+/** Questions under way at once: each may take seconds. */
+const recallsMax = 20;
+/** Between the answer of memory and its commit, on a busy machine. */
+const settleSecondsMax = 30;
+const waitSecondsMax = 30;
+
+/** Asks memory what steps want to know, outside of any transaction, and gives them the answers (organisation, section 15.2). */
+export function askMemoryForProcesses(tools: Tools & Pick<Context, 'memory'>): Job {
+  const { pool, settings, log } = tools;
+  const name = 'process-recalls';
+  const putOff = createPutOff(name, log);
+  const traceRunId = `run_${newTraceHex()}`;
+  const leaseSeconds = settings.CP_CONTEXT_TIMEOUT_SECONDS + settleSecondsMax;
+  return {
+    name,
+    batchMax: recallsMax,
+    async run() {
+      const due = await pool.rows(leaseDueRecalls(recallsMax, leaseSeconds));
+      const asked = due.map((row) => putOff.attempt(row.id, () => askForStep(tools, traceRunId, row)));
+      await Promise.all(asked);
+      return due.length;
+    },
+  };
+}
+
+async function askForStep(
+  { pool, settings, memory, command }: Tools & Pick<Context, 'memory'>,
+  traceRunId: string,
+  row: RecallRow,
+): Promise<number> {
+  const { tenant_id: tenantId, question, namespaces, attempts } = row;
+  const asked =
+    memory === undefined
+      ? ({ kind: 'refused', reason: 'memory_disabled' } as const)
+      : await askRecall(memory, { tenantId, settings, traceRunId }, question, namespaces);
+  if (asked.kind === 'later')
+    await pool.run(postponeRecall(row, Math.min(2 ** (attempts - 1), waitSecondsMax)));
+  else await command('process-recalls', tenantId, (context) => takeAnswer(context, row, asked));
+  return 1;
+}
+
+/** Once, whoever else was answered the same: the question goes away in the transaction that takes its answer. */
+async function takeAnswer(
+  context: Context,
+  { id: recallId, instance_id: instanceId, element }: RecallRow,
+  asked: Exclude<Asked, { kind: 'later' }> | { kind: 'refused'; reason: 'memory_disabled' },
+): Promise<void> {
+  const { db, tenantId } = context;
+  const seen = (await db.row(findInstance(tenantId, instanceId))) as InstanceRow;
+  const identities = await Identities.lock(context, [seen.identity_agent]);
+  const row = (await db.row(lockInstance(tenantId, instanceId))) as InstanceRow;
+  if ((await db.run(deleteRecall(tenantId, recallId))) === 0) return;
+  const use = await useDefinition(context, row.definition_key, row.definition_version);
+  const agent = await identities.of(row.identity_agent, row.workspace_id);
+  const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
+  const { now: at } = (await db.row(readClock())) as { now: string };
+  const head = { at, element, recallId };
+  const input: Input =
+    asked.kind === 'answered'
+      ? { kind: 'recalled', ...head, ...asked.recalled }
+      : { kind: 'recall_failed', ...head, reason: asked.reason };
+  await takeFromSource(context, running, input, `memory:${recallId}`);
 }

@@ -122,6 +122,8 @@ const Recall = z.strictObject({
   timeout: IsoDuration.optional(),
 });
 
+export type Recall = z.output<typeof Recall>;
+
 /** A write to memory, by an observation. */
 const Remember = z.strictObject({
   kind: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,127}$/),
@@ -132,6 +134,8 @@ const Remember = z.strictObject({
     .max(50)
     .default([]),
 });
+
+export type Remember = z.output<typeof Remember>;
 
 const Wait = IsoDuration.or(z.strictObject({ at: Expression }));
 

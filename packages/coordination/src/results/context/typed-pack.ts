@@ -25,6 +25,8 @@ export interface TypedAnswer {
 export interface TypedQuestion extends PackQuestion {
   readonly asOf: string;
   readonly budgetTokens: number;
+  /** 1 MiB when absent. */
+  readonly answerBytesMax?: number;
   /** What only some questions have: a text instead of anchors, a limit, a direction, conditions. */
   readonly more?: object;
 }
@@ -33,7 +35,18 @@ export interface TypedQuestion extends PackQuestion {
 export function askTyped(
   memory: MemoryGateway,
   { tenantId, settings, traceRunId }: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
-  { anchors, kinds, relations, depth, strategy, namespaces, asOf, budgetTokens, more }: TypedQuestion,
+  {
+    anchors,
+    kinds,
+    relations,
+    depth,
+    strategy,
+    namespaces,
+    asOf,
+    budgetTokens,
+    answerBytesMax,
+    more,
+  }: TypedQuestion,
 ): Promise<Told<TypedAnswer>> {
   return memory.ask({
     tenantId,
@@ -41,6 +54,7 @@ export function askTyped(
     method: 'POST',
     traceRunId,
     timeoutMs: settings.CP_CONTEXT_TIMEOUT_SECONDS * 1000,
+    ...(answerBytesMax !== undefined && { answerBytesMax }),
     body: {
       anchors,
       kinds,

@@ -28,11 +28,13 @@ import {
 /**
  * Publishes a fact in the journal (core, section 16). The same source and key of the same author write nothing again,
  * also when two come at once.
+ * @param knownId of the new observation, where whoever asks knows it before
  * @throws Refusal `permission_denied`, `observation_invalid`, those of documents, `not_found`, `child_grant_exceeded`
  */
 export async function recordObservation(
   context: Context,
   request: NewObservation,
+  knownId?: string,
 ): Promise<Reply<RecordedObservation>> {
   const namesWork = request.task != null || request.runId != null;
   if (namesWork && !holds(context.caller.permissions, 'tasks.read'))
@@ -42,7 +44,7 @@ export async function recordObservation(
   if (before !== undefined) return answer(before, true);
   const references = await referencesOf(context, request);
   const { sessionId, placeId, aboutTaskId, ...told } = references;
-  const [id, eventId] = [newId(), newId()];
+  const [id, eventId] = [knownId ?? newId(), newId()];
   const row = await context.db.row(
     insertObservation({
       id,

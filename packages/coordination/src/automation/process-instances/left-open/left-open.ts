@@ -40,7 +40,7 @@ export function objectOf(effect: Closing): { name: string; id: string } {
 interface EffectEntry {
   readonly at: string;
   readonly kind: 'intent';
-  readonly element: string;
+  readonly element: string | null;
   readonly reason: string;
   readonly actor_id: null;
   readonly event_id: null;
