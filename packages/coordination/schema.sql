@@ -1110,7 +1110,9 @@ create table process_instance_journal (
   constraint process_instance_journal_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
 );
 CREATE INDEX process_instance_journal_of_kind ON public.process_instance_journal USING btree (instance_id, kind, seq);
-CREATE TRIGGER process_instance_journal_append_only BEFORE DELETE OR UPDATE ON public.process_instance_journal FOR EACH ROW EXECUTE FUNCTION refuse_process_journal_change();
+CREATE TRIGGER process_instance_journal_append_only AFTER DELETE ON public.process_instance_journal REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION refuse_open_process_journal_deletion();
+CREATE TRIGGER process_instance_journal_never_changed BEFORE UPDATE ON public.process_instance_journal FOR EACH ROW EXECUTE FUNCTION refuse_process_journal_change();
+CREATE TRIGGER process_instance_journal_never_truncated BEFORE TRUNCATE ON public.process_instance_journal FOR EACH STATEMENT EXECUTE FUNCTION refuse_process_journal_change();
 
 create table process_instances (
   id uuid not null,
@@ -1152,6 +1154,7 @@ CREATE INDEX process_instances_of_root ON public.process_instances USING btree (
 CREATE INDEX process_instances_of_status ON public.process_instances USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE UNIQUE INDEX process_instances_one_of_key ON public.process_instances USING btree (tenant_id, definition_key, instance_key) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
 CREATE INDEX process_instances_open ON public.process_instances USING btree (tenant_id, definition_key, definition_version) WHERE (status = ANY (ARRAY['running'::text, 'suspended'::text]));
+CREATE INDEX process_instances_over ON public.process_instances USING btree (completed_at, id) WHERE ((completed_at IS NOT NULL) AND (attend_at IS NULL));
 
 create table process_keys (
   tenant_id uuid not null,
@@ -1184,6 +1187,7 @@ create table process_recalls (
   constraint process_recalls_instance_id_fkey FOREIGN KEY (instance_id) REFERENCES process_instances(id)
 ) with (fillfactor=70);
 CREATE INDEX process_recalls_due ON public.process_recalls USING btree (due_at, id);
+CREATE INDEX process_recalls_of_instance ON public.process_recalls USING btree (instance_id);
 
 create table process_references (
   tenant_id uuid not null,
@@ -3139,6 +3143,20 @@ CREATE OR REPLACE FUNCTION public.refuse_journal_change()
 AS $function$
 begin
   raise exception 'the journal is append-only: % refused', tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_open_process_journal_deletion()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from (select distinct instance_id from gone) g left join process_instances i on i.id = g.instance_id
+    where i.completed_at is null)
+  then
+    raise exception 'the journal of a process instance that has not ended is kept' using errcode = 'restrict_violation';
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_process_journal_change()

@@ -8,6 +8,7 @@ import {
   fireProcessTimers,
   runProcesses,
 } from '../automation/process-instances/process-jobs.ts';
+import { forgetOldInstances } from '../automation/process-instances/retention/old-instances.ts';
 import { forgetOldEvaluations, forgetOldWork } from '../automation/rule-evaluations/retention/old-looks.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../automation/rule-evaluations/rule-jobs.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
@@ -71,6 +72,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   carryOutProcessOrders,
   attendInstances,
   askMemoryForProcesses,
+  forgetOldInstances,
   deleteAnsweredKeys,
   deleteUnneededContents,
   expireDueConnections,

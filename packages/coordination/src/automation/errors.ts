@@ -1,6 +1,6 @@
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/refusal';
 import { errors as lowerErrors } from '../registry/errors.ts';
-import { conflict, invalid, row } from '../service/error-rows.ts';
+import { conflict, invalid, retryLater, row } from '../service/error-rows.ts';
 
 /** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
 export const errors = {
@@ -23,6 +23,7 @@ export const errors = {
   process_definition_unusable: conflict(
     'The agent of the process is not linked to an identity, or can not act.',
   ),
+  catalog_key_busy: row(503, retryLater)('Somebody else is starting an instance with this key right now.'),
   invalid_process_instance_state: conflict('The state of the instance does not allow it.'),
   invalid_process: invalid('The definition of the process has problems, which the details list.'),
   process_version_conflict: conflict(

@@ -75,6 +75,13 @@ export const settings = {
     unit: 'events',
     doc: 'Events of one tenant that its processes take in one turn, before others have theirs.',
   }),
+  CP_PROCESSES_RETENTION_SECONDS: integer({
+    default: 2_592_000,
+    min: 86_400,
+    max: 315_360_000,
+    unit: seconds,
+    doc: 'How long an instance of a process is kept after its end, with its journal. One that has left something open is kept until that is closed.',
+  }),
   CP_CEL_COST_LIMIT: integer({
     default: 10_000,
     min: 100,

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { QueryWord, Uuid } from '@baton/kernel/wire';
+import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
 import { idParams } from '../../organisation/keys.ts';
+import { approvalCancelled } from '../../results/approvals/approvals.events.ts';
 import { invocationRequested } from '../../results/invocations/invocations.events.ts';
 import { observationRecorded } from '../../results/observations/observations.events.ts';
 import { approvalRequested } from '../../work/gates/gates.events.ts';
-import { externalReferenceAdded } from '../../work/relations/external-references/external-references.events.ts';
+import {
+  externalReferenceAdded,
+  externalReferenceRemoved,
+} from '../../work/relations/external-references/external-references.events.ts';
 import { taskCreated, taskUpdated } from '../../work/tasks/tasks.events.ts';
 import { endpoint } from '../context.ts';
 import {
@@ -18,7 +23,7 @@ import {
   Skip,
   Suspension,
 } from './instance.ts';
-import { type ProcessEventType, processEvents } from './instances.events.ts';
+import { processEvents } from './instances.events.ts';
 import {
   cancelInstance,
   createInstance,
@@ -30,8 +35,40 @@ import {
   suspendInstance,
 } from './instances.ts';
 
-/** What a test has seen each act write at once: the instance goes on in its transaction, and a longer one in those of the worker. */
-const emitted = (...types: ProcessEventType[]) => types.map((type) => processEvents[type]);
+const {
+  'process.started': started,
+  'process.resumed': resumed,
+  'process.cancelled': cancelled,
+  'process.suspended': suspended,
+  'process.stage_entered': stageEntered,
+  'process.stage_exited': stageExited,
+  'process.milestone_reached': milestoneReached,
+  'process.milestone_lost': milestoneLost,
+  // What only an event or a timer leads to: the worker writes it.
+  'process.correlated': _correlated,
+  'process.timer_fired': _fired,
+  'process.sla_warning': _warning,
+  'process.sla_breached': _breached,
+  'process.escalated': _escalated,
+  'process.recall_completed': _recalled,
+  'process.recall_timed_out': _notRecalled,
+  ...ofSteps
+} = processEvents;
+/** All that an instance that goes on may write at once, whatever its steps are: an act has it go on until every list waits. */
+const goingOn = [
+  suspended,
+  ...Object.values(ofSteps),
+  taskCreated,
+  taskUpdated,
+  externalReferenceAdded,
+  externalReferenceRemoved,
+  approvalRequested,
+  approvalCancelled,
+  invocationRequested,
+  invocationCancelled,
+  observationRecorded,
+];
+const inStages = [stageEntered, stageExited, milestoneReached, milestoneLost];
 const stateErrors = ['not_found', 'invalid_process_instance_state'] as const;
 
 export const processInstancesApi = [
@@ -56,24 +93,9 @@ export const processInstancesApi = [
       'invalid_process_data',
       'process_instance_exists',
       'process_definition_unusable',
+      'catalog_key_busy',
     ],
-    emits: [
-      ...emitted(
-        'process.started',
-        'process.data_changed',
-        'process.stage_entered',
-        'process.milestone_reached',
-        'process.step_entered',
-        'process.step_exited',
-        'process.sla_failed',
-        'process.suspended',
-      ),
-      taskCreated,
-      externalReferenceAdded,
-      approvalRequested,
-      invocationRequested,
-      observationRecorded,
-    ],
+    emits: [started, ...goingOn, ...inStages],
     example: { process: 'change', key: 'CHG-1', data: {} },
     handle: ({ body }, context) => createInstance(context, body),
   }),
@@ -129,7 +151,7 @@ export const processInstancesApi = [
     body: Suspension,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: emitted('process.suspended'),
+    emits: [suspended],
     example: { reason: 'the supplier is being changed' },
     handle: ({ params, body }, context) => suspendInstance(context, params.id, body.reason),
   }),
@@ -144,20 +166,7 @@ export const processInstancesApi = [
     bodyOptional: true,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: [
-      ...emitted(
-        'process.data_changed',
-        'process.stage_exited',
-        'process.step_entered',
-        'process.step_exited',
-        'process.timer_rescheduled',
-        'process.suspended',
-        'process.resumed',
-        'process.completed',
-      ),
-      taskCreated,
-      externalReferenceAdded,
-    ],
+    emits: [resumed, cancelled, ...goingOn, ...inStages],
     example: { reason: 'the supplier is known' },
     handle: ({ params, body }, context) => resumeInstance(context, params.id, body.reason ?? null),
   }),
@@ -171,15 +180,7 @@ export const processInstancesApi = [
     body: Skip,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: emitted(
-      'process.data_changed',
-      'process.stage_entered',
-      'process.stage_exited',
-      'process.step_entered',
-      'process.step_exited',
-      'process.resumed',
-      'process.completed',
-    ),
+    emits: [resumed, cancelled, ...goingOn, ...inStages],
     example: { element: 'notify', reason: 'done by hand' },
     handle: ({ params, body }, context) => skipElement(context, params.id, body.element, body.reason),
   }),
@@ -193,19 +194,7 @@ export const processInstancesApi = [
     body: Cancellation,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    emits: [
-      ...emitted(
-        'process.data_changed',
-        'process.step_entered',
-        'process.step_exited',
-        'process.compensated',
-        'process.cancelled',
-      ),
-      taskUpdated,
-      taskCreated,
-      externalReferenceAdded,
-      observationRecorded,
-    ],
+    emits: [cancelled, ...goingOn],
     example: { reason: 'ordered twice' },
     handle: ({ params, body }, context) => cancelInstance(context, params.id, body.reason, body.compensate),
   }),

@@ -24,14 +24,22 @@ export type NewInstance = Pick<
   // Of one that a step of another calls.
   Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth'>>;
 
-/** No row when an instance with the key runs, or there is one with the id; waits for a transaction that starts one. */
-export function insertInstance(made: NewInstance) {
+/**
+ * No row when an instance with the key runs, or there is one with the id. Waits for a transaction that starts one.
+ * @param waitMs how long at most, until the store refuses it by its lock timeout; null for the usual one
+ */
+export function insertInstance(made: NewInstance, waitMs: number | null = null) {
   return sql<InstanceRow>`
+    with bound as materialized (
+      select set_config('lock_timeout', coalesce(${waitMs === null ? null : `${waitMs}`}, current_setting('lock_timeout')), true)
+    )
     insert into process_instances (id, tenant_id, workspace_id, definition_key, definition_version, instance_key,
       identity_agent, status, state, started_at, parent_id, root_id, call_depth)
-    values (${made.id}, ${made.tenant_id}, ${made.workspace_id}, ${made.definition_key}, ${made.definition_version},
-      ${made.instance_key}, ${made.identity_agent}, 'running', ${JSON.stringify(made.state)}, ${made.started_at},
-      ${made.parent_id ?? null}, ${made.root_id ?? null}, ${made.call_depth ?? 0})
+    select ${made.id}::uuid, ${made.tenant_id}::uuid, ${made.workspace_id}::uuid, ${made.definition_key},
+      ${made.definition_version}::integer, ${made.instance_key}, ${made.identity_agent}, 'running',
+      ${JSON.stringify(made.state)}::jsonb, ${made.started_at}::timestamptz, ${made.parent_id ?? null}::uuid,
+      ${made.root_id ?? null}::uuid, ${made.call_depth ?? 0}::smallint
+    from bound
     on conflict do nothing
     returning *`;
 }

@@ -124,7 +124,7 @@ test('an instance runs through its steps, and its record, events and journal say
     [['ask', 'open_task']],
   );
   await assert.rejects(
-    baton.pool.run(sql`delete from process_instance_journal where instance_id = ${made.id}`),
+    baton.pool.run(sql`update process_instance_journal set reason = 'x' where instance_id = ${made.id}`),
     /never changed/,
   );
 });
@@ -176,6 +176,21 @@ test('one of two who start the same key at once starts it', async () => {
     Array.from({ length: 6 }, () => baton.admin.post('/process-instances', { process: key, key: 'same' })),
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
+});
+
+test('a start waits two seconds at most for another one of its key, and then says that the key is busy', async () => {
+  const key = await publish([humanStep('a')]);
+  const begin = () => baton.admin.post('/process-instances', { process: key, key: 'same' });
+  await baton.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into process_instances (id, tenant_id, definition_key, definition_version, instance_key, identity_agent, status, state, started_at)
+      values (${newId()}, ${baton.tenantId}, ${key}, 1, 'same', ${agent.key}, 'running', '{}', now())`);
+    const startedMs = performance.now();
+    await refused(begin(), 503, 'catalog_key_busy');
+    assert.ok(performance.now() - startedMs < 8000);
+    await tx.run(sql`delete from process_instances where instance_key = 'same' and definition_key = ${key}`);
+  });
+  await done(begin(), 201);
 });
 
 test('an operator suspends, resumes and cancels; what happens meanwhile waits', async () => {

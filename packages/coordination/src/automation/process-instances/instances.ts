@@ -1,3 +1,4 @@
+import { sqlState } from '@baton/kernel/db';
 import { newId } from '@baton/kernel/ids';
 import { type ItemPage, listPage } from '@baton/kernel/list';
 import type { Page } from '@baton/kernel/paging';
@@ -33,10 +34,13 @@ import {
 import { Identities } from './people/identity.ts';
 import { startInstance } from './starting.ts';
 
+/** How long a start waits for another one of its key, whose transaction has not ended. */
+const busyMsMax = 2000;
+
 /**
  * Starts an instance of the newest version of a definition (organisation, section 15.4).
  * @throws Refusal `not_found`, `workspace_archived`, `process_retired`, `invalid_process_data`, `process_instance_exists`,
- * `process_definition_unusable`
+ * `process_definition_unusable`, `catalog_key_busy`
  */
 export async function createInstance(context: Context, request: InstanceRequest): Promise<ProcessInstance> {
   const { process: key, key: instanceKey, data, workspaceId } = request;
@@ -61,7 +65,10 @@ export async function createInstance(context: Context, request: InstanceRequest)
     agent,
     event: null,
   };
-  const row = await startInstance(context, start);
+  const row = await startInstance(context, start, busyMsMax).catch((error: unknown) => {
+    if (sqlState(error) === '55P03') fail('catalog_key_busy', { process: key, key: instanceKey });
+    throw error;
+  });
   if (row !== undefined) return shown(context, row);
   const rival = await context.db.row(findOpenOfKey(context.tenantId, key, instanceKey));
   return fail('process_instance_exists', { instanceId: rival?.id ?? null });

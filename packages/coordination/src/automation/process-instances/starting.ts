@@ -23,25 +23,35 @@ export interface Start {
   readonly event: EventRoot | null;
 }
 
-/** @returns undefined where an instance with the key runs, or this event has started it before */
-export async function startInstance(context: Context, start: Start): Promise<InstanceRow | undefined> {
+/**
+ * @param waitMs for another transaction that starts the key, until the store refuses it
+ * @returns undefined where an instance with the key runs, or this event has started it before
+ */
+export async function startInstance(
+  context: Context,
+  start: Start,
+  waitMs: number | null = null,
+): Promise<InstanceRow | undefined> {
   const { db, tenantId } = context;
   const { id, definitionKey, version, instanceKey, data, agent, event } = start;
   const use = await useDefinition(context, definitionKey, version);
   const startedAt = event?.time ?? ((await db.row(readClock())) as { now: string }).now;
   const state = newState(use.definition, { id, key: instanceKey, startedAt, data });
   const row = await db.row(
-    insertInstance({
-      id,
-      tenant_id: tenantId,
-      workspace_id: start.workspaceId ?? use.row.workspace_id,
-      definition_key: definitionKey,
-      definition_version: version,
-      instance_key: instanceKey,
-      identity_agent: use.row.identity_agent,
-      state,
-      started_at: startedAt,
-    }),
+    insertInstance(
+      {
+        id,
+        tenant_id: tenantId,
+        workspace_id: start.workspaceId ?? use.row.workspace_id,
+        definition_key: definitionKey,
+        definition_version: version,
+        instance_key: instanceKey,
+        identity_agent: use.row.identity_agent,
+        state,
+        started_at: startedAt,
+      },
+      waitMs,
+    ),
   );
   if (row === undefined) return undefined;
   const sourceRef = event === null ? 'start' : `event:${event.id}`;

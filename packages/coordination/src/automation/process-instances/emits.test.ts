@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { agentSpec, publishAgent } from '../../testing/agents.ts';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { makeCallable } from '../../testing/invocations.ts';
+import { done } from '../../testing/leases.ts';
+import {
+  humanStep,
+  makeProcessAgent,
+  publishProcess,
+  setStep,
+  specOf,
+  startProcessInstance,
+} from '../../testing/process-instances.ts';
+
+// All that one act on an instance may write at once: whoever reads what an endpoint declares can rely on it.
+
+let baton: TestCoordination;
+let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
+let skill: string;
+let person: string;
+let unlinked: string;
+before(async () => {
+  baton = await startCoordination();
+  agent = await makeProcessAgent(baton);
+  const made = await makeCallable(baton.admin, { name: `s-${newId()}` });
+  skill = `${made.name}@${made.version}`;
+  person = (await baton.actor({ kind: 'human' })).principalId;
+  unlinked = (await publishAgent(baton.admin, agentSpec())).key;
+});
+after(() => baton.close());
+
+const data = { at: '2030-01-01T00:00:00.000Z', when: 'never', m: 0 };
+const start = async (steps: object[], more: object = {}) =>
+  startProcessInstance(baton.admin, await publishProcess(baton.admin, specOf(agent.key, steps, more)), data);
+const act = (id: string, verb: string, body: object) =>
+  done(baton.admin.post(`/process-instances/${id}:${verb}`, body));
+const branch = (id: string, ...steps: object[]) => ({ id: `b-${id}`, do: steps });
+/** What is refused at once, since its agent can not act. */
+const refusedCall = (id: string) => ({ id, call: { agent: unlinked, taskType: 'task' } });
+const vote = (id: string) => ({ id, approve: { approvers: [{ principal: person }] } });
+const suspend = (id: string) => ({ id, suspend: { reason: 'for the test' } });
+
+/** Steps that lead to all that an instance can write without an event or a timer, and fail at last. */
+const everything = (): object[] => [
+  { ...setStep('did', { d: '1' }), onCompensate: [setStep('undo', { d: '0' })] },
+  { id: 'back', compensate: ['did'] },
+  {
+    id: 'again',
+    try: {
+      do: [
+        {
+          id: 'two',
+          fork: {
+            mode: 'all',
+            branches: [branch('t', humanStep('twice')), branch('r', { id: 'no', raise: { type: 'no' } })],
+          },
+        },
+      ],
+      retry: { limit: 1, delay: 'PT0S', backoff: 'constant' },
+      catch: [{ do: [setStep('go', { m: '1' })] }],
+    },
+  },
+  {
+    id: 'all',
+    fork: {
+      mode: 'all',
+      branches: [
+        branch('vote', vote('vote')),
+        branch('tell', { id: 'tell', remember: { kind: 'note', content: 'a note' } }),
+        branch('work', humanStep('work', { due: { at: 'data.when' } })),
+        branch('call', { id: 'call', call: { skill } }),
+        branch('wait', { id: 'wait', wait: { at: 'data.at' } }),
+        branch('one', {
+          id: 'one',
+          try: {
+            do: [refusedCall('first')],
+            catch: [
+              { do: [setStep('later', { at: "'2031-01-01T00:00:00.000Z'", m: '2' }), humanStep('rest')] },
+            ],
+          },
+        }),
+        branch('two', {
+          id: 'other',
+          try: { do: [refusedCall('second')], catch: [{ do: [{ id: 'fail', raise: { type: 'over' } }] }] },
+        }),
+      ],
+    },
+  },
+];
+const stages = (...steps: object[]) => ({
+  stages: [
+    { id: 'early', steps: [setStep('begin', { b: '1' })] },
+    { id: 'main', steps, milestones: [{ id: 'half', when: 'data.m == 1' }] },
+  ],
+});
+
+const inStages = ['milestone_lost', 'milestone_reached', 'stage_entered', 'stage_exited'].map(
+  (name) => `process.${name}`,
+);
+const ofSteps = [
+  'approval.cancelled',
+  'approval.requested',
+  'observation.recorded',
+  'process.compensated',
+  'process.data_changed',
+  'process.failed',
+  'process.sla_failed',
+  'process.step_entered',
+  'process.step_exited',
+  'process.timer_rescheduled',
+  'skill.invocation_cancelled',
+  'skill.invocation_requested',
+  'task.created',
+  'task.external_reference_added',
+  'task.external_reference_removed',
+  'task.updated',
+];
+
+/** The types of what an act wrote. */
+async function written<T>(doIt: () => Promise<T>): Promise<{ answer: T; types: string[] }> {
+  const last = async () =>
+    Number(
+      (await baton.pool.row<{ n: string }>(sql`select coalesce(max(sequence), 0)::text as n from events`))?.n,
+    );
+  const before = await last();
+  const answer = await doIt();
+  const rows = await baton.pool.rows<{ type: string }>(
+    sql`select distinct type from events where sequence > ${before} order by type`,
+  );
+  return { answer, types: rows.map(({ type }) => type) };
+}
+
+async function writes(types: readonly string[], doIt: () => Promise<unknown>): Promise<void> {
+  assert.deepEqual((await written(doIt)).types, [...types].sort());
+}
+
+test('a start may write all that steps lead to', async () => {
+  const process = await publishProcess(baton.admin, specOf(agent.key, [], stages(...everything())));
+  await writes(['process.started', ...ofSteps, ...inStages], () =>
+    startProcessInstance(baton.admin, process, data),
+  );
+  assert.equal((await start([setStep('a', { n: '1' })])).status, 'completed');
+  assert.equal((await start([suspend('a')])).status, 'suspended');
+});
+
+test('so may a resume, which also ends a cancel that was suspended', async () => {
+  const made = await start([], stages(suspend('gate'), ...everything()));
+  // The first stage was done at the start; this one's end is written below.
+  const early = ['process.stage_entered', 'process.stage_exited'];
+  const types = ['process.resumed', ...ofSteps, ...inStages.filter((type) => !early.includes(type))];
+  await writes(types, () => act(made.id, 'resume', {}));
+  const next = await start([], {
+    stages: [
+      { id: 'a', steps: [suspend('gate')] },
+      { id: 'b', steps: [suspend('again')] },
+    ],
+  });
+  const again = await written(() => act(next.id, 'resume', {}));
+  assert.equal(again.answer.status, 'suspended');
+  assert.deepEqual(
+    again.types.filter((type) => early.includes(type)),
+    early,
+  );
+  assert.equal((await act(next.id, 'resume', {})).status, 'completed');
+  const undo = await start([
+    { ...setStep('a', { n: '1' }), onCompensate: [suspend('wait')] },
+    humanStep('b'),
+  ]);
+  assert.equal((await act(undo.id, 'cancel', { reason: 'enough' })).status, 'suspended');
+  assert.equal((await act(undo.id, 'resume', {})).status, 'cancelled');
+});
+
+test('and a skip', async () => {
+  const skip = (id: string, element: string) => act(id, 'skip', { element, reason: 'by hand' });
+  const made = await start([], stages(refusedCall('gate'), ...everything()));
+  const early = ['process.stage_entered', 'process.stage_exited'];
+  const types = ['process.resumed', ...ofSteps, ...inStages.filter((type) => !early.includes(type))];
+  await writes(types, () => skip(made.id, 'gate'));
+  const next = await start([], {
+    stages: [
+      { id: 'a', steps: [refusedCall('gate')] },
+      { id: 'b', steps: [refusedCall('again')] },
+    ],
+  });
+  const again = await written(() => skip(next.id, 'gate'));
+  assert.equal(again.answer.status, 'suspended');
+  assert.deepEqual(
+    again.types.filter((type) => early.includes(type)),
+    early,
+  );
+  assert.equal((await skip(next.id, 'again')).status, 'completed');
+  const undo = await start([
+    { ...setStep('a', { n: '1' }), onCompensate: [refusedCall('g')] },
+    humanStep('b'),
+  ]);
+  assert.equal((await act(undo.id, 'cancel', { reason: 'enough' })).status, 'suspended');
+  assert.equal((await skip(undo.id, 'g')).status, 'cancelled');
+});
+
+test('a cancel writes what undoes, and what it closes', async () => {
+  const cancel = (id: string) => act(id, 'cancel', { reason: 'enough' });
+  const undoing = async (...onCompensate: object[]) =>
+    start([{ ...setStep('a', { n: '1' }), onCompensate }, humanStep('open')]);
+  const made = await undoing(...everything());
+  await writes(ofSteps, () => cancel(made.id));
+  const statuses = [];
+  for (const steps of [
+    [setStep('x', { n: '0' })],
+    [suspend('x')],
+    [{ id: 'x', complete: { outcome: 'kept' } }],
+  ])
+    statuses.push((await cancel((await undoing(...steps)).id)).status);
+  assert.deepEqual(statuses, ['cancelled', 'suspended', 'completed']);
+});
