@@ -1,6 +1,5 @@
-import { CORE_SCHEMA, load, YAMLException } from 'js-yaml';
 import { nodesOf, roundedIntegerIn } from '@baton/kernel/json';
-import type { Json, JsonObject } from '@baton/kernel/wire';
+import type { JsonObject } from '@baton/kernel/wire';
 import { measureDocument } from '../../service/documents.ts';
 import { patternSize, patternSizesMax } from '../../service/json-schema/patterns.ts';
 import { prepareSchema } from '../../service/json-schema/schema.ts';
@@ -10,15 +9,14 @@ import { elementsOf } from './elements.ts';
 import { isObject } from './expressions/types.ts';
 import { textCharactersMax } from './forms.ts';
 import { type ProcessProblem, pointer, problem, shapeProblemsMax } from './problems.ts';
+import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.ts';
 
 /** Reads a definition as it was sent, up to its form (organisation, section 15.2). */
 
 /** As compact JSON in UTF-8; as a decision table of 500 rules takes. */
 export const specBytesMax = 262_144;
-const specNodesMax = 20_000;
-const specDepthMax = 64;
-/** A text of YAML of this length is read in 40 ms; a larger definition is sent as JSON. */
-const yamlCharactersMax = 65_536;
+const specNodesMax = textNodesMax;
+const specDepthMax = textDepthMax;
 /** Of the JSON Schemas in a definition: as of every schema. */
 const schemaBounds = { bytes: 65_536, depth: 20, nodes: 5_000 };
 
@@ -70,45 +68,8 @@ export function sizeFault(sent: unknown): { maxBytes: number; actualBytes: numbe
 }
 
 function fromYaml(text: string): { document: JsonObject } | ProcessProblem {
-  try {
-    const loaded: unknown = load(text, { schema: CORE_SCHEMA, maxDepth: specDepthMax, maxAliases: 100 });
-    return fromJson(jsonOf(loaded, { left: specNodesMax }, '', 1));
-  } catch (error) {
-    if (error instanceof NotJson) return problem('invalid_document', error.path, error.message);
-    if (!(error instanceof YAMLException)) throw error;
-    const line = error.mark?.line;
-    const found = problem('invalid_yaml', '', error.reason);
-    return line === undefined ? found : { ...found, line: line + 1 };
-  }
-}
-
-class NotJson extends Error {
-  readonly path: string;
-
-  constructor(path: string, message: string) {
-    super(message);
-    this.path = path;
-  }
-}
-
-/** A copy without shared parts: what stands for itself many times counts each time. @throws NotJson */
-function jsonOf(value: unknown, nodes: { left: number }, path: string, depth: number): Json {
-  nodes.left -= 1;
-  if (nodes.left < 0) throw new NotJson(path, `has more than ${specNodesMax} values`);
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number') {
-    if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
-    throw new NotJson(path, 'is a number that JSON does not hold exactly');
-  }
-  if (depth > specDepthMax) throw new NotJson(path, 'is nested too deeply');
-  if (Array.isArray(value)) return value.map((item, n) => jsonOf(item, nodes, path + pointer(n), depth + 1));
-  if (!isObject(value)) throw new NotJson(path, 'is no value of JSON');
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      jsonOf(member, nodes, path + pointer(name), depth + 1),
-    ]),
-  );
+  const read = readYaml(text);
+  return 'code' in read ? read : fromJson(read.value);
 }
 
 function fromJson(value: unknown): { document: JsonObject } | ProcessProblem {
