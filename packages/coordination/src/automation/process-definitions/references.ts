@@ -21,6 +21,21 @@ interface Named {
   readonly path: string;
 }
 
+/** What comes with a definition, in a package, and so needs not be there yet. */
+export interface GivenNames {
+  readonly taskTypes: ReadonlySet<string>;
+  readonly agents: ReadonlySet<string>;
+  readonly processes: ReadonlySet<string>;
+  readonly calendars: ReadonlyMap<string, { readonly is_retired: boolean; readonly has_hours: boolean }>;
+}
+
+const nothingGiven: GivenNames = {
+  taskTypes: new Set(),
+  agents: new Set(),
+  processes: new Set(),
+  calendars: new Map(),
+};
+
 export interface References {
   readonly problems: ProcessProblem[];
   /** Keys of the calendars that it leans on. */
@@ -29,6 +44,7 @@ export interface References {
 
 /**
  * @param inExpressions keys of calendars that expressions name, and where; null for that of the process
+ * @param given what counts as there already
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
  * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`, `sla_calendar_without_hours`, `governed_by_unchecked`
  */
@@ -36,17 +52,18 @@ export async function problemsOfReferences(
   context: Context,
   spec: ProcessSpec,
   inExpressions: ReadonlyMap<string | null, string>,
+  given: GivenNames = nothingGiven,
 ): Promise<References> {
   const elements = [...elementsOf(spec)].flatMap(({ step, path }) =>
     step === undefined ? [] : [{ step, path }],
   );
-  const calendars = await calendarProblems(context, spec, elements, inExpressions);
+  const calendars = await calendarProblems(context, spec, elements, inExpressions, given);
   return {
     problems: [
-      ...(await taskTypeProblems(context, spec, elements)),
-      ...(await agentProblems(context, spec, elements)),
+      ...(await taskTypeProblems(context, spec, elements, given)),
+      ...(await agentProblems(context, spec, elements, given)),
       ...(await skillProblems(context, elements)),
-      ...(await calledProblems(context, elements)),
+      ...(await calledProblems(context, elements, given)),
       ...calendars.problems,
       ...governing(spec, elements),
     ],
@@ -60,6 +77,7 @@ async function taskTypeProblems(
   { db, tenantId }: Context,
   { retrospective }: ProcessSpec,
   elements: readonly PlacedStep[],
+  given: GivenNames,
 ): Promise<ProcessProblem[]> {
   const named: Named[] = elements.flatMap(({ step: { human, call }, path }) => [
     ...(human === undefined ? [] : [{ name: human.taskType, path: `${path}/human/taskType` }]),
@@ -67,7 +85,8 @@ async function taskTypeProblems(
   ]);
   if (retrospective !== undefined)
     named.push({ name: retrospective.taskType, path: '/retrospective/taskType' });
-  const known = new Set((await db.rows(findActiveTaskTypes(tenantId, namesOf(named)))).map(({ key }) => key));
+  const rows = await db.rows(findActiveTaskTypes(tenantId, namesOf(named)));
+  const known = new Set([...rows.map(({ key }) => key), ...given.taskTypes]);
   return absent(named, known).map(({ name, path }) =>
     problem('unknown_task_type', path, `there is no active task type ${name}`),
   );
@@ -85,6 +104,7 @@ async function agentProblems(
   context: Context,
   { owner, retrospective }: ProcessSpec,
   elements: readonly PlacedStep[],
+  given: GivenNames,
 ): Promise<ProcessProblem[]> {
   const named: Named[] = [
     ...agentsIn(owner, '/owner'),
@@ -100,7 +120,7 @@ async function agentProblems(
     ]),
   ];
   if (named.length === 0) return [];
-  const known = await findAgents(context, namesOf(named));
+  const known = new Set([...(await findAgents(context, namesOf(named))), ...given.agents]);
   return absent(named, known).map(({ name, path }) =>
     problem('unknown_agent', path, `there is no agent ${name}`),
   );
@@ -141,7 +161,11 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
  * Whoever sees only some workspaces calls no process of another: one that is out of sight is like one that is not there. For
  * everybody else a process may be published before the one that it calls.
  */
-async function calledProblems(context: Context, elements: readonly PlacedStep[]): Promise<ProcessProblem[]> {
+async function calledProblems(
+  context: Context,
+  elements: readonly PlacedStep[],
+  given: GivenNames,
+): Promise<ProcessProblem[]> {
   const viewer = await viewerOf(context);
   const named = elements.flatMap(({ step: { call }, path }) =>
     call?.process === undefined
@@ -151,7 +175,8 @@ async function calledProblems(context: Context, elements: readonly PlacedStep[])
   if (viewer === null || named.length === 0) return [];
   const { db, tenantId } = context;
   const seen = await db.rows(findSeenProcesses(tenantId, viewer, namesOf(named)));
-  return absent(named, new Set(seen.map(({ key }) => key))).map(({ name, path }) =>
+  const known = new Set([...seen.map(({ key }) => key), ...given.processes]);
+  return absent(named, known).map(({ name, path }) =>
     problem('schema_violation', path, `there is no process ${name}`),
   );
 }
@@ -165,6 +190,7 @@ async function calendarProblems(
   spec: ProcessSpec,
   elements: readonly PlacedStep[],
   inExpressions: ReadonlyMap<string | null, string>,
+  given: GivenNames,
 ): Promise<References> {
   const dues = [
     { due: spec.due, path: '/due' },
@@ -195,7 +221,7 @@ async function calendarProblems(
     else leaning.push({ name, path, wantsHours: false });
   }
   const rows = leaning.length === 0 ? [] : await db.rows(findCalendarsOfKeys(tenantId, namesOf(leaning)));
-  const known = new Map(rows.map((row) => [row.key, row]));
+  const known = new Map([...rows.map((row) => [row.key, row] as const), ...given.calendars]);
   problems.push(...leaning.flatMap((one) => problemsOfCalendar(one, known.get(one.name))));
   return { problems, calendars: namesOf(leaning) };
 }

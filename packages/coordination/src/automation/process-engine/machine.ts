@@ -32,6 +32,8 @@ export interface EngineTools {
   calendar(key: string): WorkingCalendar | undefined;
   /** What of the data breaks the definition's schema, as one sentence; undefined when nothing does. */
   faultOfData(data: JsonObject): string | undefined;
+  /** Called before each step: what it throws ends the input. For who may not let one input take as long as it wants. */
+  readonly beforeStep?: () => void;
 }
 
 /** An instance can't go on: the input that led here is undone and the instance is suspended (organisation, section 28). */
@@ -100,6 +102,7 @@ export class Machine {
 
   /** Counts a step. @throws ProcessFault when one input leads to too many */
   count(): void {
+    this.tools.beforeStep?.();
     this.#steps += 1;
     if (this.#steps > stepsMax)
       throw new ProcessFault('too_many_steps', `one input led to more than ${stepsMax} steps`);

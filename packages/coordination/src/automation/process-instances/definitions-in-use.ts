@@ -9,17 +9,21 @@ import type { ProcessDefinitionRow } from '../process-definitions/definition.ts'
 import { getDefinitionRow } from '../process-definitions/definitions.ts';
 import { type Definition, prepareDefinition } from '../process-engine/definition-lists.ts';
 import { type EngineTools, ProcessFault, type Roots } from '../process-engine/machine.ts';
+import type { ProcessSpec } from '../process-language/definition.ts';
 import { environmentsOf, type ProcessEnvironments } from '../process-language/environments.ts';
 import { compileExpression, evaluate, type Program } from '../process-language/expressions/expressions.ts';
 import { partsOfTemplate } from '../process-language/templates.ts';
 
-/** Definitions as the engine uses them: read once per process, since a version never changes. */
-export interface DefinitionInUse {
-  readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
+export interface PreparedDefinition {
   readonly definition: Definition;
   readonly schema: PreparedSchema;
   readonly environments: ProcessEnvironments;
   readonly programs: Map<string, Program>;
+}
+
+/** Definitions as the engine uses them: read once per process, since a version never changes. */
+export interface DefinitionInUse extends PreparedDefinition {
+  readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
 }
 
 /** Characters of the specs; what is made of one takes ten times as much memory: 40 MB. */
@@ -38,15 +42,19 @@ export async function useDefinition(
   const asCore = { ...context, caller: { ...nobody, tenantId: context.tenantId } };
   const row = await getDefinitionRow(asCore, key, version);
   const { spec } = row;
-  const made = {
-    row,
+  const made = { row, ...preparedOf(key, spec) };
+  kept.keep(name, made, JSON.stringify(spec).length);
+  return made;
+}
+
+/** A definition made ready, published or not. */
+export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
+  return {
     definition: prepareDefinition(key, spec),
     schema: prepareSchema(spec.data, { formats: 'assert' }),
     environments: environmentsOf(spec),
     programs: new Map(),
   };
-  kept.keep(name, made, JSON.stringify(spec).length);
-  return made;
 }
 
 /** What the engine leans on while it takes an input of an instance of this definition. */
@@ -56,9 +64,22 @@ export async function toolsFor(context: Context, use: DefinitionInUse): Promise<
     const calendar = await workingCalendarOf(context, { key, version: null }).catch(() => undefined);
     if (calendar !== undefined) calendars.set(key, calendar);
   }
+  return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
+}
+
+/**
+ * @param calendars those that the definition names, by their keys
+ * @param check called before each expression: what it throws ends the input
+ */
+export function toolsOf(
+  use: PreparedDefinition,
+  calendars: ReadonlyMap<string, WorkingCalendar>,
+  costLimit: number,
+  check: () => void = () => {},
+): EngineTools {
   const calendar = (key: string) => calendars.get(key);
   const evaluateText = (text: string, roots: Roots, table?: string): Json => {
-    const costLimit = context.settings.CP_CEL_COST_LIMIT;
+    check();
     const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
     const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf });
     if ('fault' in done) throw new ProcessFault(done.fault.code, done.fault.reason ?? done.fault.code);
@@ -68,6 +89,7 @@ export async function toolsFor(context: Context, use: DefinitionInUse): Promise<
     evaluate: evaluateText,
     render: (template, roots) => rendered(template, (text) => evaluateText(text, roots)),
     calendar,
+    beforeStep: check,
     faultOfData(data) {
       const [fault] = use.schema.faultsOf(data);
       return fault === undefined ? undefined : `${fault.path}: ${fault.message}`;
@@ -75,7 +97,7 @@ export async function toolsFor(context: Context, use: DefinitionInUse): Promise<
   };
 }
 
-function programOf({ environments, programs }: DefinitionInUse, text: string, table?: string): Program {
+function programOf({ environments, programs }: PreparedDefinition, text: string, table?: string): Program {
   const name = `${table ?? ''}\n${text}`;
   const known = programs.get(name);
   if (known !== undefined) return known;
