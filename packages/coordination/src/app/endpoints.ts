@@ -6,7 +6,7 @@ import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { packagesApi } from '../automation/packages/packages.api.ts';
-import { packageTestingApi } from '../automation/packages/testing/testing.api.ts';
+import { packageTrialsApi } from '../automation/packages/trials/trials.api.ts';
 import { processDefinitionsApi } from '../automation/process-definitions/definitions.api.ts';
 import { processInstancesApi } from '../automation/process-instances/instances.api.ts';
 import { evaluationsApi } from '../automation/rule-evaluations/evaluations.api.ts';
@@ -216,7 +216,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Packages',
     about: 'Catalogue objects that come together: what is installed, and from which package.',
-    endpoints: [...packagesApi, ...packageTestingApi, ...packageSettingsApi],
+    endpoints: [...packagesApi, ...packageTrialsApi, ...packageSettingsApi],
   },
   {
     tag: 'Views',

@@ -1,14 +1,20 @@
 import type { JsonObject } from '@baton/kernel/wire';
 import type { WorkingCalendar } from '../../../organisation/calendars/working-calendar.ts';
-import { isOfTrigger, newState, startCorrelation, takeInput } from '../../process-engine/engine.ts';
+import {
+  isOfTrigger,
+  isResumedBy,
+  newState,
+  startCorrelation,
+  takeInput,
+} from '../../process-engine/engine.ts';
 import { activityId } from '../../process-engine/ids/activity-ids.ts';
 import type { Act, Effect, Input } from '../../process-engine/inputs.ts';
 import { type EngineTools, ProcessFault } from '../../process-engine/machine.ts';
 import type { EventRoot, ProcessState, TaskRoot, Timer } from '../../process-engine/state.ts';
 import { waitsOf } from '../../process-engine/waits.ts';
 import { type PreparedDefinition, toolsOf } from '../../process-instances/definitions-in-use.ts';
-import type { Assignee } from '../../process-language/forms.ts';
 import { triggerKeyOf } from '../../process-triggers/triggers.ts';
+import { createdBy, peopleOf } from './created.ts';
 import { type Created, type EngineTime, NotSimulated } from './outcome.ts';
 import type { ProcessReach } from './process-coverage.ts';
 
@@ -17,6 +23,8 @@ import type { ProcessReach } from './process-coverage.ts';
 /** As for an instance that runs. */
 const followUpsMax = 20;
 const keyCharactersMax = 500;
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** What a test of a process leans on. */
 export interface SimulatedProcess {
@@ -31,8 +39,10 @@ export interface SimulatedProcess {
 export interface Instance {
   readonly key: string;
   state: ProcessState;
+  /** What came while it was suspended, in its order. */
+  readonly kept: Input[];
   /** Tasks that it has opened, by their ids. */
-  readonly tasks: Map<string, Extract<Effect, { kind: 'open_task' }>>;
+  readonly tasks: Map<string, Of<'open_task'>>;
 }
 
 /** What inputs have led to. */
@@ -76,8 +86,6 @@ export class ProcessSimulation {
       const listens = waitsOf(this.#process.use.definition, instance.state).includes(triggerKeyOf(event));
       if (correlations.length === 0 && !listens) continue;
       taken = instance;
-      // What happens while it is suspended waits for a resume, which no test brings.
-      if (instance.state.status === 'suspended') continue;
       this.#process.reach.handled(correlations.filter((n) => n !== startCorrelation));
       yield* this.take(instance, { kind: 'event', at: event.time, event, correlations }, led);
     }
@@ -88,7 +96,7 @@ export class ProcessSimulation {
   *#start(key: string, event: EventRoot, led: Led): Generator<void, Instance> {
     const id = this.newId('instance');
     const state = newState(this.#process.use.definition, { id, key, startedAt: event.time, data: {} });
-    const instance: Instance = { key, state, tasks: new Map() };
+    const instance: Instance = { key, state, kept: [], tasks: new Map() };
     this.instances.push(instance);
     led.created.push({ kind: 'instance', key });
     yield* this.take(instance, { kind: 'start', at: event.time, event }, led);
@@ -125,19 +133,37 @@ export class ProcessSimulation {
     }
   }
 
-  /** Has an instance take an input and all that follows from it; a fault suspends it, as it would be suspended. */
+  /**
+   * Has an instance take an input and all that follows from it; a fault suspends it, as it would be suspended. What comes while
+   * it is suspended waits until an event lets it go on.
+   */
   *take(instance: Instance, input: Input, led: Led): Generator<void, void> {
+    const { definition } = this.#process.use;
+    if (instance.state.status === 'suspended') {
+      const resumes = yield* this.#time.run(() =>
+        isResumedBy(definition, instance.state, input, this.#tools),
+      );
+      if (!resumes) {
+        instance.kept.push(input);
+        return;
+      }
+    }
+    yield* this.#takeOrPark(instance, input, led);
+    while (instance.state.status === 'running' && instance.kept.length > 0) {
+      const kept = instance.kept.shift() as Input;
+      yield* this.#takeOrPark(instance, { ...kept, at: input.at }, led);
+    }
+  }
+
+  *#takeOrPark(instance: Instance, input: Input, led: Led): Generator<void, void> {
     try {
       instance.state = yield* this.#takeAll(instance, input, led);
     } catch (error) {
       if (!(error instanceof ProcessFault)) throw error;
       const { element, code, message: reason } = error;
       led.problems.push(code);
-      instance.state = yield* this.#takeAll(
-        instance,
-        { kind: 'park', at: input.at, element, code, reason },
-        led,
-      );
+      const park: Input = { kind: 'park', at: input.at, element, code, reason };
+      instance.state = yield* this.#takeAll(instance, park, led);
     }
   }
 
@@ -145,7 +171,7 @@ export class ProcessSimulation {
     const { use, reach } = this.#process;
     const waiting: Input[] = [input];
     const made: Led = { created: [], problems: [] };
-    const tasks: Extract<Effect, { kind: 'open_task' }>[] = [];
+    const tasks: Of<'open_task'>[] = [];
     let { state } = instance;
     for (let taken = 0; waiting.length > 0; taken += 1) {
       if (taken > followUpsMax)
@@ -169,57 +195,65 @@ export class ProcessSimulation {
   }
 
   /** Notes one effect. @returns what follows from it */
-  #do(act: Act, at: string, made: Led, tasks: Extract<Effect, { kind: 'open_task' }>[]): Input | undefined {
+  #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
       const { code } = act.event.payload['error'] as { code: string };
       made.problems.push(code);
     }
     if (act.do !== 'effect') return undefined;
     const { effect } = act;
-    const { element } = effect;
     switch (effect.kind) {
-      case 'open_task': {
-        // A task begins without custom fields: a type that requires some refuses it.
-        if (this.#process.faultOfFields(effect.typeKey, {})) {
-          made.problems.push('custom_fields_invalid');
-          return { kind: 'intent_failed', at, element, code: 'custom_fields_invalid', details: {} };
-        }
-        tasks.push(effect);
-        const { typeKey: taskType, title, form, context, dueAt } = effect;
-        const assign = peopleOf(effect.assign)[0] ?? null;
-        made.created.push({ kind: 'task', element, taskType, title, form, context, assign, dueAt });
-        return undefined;
+      case 'open_task':
+        return this.#openTask(effect, at, made, tasks);
+      case 'find_voters': {
+        const { element, approvers } = effect;
+        return { kind: 'voters', at, element, principals: peopleOf(approvers) };
       }
-      case 'find_voters':
-        return { kind: 'voters', at, element, principals: peopleOf(effect.approvers) };
+      case 'open_observation':
+        made.created.push(createdBy(effect));
+        return { kind: 'event', at, event: this.#observed(effect, at) };
       case 'ask_approval':
-        made.created.push({
-          kind: 'approval',
-          element,
-          approver: effect.principalId,
-          comment: effect.comment,
-        });
-        return undefined;
       case 'open_call':
-        made.created.push({ kind: 'call', element, skill: effect.skill, inputs: effect.inputs });
-        return undefined;
-      case 'open_instance': {
-        const { process, instanceKey, data } = effect;
-        made.created.push({ kind: 'process', element, process, key: instanceKey, data });
-        return undefined;
-      }
+      case 'open_instance':
+      case 'open_recall':
+      case 'tell_case':
       case 'escalate':
-        made.created.push({
-          kind: 'escalation',
-          element,
-          action: effect.action,
-          level: effect.level,
-          to: peopleOf(effect.to),
-        });
+        made.created.push(createdBy(effect));
         return undefined;
-      default:
+      case 'close_task':
+      case 'close_call':
+      case 'close_approval':
+      case 'close_instance':
+      case 'close_recall':
         return undefined;
     }
+  }
+
+  #openTask(effect: Of<'open_task'>, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
+    const { element, typeKey } = effect;
+    // A task begins without custom fields: a type that requires some refuses it.
+    if (this.#process.faultOfFields(typeKey, {})) {
+      const code = 'custom_fields_invalid';
+      made.problems.push(code);
+      return element === null ? undefined : { kind: 'intent_failed', at, element, code, details: {} };
+    }
+    tasks.push(effect);
+    made.created.push(createdBy(effect));
+    return undefined;
+  }
+
+  /** The event of an observation that a step has made: it is what the step waits for. */
+  #observed({ observationId, observed, content, data }: Of<'open_observation'>, at: string): EventRoot {
+    return {
+      id: this.newId('event'),
+      type: 'observation.recorded',
+      time: at,
+      entityType: 'observation',
+      entityId: observationId,
+      actorId: null,
+      correlationId: null,
+      payload: { kind: observed, content, data },
+    };
   }
 
   /** The timer of all instances that is due next; undefined for none up to an instant. */
@@ -262,15 +296,4 @@ export class ProcessSimulation {
 
 export function isLive({ state: { status } }: Instance): boolean {
   return status === 'running' || status === 'suspended';
-}
-
-/** In a test a role and an agent stand for one person each: `role:<slug>`, `agent:<key>`. */
-function peopleOf(assignees: readonly Assignee[]): string[] {
-  const named = assignees.flatMap(({ principal, role, agent, expr = '' }) => {
-    if (principal !== undefined) return [principal];
-    if (role !== undefined) return [`role:${role}`];
-    if (agent !== undefined) return [`agent:${agent}`];
-    return expr === '' ? [] : [expr];
-  });
-  return [...new Set(named)];
 }

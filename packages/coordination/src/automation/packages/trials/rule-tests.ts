@@ -106,7 +106,7 @@ export class RuleTest {
     { task, goal }: { task?: JsonObject | undefined; goal?: JsonObject | undefined },
   ): RuleRoots {
     for (const [name, given] of Object.entries({ task, goal }))
-      if (given === undefined && readsRoot(this.#rule, name as 'task'))
+      if (given === undefined && readsRoot(this.#rule, name))
         throw new NotSimulated(`the rule reads ${name}, and the event of the step brings none`);
     return { trigger: cause.trigger, payload: cause.payload, task: task ?? null, goal: goal ?? null };
   }

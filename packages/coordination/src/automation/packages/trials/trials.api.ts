@@ -1,9 +1,9 @@
 import type { Surroundings } from '@baton/kernel/service';
 import { QueryFlag } from '@baton/kernel/wire';
 import { type Context, endpoint } from '../../context.ts';
-import { PackageTestReport, PackageTestRequest, testPackageInTurn } from './testing.ts';
+import { PackageTestReport, PackageTestRequest, testPackageInTurn } from './trials.ts';
 
-export const packageTestingApi = [
+export const packageTrialsApi = [
   endpoint({
     id: 'testPackage',
     method: 'POST',

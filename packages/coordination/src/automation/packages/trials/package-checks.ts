@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { Refusal } from '@baton/kernel/refusal';
 import { inSlices } from '@baton/kernel/slices';
-import type { JsonObject } from '@baton/kernel/wire';
 import { parseLifecycle } from '../../../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../../../definitions/task-types/system-type.ts';
 import { NewTaskType } from '../../../definitions/task-types/task-type.ts';
@@ -96,7 +95,7 @@ export function add({ problems }: CheckedPackage, { file }: PackageDocument, tol
 
 export function toldOf({ issues }: z.ZodError): Told[] {
   return issues.map(({ path, message }) =>
-    problem('schema_violation', pointer(...path.map(String)), message),
+    problem('invalid_document', pointer(...path.map(String)), message),
   );
 }
 
@@ -112,7 +111,7 @@ const checks: { readonly [Kind in Kept]: (checked: CheckedPackage, document: Pac
       key,
     });
     checkStoredSchema(fieldSchema, { field: 'fieldSchema', bytesMax: documentBytesMax });
-    const declares = (document: unknown) => Object.keys((document ?? {}) as JsonObject).length > 0;
+    const declares = (document: unknown) => Object.keys(document ?? {}).length > 0;
     taskTypes.set(key, {
       key,
       lifecycle: parseLifecycle(lifecycleSchema ?? systemLifecycle),

@@ -91,8 +91,6 @@ export class ProcessTest {
 
   *#take(instance: Instance, event: EventRoot, of: object, led: Led): Generator<void, void> {
     this.#current = instance;
-    // While it is suspended, what happens waits.
-    if (instance.state.status !== 'running') return;
     yield* this.#simulation.take(instance, { kind: 'event', at: this.#now, event, ...of }, led);
   }
 
@@ -103,7 +101,7 @@ export class ProcessTest {
     const open = this.#openAt(element);
     if (open === undefined) return this.#absent();
     const { instance, node } = open;
-    const { callId, childId, taskId } = node;
+    const { callId, childId, taskId, recallId } = node;
     if (callId !== undefined && node.waitsFor === 'skill') {
       const event = this.#event('skill.invocation_succeeded', 'skill_invocation', callId, {});
       const call = { id: callId, skill: '', status: 'succeeded', output, error: null };
@@ -113,6 +111,14 @@ export class ProcessTest {
     if (childId !== undefined && node.waitsFor === 'process') {
       const event = this.#event('process.completed', 'process_instance', childId, {});
       yield* this.#take(instance, event, { child: childOf('completed', objectOf(output), null) }, led);
+      return null;
+    }
+    if (recallId !== undefined && node.waitsFor === 'memory') {
+      const found = { asOf: this.#now, nodeCount: 0, edgeCount: 0, truncated: false, resultHash: '' };
+      const result = objectOf(output);
+      const recalled = { kind: 'recalled', at: this.#now, element, recallId, ...found, result } as const;
+      this.#current = instance;
+      yield* this.#simulation.take(instance, recalled, led);
       return null;
     }
     if (taskId === undefined || node.waitsFor !== 'task') return 'invalid_process_instance_state';
