@@ -44,6 +44,18 @@ create table agent_revisions (
   constraint agent_revisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table agent_secrets (
+  agent_id uuid not null,
+  name text not null,
+  tenant_id uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  updated_by uuid not null,
+  constraint agent_secrets_pkey PRIMARY KEY (agent_id, name),
+  constraint agent_secrets_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint agent_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table agent_statuses (
   agent_id uuid not null,
   tenant_id uuid not null,
@@ -1673,6 +1685,7 @@ create table secret_leftovers (
   folder text not null,
   name text not null,
   due_at timestamp(3) with time zone not null,
+  is_kept boolean default false not null,
   constraint secret_leftovers_pkey PRIMARY KEY (tenant_id, folder, name),
   constraint secret_leftovers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );

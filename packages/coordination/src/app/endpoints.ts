@@ -41,8 +41,10 @@ import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
 import { agentIdentityApi } from '../registry/agent-identity/agent-identity.api.ts';
+import { agentRetirementApi } from '../registry/agent-retirement/agent-retirement.api.ts';
 import { agentStatusApi } from '../registry/agent-status/agent-status.api.ts';
 import { agentsApi } from '../registry/agents/agents.api.ts';
+import { agentSecretsApi } from '../registry/agents/secrets/agent-secrets.api.ts';
 import { connectionTypesApi } from '../registry/connection-types/connection-types.api.ts';
 import { connectionsApi } from '../registry/connections/connections.api.ts';
 import { packageSettingsApi } from '../registry/package-settings/package-settings.api.ts';
@@ -226,8 +228,14 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Agents',
     about:
-      'The registry of agents: what each is to be, in revisions, as which principal it acts, and how it fares.',
-    endpoints: [...agentsApi, ...agentIdentityApi, ...agentStatusApi],
+      'The registry of agents: what each is to be, in revisions, as which principal it acts, how it fares, and which secrets it has.',
+    endpoints: [
+      ...agentsApi,
+      ...agentRetirementApi,
+      ...agentIdentityApi,
+      ...agentStatusApi,
+      ...agentSecretsApi,
+    ],
   },
   {
     tag: 'Connections',

@@ -15,6 +15,10 @@ export const errors = {
   tool_not_found: row(404, fixRequest)('There is no such tool, or the caller may not use it.'),
   agent_retired: conflict('The agent was retired; its key is never given again.'),
   agent_identity_not_linked: conflict('No identity is linked to the agent yet.'),
+  invalid_secret_name: invalid(
+    'The name of a secret is lower-case letters, digits and hyphens, begins with a letter or digit, and has 63 at most.',
+  ),
+  agent_secret_exists: conflict('The agent has a secret of this name.'),
   stale_status_report: conflict('A later observation has been reported.'),
   unknown_reference: invalid('What is named does not exist; the details say where it is named.'),
   skills_invoke_not_permitted: invalid('The agent names skills and lacks the permission skills.invoke.'),

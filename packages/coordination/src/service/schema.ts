@@ -3,6 +3,7 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/db';
 
 export interface Tables {
   agent_revisions: AgentRevisionsTable;
+  agent_secrets: AgentSecretsTable;
   agent_statuses: AgentStatusesTable;
   agents: AgentsTable;
   api_keys: ApiKeysTable;
@@ -115,6 +116,15 @@ interface AgentRevisionsTable {
   spec_bytes: number;
   created_by: string;
   created_at: Generated<string>;
+}
+
+interface AgentSecretsTable {
+  agent_id: string;
+  name: string;
+  tenant_id: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  updated_by: string;
 }
 
 interface AgentStatusesTable {
@@ -1219,6 +1229,7 @@ interface SecretLeftoversTable {
   folder: string;
   name: string;
   due_at: string;
+  is_kept: Generated<boolean>;
 }
 
 interface SessionsTable {

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { newId } from '@baton/kernel/ids';
+import { keepSecret } from '@baton/kernel/testing/leaks';
 import type { Permission } from '../service/permissions.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';
@@ -57,4 +59,18 @@ export async function actorOf(
     patch: call('PATCH'),
     delete: (path, headers) => call('DELETE')(path, undefined, headers),
   };
+}
+
+/** A value that no test makes twice, and that may stand nowhere. */
+export function newSecretValue(): string {
+  const value = randomBytes(24).toString('base64url');
+  keepSecret('secret of an agent', value);
+  return value;
+}
+
+/** Gives an agent a secret. @returns its name */
+export async function putAgentSecret(actor: Actor, key: string, value = newSecretValue()): Promise<string> {
+  const name = `s-${newId()}`;
+  await done(actor.put(`/agents/${key}/secrets/${name}`, { value }), 201);
+  return name;
 }

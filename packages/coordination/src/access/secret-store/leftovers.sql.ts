@@ -20,6 +20,40 @@ export function deleteLeftover({ tenantId, folder, name }: SecretName) {
     delete from secret_leftovers where tenant_id = ${tenantId} and folder = ${folder} and name = ${name}`;
 }
 
+/** Takes a path for one write; no row while another one has it. Until `updateKept` says otherwise nothing is deleted there. */
+export function insertUse({ tenantId, folder, name }: SecretName, dueInSeconds: number) {
+  return sql<{ due_at: string }>`
+    insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
+    values (${tenantId}, ${folder}, ${name}, clock_timestamp() + make_interval(secs => ${dueInSeconds}), true)
+    on conflict (tenant_id, folder, name) do nothing
+    returning due_at`;
+}
+
+/** Says whether a row names what is at the path. No row where the entry was taken over, or is due. */
+export function updateKept({ tenantId, folder, name }: SecretName, dueAt: string, isKept: boolean) {
+  return sql<{ name: string }>`
+    update secret_leftovers set is_kept = ${isKept}
+    where tenant_id = ${tenantId} and folder = ${folder} and name = ${name} and due_at = ${dueAt}
+      and due_at > clock_timestamp()
+    returning name`;
+}
+
+/** Nothing names what is at the path any more; whoever is writing there deletes it, else the worker does. */
+export function upsertUnkept({ tenantId, folder, name }: SecretName) {
+  return sql`
+    insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
+    values (${tenantId}, ${folder}, ${name}, clock_timestamp(), false)
+    on conflict (tenant_id, folder, name) do update set is_kept = false`;
+}
+
+/** Takes an entry for whoever saw it like this. */
+export function takeLeftover({ tenantId, folder, name }: SecretName, dueAt: string, dueInSeconds: number) {
+  return sql<{ is_kept: boolean }>`
+    update secret_leftovers set due_at = clock_timestamp() + make_interval(secs => ${dueInSeconds})
+    where tenant_id = ${tenantId} and folder = ${folder} and name = ${name} and due_at = ${dueAt}
+    returning is_kept`;
+}
+
 export interface LeftoverRow {
   tenant_id: string;
   folder: string;

@@ -9,6 +9,7 @@ import {
   findDueLeftovers,
   insertLeftover,
   type LeftoverRow,
+  takeLeftover,
 } from './leftovers.sql.ts';
 import type { SecretChange, SecretName } from './secret-store.ts';
 
@@ -58,6 +59,25 @@ export async function dropSecret({ db, secrets }: Context, secret: SecretName): 
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
+/** Longer than a request to the store may take: nobody else touches the path meanwhile. */
+const takenSeconds = 60;
+
+/**
+ * Deletes what is at a path, unless a row names it, and then the entry, if it still is as the caller saw it.
+ * @returns how many entries ended
+ * @throws Refusal `secret_store_unavailable`; the entry is due again a minute later
+ */
+export async function endLeftover(
+  { db, secrets }: Pick<Context, 'db' | 'secrets'>,
+  secret: SecretName,
+  dueAt: string,
+): Promise<number> {
+  const taken = await db.row(takeLeftover(secret, dueAt, takenSeconds));
+  if (taken === undefined) return 0;
+  if (!taken.is_kept) await secrets.delete(secret);
+  return db.run(deleteLeftover(secret));
+}
+
 const batchMax = 50;
 
 /** Deletes what an outside store was left with. While the store is away, the entries wait. */
@@ -73,11 +93,8 @@ export function deleteSecretLeftovers({
       find: (after) =>
         secrets.kind === 'outside' ? pool.rows(findDueLeftovers(after, batchMax)) : Promise.resolve([]),
       positionOf: (row) => [row.due_at, row.name],
-      async handle({ tenant_id: tenantId, folder, name: secretName }) {
-        const secret = { tenantId, folder, name: secretName };
-        await secrets.delete(secret);
-        return pool.run(deleteLeftover(secret));
-      },
+      handle: ({ tenant_id: tenantId, folder, name: secretName, due_at: dueAt }) =>
+        endLeftover({ db: pool, secrets }, { tenantId, folder, name: secretName }, dueAt),
     },
   );
 }

@@ -6,7 +6,7 @@ import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { getInstance } from '../../automation/process-instances/instances.ts';
 import { getRule } from '../../automation/rules/rules.ts';
 import { getRun } from '../../execution/runs/runs.ts';
-import { requireSeenAgent } from '../../registry/agents/agents.ts';
+import { getSeenAgent } from '../../registry/agents/agents.ts';
 import { getApprovalRow } from '../../results/approvals/approvals.ts';
 import { requireMayDecide, requirePersonWhoDecides } from '../../results/approvals/deciders.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
@@ -119,7 +119,7 @@ async function requireMayDo(
   }
   if (resourceType === 'agent') {
     requireAny(context, permissionsOf.agent);
-    await requireSeenAgent(context, resourceId);
+    await getSeenAgent(context, resourceId);
     return { permission: 'agents.manage' };
   }
   requireAny(context, permissionsOf[resourceType]);

@@ -35,6 +35,7 @@ import * as workspaces from '../../organisation/workspaces/workspaces.events.ts'
 import * as agentIdentity from '../../registry/agent-identity/agent-identity.events.ts';
 import * as agentStatus from '../../registry/agent-status/agent-status.events.ts';
 import * as agents from '../../registry/agents/agents.events.ts';
+import * as agentSecrets from '../../registry/agents/secrets/agent-secrets.events.ts';
 import * as connectionTypes from '../../registry/connection-types/connection-types.events.ts';
 import * as connections from '../../registry/connections/connections.events.ts';
 import * as packageSettings from '../../registry/package-settings/package-settings.events.ts';
@@ -92,6 +93,7 @@ const declarations: readonly object[] = [
   packageSettings,
   agents,
   agentIdentity,
+  agentSecrets,
   agentStatus,
   approvals,
   artifactContents,

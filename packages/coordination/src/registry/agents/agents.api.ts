@@ -1,12 +1,8 @@
 import { z } from 'zod';
 import { reply } from '@baton/kernel/service';
 import { pageOf, QueryWord, Uuid } from '@baton/kernel/wire';
-import { delegationRevoked } from '../../access/delegations/delegations.events.ts';
-import { iamBindingRevoked, iamBindingUpdated } from '../../access/iam-bindings/iam-bindings.events.ts';
-import { principalDisabled, principalUpdated } from '../../access/principals/principals.events.ts';
-import { childResolved } from '../../leases/children/children.events.ts';
-import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
-import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { iamBindingUpdated } from '../../access/iam-bindings/iam-bindings.events.ts';
+import { principalUpdated } from '../../access/principals/principals.events.ts';
 import {
   capabilityAssigned,
   capabilityRevoked,
@@ -20,15 +16,14 @@ import { endpoint } from '../context.ts';
 import {
   Agent,
   AgentRequest,
-  AgentRetirement,
   AgentStateChange,
   AgentValidation,
   ListedAgent,
   ListedRevision,
   OwnAgent,
 } from './agent.ts';
-import { changeAgentState, retireAgent } from './agent-states.ts';
-import { agentRetired, agentRevisionPublished, agentStateChanged } from './agents.events.ts';
+import { changeAgentState } from './agent-states.ts';
+import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
 import { getAgent, getOwnAgent, listAgentRevisions, listAgents } from './agents.ts';
 import { publishAgent, validateAgent } from './publishing.ts';
 
@@ -172,32 +167,5 @@ export const agentsApi = [
     emits: [agentStateChanged],
     example: { state: 'stopped' },
     handle: ({ params, body }, context) => changeAgentState(context, params.key, body),
-  }),
-  endpoint({
-    id: 'retireAgent',
-    method: 'POST',
-    path: '/agents/{key}:retire',
-    summary: 'Retire an agent for good.',
-    description:
-      'Its principal is disabled, its bindings are revoked, its sessions closed and its live claims released. Its key is never given again. Retiring a retired one changes nothing.',
-    permission: 'agents.manage',
-    params: agentParams,
-    body: AgentRetirement,
-    returns: { 200: Agent },
-    errors: ['not_found', 'cannot_disable_self'],
-    emits: [
-      iamBindingRevoked,
-      delegationRevoked,
-      claimReleased,
-      sessionClosed,
-      runFailed,
-      childResolved,
-      invocationCancelled,
-      principalDisabled,
-      agentRetired,
-    ],
-    example: { reason: 'Replaced by a better one.' },
-    handlerLocksCaller: true,
-    handle: ({ params, body }, context) => retireAgent(context, params.key, body.reason),
   }),
 ];

@@ -19,7 +19,14 @@ import {
   type RevisionRow,
 } from './agent.ts';
 import { agentStates } from './agent-spec.ts';
-import { findAgent, findAgentById, findRevision, findRevisions, listOfAgents } from './agents.sql.ts';
+import {
+  findAgent,
+  findAgentById,
+  findRevision,
+  findRevisions,
+  listOfAgents,
+  lockAgent,
+} from './agents.sql.ts';
 
 /** Of the specs of one page of revisions: it ends early behind it. */
 const revisionPageBytesMax = 4_194_304;
@@ -56,10 +63,16 @@ export async function getAgentRow({ db, tenantId }: Context, key: string): Promi
   return (await db.row(findAgent(tenantId, key))) ?? fail('not_found', { agent: key });
 }
 
+/** Keeps others from changing it until the commit. @throws Refusal `not_found` */
+export async function lockAgentRow({ db, tenantId }: Context, key: string): Promise<AgentRow> {
+  return (await db.row(lockAgent(tenantId, key))) ?? fail('not_found', { agent: key });
+}
+
 /** @throws Refusal `not_found` for an agent that is not there, or is out of the caller's sight */
-export async function requireSeenAgent(context: Context, key: string): Promise<void> {
-  const { workspace_id: workspaceId } = await getAgentRow(context, key);
-  await requireSight(context, workspaceId, { agent: key });
+export async function getSeenAgent(context: Context, key: string): Promise<AgentRow> {
+  const row = await getAgentRow(context, key);
+  await requireSight(context, row.workspace_id, { agent: key });
+  return row;
 }
 
 /** @param ref the key, or key@revision @throws Refusal `not_found` */

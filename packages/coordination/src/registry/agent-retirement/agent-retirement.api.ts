@@ -1,0 +1,43 @@
+import { delegationRevoked } from '../../access/delegations/delegations.events.ts';
+import { iamBindingRevoked } from '../../access/iam-bindings/iam-bindings.events.ts';
+import { principalDisabled } from '../../access/principals/principals.events.ts';
+import { childResolved } from '../../leases/children/children.events.ts';
+import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { agentParams } from '../agent-keys.ts';
+import { Agent, AgentRetirement } from '../agents/agent.ts';
+import { agentRetired } from '../agents/agents.events.ts';
+import { agentSecretDeleted } from '../agents/secrets/agent-secrets.events.ts';
+import { endpoint } from '../context.ts';
+import { retireAgent } from './retiring.ts';
+
+export const agentRetirementApi = [
+  endpoint({
+    id: 'retireAgent',
+    method: 'POST',
+    path: '/agents/{key}:retire',
+    summary: 'Retire an agent for good.',
+    description:
+      'Its principal is disabled, its bindings are revoked, its sessions closed, its live claims released, and its secrets deleted. Its key is never given again. Retiring a retired one changes nothing.',
+    permission: 'agents.manage',
+    params: agentParams,
+    body: AgentRetirement,
+    returns: { 200: Agent },
+    errors: ['not_found', 'cannot_disable_self'],
+    emits: [
+      iamBindingRevoked,
+      delegationRevoked,
+      claimReleased,
+      sessionClosed,
+      runFailed,
+      childResolved,
+      invocationCancelled,
+      principalDisabled,
+      agentSecretDeleted,
+      agentRetired,
+    ],
+    example: { reason: 'Replaced by a better one.' },
+    handlerLocksCaller: true,
+    handle: ({ params, body }, context) => retireAgent(context, params.key, body.reason),
+  }),
+];

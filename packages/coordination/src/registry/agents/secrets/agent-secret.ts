@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { type RowOf, wireMapper } from '@baton/kernel/row';
+import { Timestamp, Uuid } from '@baton/kernel/wire';
+import type { Tables } from '../../../service/schema.ts';
+
+/** What is told of a secret of an agent: never its value (organisation, section 12.2). */
+export const AgentSecret = z
+  .strictObject({ name: z.string(), updatedAt: Timestamp, updatedBy: Uuid })
+  .meta({ id: 'AgentSecret' });
+export type AgentSecret = z.infer<typeof AgentSecret>;
+
+/** Its form is judged by the endpoint: `invalid_secret_name`. */
+export const SecretParam = z.string().min(1).max(200);
+
+export const AgentSecretRequest = z
+  .strictObject({ value: z.string().min(1).max(65_536) })
+  .meta({ id: 'AgentSecretRequest' });
+export type AgentSecretRequest = z.infer<typeof AgentSecretRequest>;
+
+export type AgentSecretRow = RowOf<Tables['agent_secrets']>;
+
+export const agentSecretOf = wireMapper<AgentSecretRow>()(AgentSecret, {});

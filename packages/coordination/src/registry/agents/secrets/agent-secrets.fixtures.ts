@@ -1,0 +1,17 @@
+import { putAgentSecret } from '../../../testing/agents.ts';
+import { defineFixtures, defineObject } from '../../../testing/fixtures.ts';
+import { agent } from '../agents.fixtures.ts';
+
+export default defineFixtures({
+  objects: [
+    defineObject({
+      path: '/agents/{key}/secrets/{name}',
+      // Each agent has names for itself, and one that is not there is made.
+      shared: true,
+      async make({ actor, get }) {
+        const { key } = await get(agent);
+        return { name: await putAgentSecret(actor, key) };
+      },
+    }),
+  ],
+});

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { newId } from '@baton/kernel/ids';
+import { sql } from '@baton/kernel/sql';
+import { deleteSecretLeftovers } from '../../../access/secret-store/leftovers.ts';
+import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../../testing/agents.ts';
+import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
+import { done, eventsOf, refused } from '../../../testing/leases.ts';
+import { startSecretStore, type TestSecretStore } from '../../../testing/secret-store.ts';
+import { makeWorkerTools } from '../../../testing/sweepers.ts';
+
+let vault: TestSecretStore;
+/** With an outside store, and with the table of sealed values. */
+let outside: TestCoordination;
+let sealed: TestCoordination;
+before(async () => {
+  vault = await startSecretStore();
+  [outside, sealed] = [await startCoordination(vault.settings), await startCoordination()];
+});
+after(async () => {
+  await outside.close();
+  await sealed.close();
+  await vault.close();
+});
+afterEach(() => {
+  delete vault.beforeAnswer;
+  vault.behave({});
+});
+
+const path = (key: string, name: string) => `/agents/${key}/secrets/${name}`;
+const pathInStore = ({ tenantId }: TestCoordination, key: string, name: string) =>
+  `tenants/${tenantId}/agents/${key}/${name}`;
+const namesOf = async (baton: TestCoordination, key: string) =>
+  (await done(baton.admin.get(`/agents/${key}/secrets`))).items.map(({ name }: { name: string }) => name);
+const said = async (baton: TestCoordination, id: string) =>
+  (await eventsOf(baton, id))
+    .filter(({ type }) => type.startsWith('agent.secret_'))
+    .map(({ type, payload }) => [type, payload]);
+
+/** Every path that is noted counts as due, and is worked off. */
+async function workOff(baton: TestCoordination): Promise<void> {
+  await baton.pool.run(sql`update secret_leftovers set due_at = now() - interval '1 s'`);
+  const { tools, close } = makeWorkerTools(baton);
+  try {
+    await deleteSecretLeftovers(tools).run();
+  } finally {
+    await close();
+  }
+}
+
+/** A write of a secret that goes on, of another process or of one that was killed. */
+const noteUse = (key: string, name: string, isKept: boolean) =>
+  outside.pool.run(sql`
+    insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
+    values (${outside.tenantId}, ${`agents/${key}`}, ${name}, now() + interval '1 min', ${isKept})`);
+
+const leftovers = (baton: TestCoordination) =>
+  baton.pool.rows<{ name: string }>(sql`select name from secret_leftovers`);
+
+for (const kind of ['outside', 'sealed'] as const)
+  test(`a secret is set, set again, listed by name and deleted, and its value stands in the store alone (${kind})`, async () => {
+    const baton = kind === 'outside' ? outside : sealed;
+    const { id, key } = await publishAgent(baton.admin);
+    const [first, second] = [newSecretValue(), newSecretValue()];
+    const made = await done(baton.admin.put(path(key, 'tracker'), { value: first }), 201);
+    assert.deepEqual(made, {
+      name: 'tracker',
+      updatedAt: made.updatedAt,
+      updatedBy: baton.admin.principalId,
+    });
+    await done(baton.admin.put(path(key, 'build'), { value: first }), 201);
+    await done(baton.admin.put(path(key, 'tracker'), { value: second }));
+    assert.deepEqual(await namesOf(baton, key), ['build', 'tracker']);
+    if (kind === 'outside') assert.equal(vault.values.get(pathInStore(baton, key, 'tracker')), second);
+    const sealedRows = await baton.pool.rows(
+      sql`select from sealed_secrets where folder = ${`agents/${key}`}`,
+    );
+    assert.equal(sealedRows.length, kind === 'outside' ? 0 : 2);
+    await done(baton.admin.delete(path(key, 'tracker')), 204);
+    await refused(baton.admin.delete(path(key, 'tracker')), 404, 'not_found');
+    assert.deepEqual(await namesOf(baton, key), ['build']);
+    assert.equal(vault.values.has(pathInStore(baton, key, 'tracker')), false);
+    const told = { agentKey: key, name: 'tracker' };
+    assert.deepEqual(await said(baton, id), [
+      ['agent.secret_set', { ...told, created: true }],
+      ['agent.secret_set', { agentKey: key, name: 'build', created: true }],
+      ['agent.secret_set', { ...told, created: false }],
+      ['agent.secret_deleted', told],
+    ]);
+    assert.deepEqual(await leftovers(baton), []);
+  });
+
+test('names, permissions and the agent are judged in the order of the contract', async () => {
+  const { admin } = sealed;
+  const { key } = await publishAgent(admin);
+  const value = newSecretValue();
+  for (const name of ['Tracker', '-a', 'a_b', 'a'.repeat(64)])
+    await refused(admin.put(path(agentKey(), name), { value }), 422, 'invalid_secret_name');
+  await refused(admin.put(path(agentKey(), 'a'), { value }), 404, 'not_found');
+  await refused(sealed.otherAdmin.put(path(key, 'a'), { value }), 404, 'not_found');
+  await refused(sealed.otherAdmin.get(`/agents/${key}/secrets`), 404, 'not_found');
+  for (const wrong of ['', 'a'.repeat(65_537)])
+    await refused(admin.put(path(key, 'a'), { value: wrong }), 400, 'invalid_request');
+  const reader = await sealed.actor({ permissions: ['agents.read', 'agents.manage'] });
+  await refused(reader.put(path(key, 'a'), { value }), 403, 'permission_denied');
+  await refused(reader.delete(path(key, 'a')), 403, 'permission_denied');
+  assert.deepEqual((await done(reader.get(`/agents/${key}/secrets`))).items, []);
+  await done(admin.put(path(key, 'a'), { value }, { 'if-none-match': '*' }), 201);
+  await refused(admin.put(path(key, 'a'), { value }, { 'if-none-match': '*' }), 409, 'agent_secret_exists');
+});
+
+test('of many that make one secret with If-None-Match one makes it', async () => {
+  for (const baton of [outside, sealed]) {
+    const { key } = await publishAgent(baton.admin);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        baton.admin.put(path(key, 'one'), { value: newSecretValue() }, { 'if-none-match': '*' }),
+      ),
+    );
+    const taken = answers.map(({ status }) => status).sort();
+    assert.deepEqual(taken, [201, 409, 409, 409, 409, 409, 409, 409]);
+  }
+});
+
+test('an agent has a hundred secrets at most; a new value of one of them is taken', async () => {
+  const { key } = await publishAgent(sealed.admin);
+  const value = newSecretValue();
+  for (let n = 0; n < 100; n += 1) await done(sealed.admin.put(path(key, `s${n}`), { value }), 201);
+  const details = await refused(sealed.admin.put(path(key, 'more'), { value }), 422, 'payload_too_large');
+  assert.equal(details.secretsMax, 100);
+  await done(sealed.admin.put(path(key, 's1'), { value }));
+  const page = await done(sealed.admin.get(`/agents/${key}/secrets?limit=60`));
+  const rest = await done(sealed.admin.get(`/agents/${key}/secrets?limit=60&cursor=${page.nextCursor}`));
+  assert.equal(page.items.length + rest.items.length, 100);
+  assert.equal(rest.nextCursor, null);
+  await refused(sealed.admin.get(`/agents/${key}/secrets?cursor=x`), 422, 'invalid_cursor');
+});
+
+test('the same call under a key is answered once more, whatever value it then has, and the store keeps the first', async () => {
+  const { key } = await publishAgent(outside.admin);
+  const [first, second] = [newSecretValue(), newSecretValue()];
+  const headers = { 'idempotency-key': newId() };
+  const made = await done(outside.admin.put(path(key, 'once'), { value: first }, headers), 201);
+  assert.deepEqual(await done(outside.admin.put(path(key, 'once'), { value: second }, headers), 201), made);
+  assert.equal(vault.values.get(pathInStore(outside, key, 'once')), first);
+});
+
+test('retiring an agent deletes its secrets, also from an outside store, and none is set afterwards', async () => {
+  for (const baton of [outside, sealed]) {
+    const { id, key } = await publishAgent(baton.admin);
+    const names = [await putAgentSecret(baton.admin, key), await putAgentSecret(baton.admin, key)].sort();
+    await done(baton.admin.post(`/agents/${key}:retire`, { reason: 'x' }));
+    assert.deepEqual(await namesOf(baton, key), []);
+    const deleted = (await said(baton, id)).filter(([type]) => type === 'agent.secret_deleted');
+    assert.deepEqual(
+      deleted.map(([, payload]) => payload),
+      names.map((name) => ({ agentKey: key, name })),
+    );
+    await workOff(baton);
+    for (const name of names) assert.equal(vault.values.has(pathInStore(baton, key, name)), false);
+    const rows = await baton.pool.rows(sql`select from sealed_secrets where folder = ${`agents/${key}`}`);
+    assert.deepEqual(rows, []);
+    await refused(baton.admin.put(path(key, 'a'), { value: newSecretValue() }), 409, 'agent_retired');
+    await refused(baton.admin.delete(path(key, names[0] as string)), 409, 'agent_retired');
+  }
+});
+
+test('an agent that retires while the store is asked keeps no secret there', async () => {
+  const { key } = await publishAgent(outside.admin);
+  vault.beforeAnswer = async () => {
+    delete vault.beforeAnswer;
+    await done(outside.admin.post(`/agents/${key}:retire`, { reason: 'x' }));
+  };
+  await refused(outside.admin.put(path(key, 'late'), { value: newSecretValue() }), 409, 'agent_retired');
+  assert.equal(vault.values.has(pathInStore(outside, key, 'late')), false);
+  const { key: other } = await publishAgent(outside.admin);
+  await putAgentSecret(outside.admin, other);
+  const name = await putAgentSecret(outside.admin, other);
+  vault.beforeAnswer = async () => {
+    delete vault.beforeAnswer;
+    await done(outside.admin.post(`/agents/${other}:retire`, { reason: 'x' }));
+  };
+  await refused(outside.admin.put(path(other, name), { value: newSecretValue() }), 409, 'agent_retired');
+  await workOff(outside);
+  assert.equal(vault.values.has(pathInStore(outside, other, name)), false);
+});
+
+test('while the store is away nothing is set; a deletion is told, and done when the store is back', async () => {
+  const { key } = await publishAgent(outside.admin);
+  const name = await putAgentSecret(outside.admin, key);
+  vault.behave({ answer: { status: 503 } });
+  await refused(
+    outside.admin.put(path(key, 'new'), { value: newSecretValue() }),
+    503,
+    'secret_store_unavailable',
+  );
+  await done(outside.admin.delete(path(key, name)), 204);
+  assert.deepEqual(await namesOf(outside, key), []);
+  await workOff(outside);
+  assert.equal((await leftovers(outside)).length, 2, 'they wait for the store');
+  vault.behave({});
+  await workOff(outside);
+  assert.deepEqual(await leftovers(outside), []);
+  assert.equal(vault.values.has(pathInStore(outside, key, name)), false);
+});
+
+test('while one write of a secret goes on, another waits, then is refused', async () => {
+  const { key } = await publishAgent(outside.admin);
+  const name = await putAgentSecret(outside.admin, key);
+  await noteUse(key, name, true);
+  const acts = [
+    outside.admin.put(path(key, name), { value: newSecretValue() }),
+    outside.admin.delete(path(key, name)),
+  ];
+  for (const act of acts) await refused(act, 503, 'secret_store_unavailable');
+  await workOff(outside);
+  await done(outside.admin.delete(path(key, name)), 204);
+});
+
+test('after writes and deletions at once the store has a secret exactly where the agent has one', async () => {
+  const { key } = await publishAgent(outside.admin);
+  for (let round = 0; round < 10; round += 1) {
+    const acts = Array.from({ length: 6 }, (_, n) =>
+      n % 2 === 0
+        ? outside.admin.put(path(key, 'fought'), { value: newSecretValue() })
+        : outside.admin.delete(path(key, 'fought')),
+    );
+    for (const { status } of await Promise.all(acts))
+      assert.ok([200, 201, 204, 404].includes(status), `${status}`);
+    const isNamed = (await namesOf(outside, key)).includes('fought');
+    assert.equal(vault.values.has(pathInStore(outside, key, 'fought')), isNamed);
+  }
+  assert.deepEqual(await leftovers(outside), []);
+});
+
+test('what a killed process left at a path is deleted where the agent has no such secret, and stays where it has', async () => {
+  const { key } = await publishAgent(outside.admin);
+  const name = await putAgentSecret(outside.admin, key);
+  vault.beforeAnswer = async () => {
+    delete vault.beforeAnswer;
+    // The command comes to its commit when the worker has taken the path over.
+    await workOff(outside);
+  };
+  await refused(
+    outside.admin.put(path(key, 'slow'), { value: newSecretValue() }),
+    503,
+    'secret_store_unavailable',
+  );
+  await noteUse(key, name, true);
+  await noteUse(key, 'slow', false);
+  await workOff(outside);
+  assert.ok(!vault.values.has(pathInStore(outside, key, 'slow')));
+  assert.ok(vault.values.has(pathInStore(outside, key, name)));
+  assert.deepEqual(await leftovers(outside), []);
+});

@@ -1,0 +1,168 @@
+import { replayed } from '@baton/kernel/command';
+import { namesTag } from '@baton/kernel/etag';
+import { findAnswer } from '@baton/kernel/idempotency';
+import { type ItemPage, listPage } from '@baton/kernel/list';
+import type { Page } from '@baton/kernel/paging';
+import type { Answer, Surroundings } from '@baton/kernel/service';
+import {
+  endPathUse,
+  keepPath,
+  leavePath,
+  type PathUse,
+  usePath,
+} from '../../../access/secret-store/paths.ts';
+import type { SecretChange, SecretName } from '../../../access/secret-store/secret-store.ts';
+import { emit } from '../../../ledger/journal/journal.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import type { AgentRow } from '../agent.ts';
+import { secretNameForm } from '../agent-spec.ts';
+import { getSeenAgent, lockAgentRow } from '../agents.ts';
+import { type AgentSecret, agentSecretOf } from './agent-secret.ts';
+import { agentSecretDeleted, agentSecretSet } from './agent-secrets.events.ts';
+import {
+  countSecrets,
+  deleteSecretOfAgent,
+  deleteSecretsOfAgent,
+  findSecretOfAgent,
+  findSecrets,
+  upsertSecret,
+} from './agent-secrets.sql.ts';
+
+/**
+ * Secrets of agents (organisation, sections 12.2 and 28). Their paths in the store are fixed, since whoever runs an agent
+ * reads them there: so one write of a secret goes on at a time. Nothing in Baton reads a value; reads of an outside store
+ * stand in that store's own audit record.
+ */
+
+/** Of one agent; a spec names 50 at most. */
+const secretsMax = 100;
+
+export interface SecretOfAgent {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** What the store has been given, and the use of its path that the command ends. */
+export interface PutSecret {
+  readonly use: PathUse;
+  readonly change: SecretChange;
+}
+
+const secretOf = (tenantId: string, { key, name }: SecretOfAgent): SecretName => ({
+  tenantId,
+  folder: `agents/${key}`,
+  name,
+});
+
+function requireActive({ status, key }: AgentRow): void {
+  if (status === 'retired') fail('agent_retired', { agent: key });
+}
+
+/**
+ * Gives the value to the store, then records it.
+ * @throws Refusal `invalid_secret_name`, `not_found`, `agent_retired`, `agent_secret_exists`, `secret_store_unavailable`
+ */
+export async function putSecretAround(
+  of: SecretOfAgent,
+  value: string,
+  { context, keyed, command }: Surroundings<PutSecret, Context>,
+): Promise<Answer> {
+  const { db, tenantId, secrets } = context;
+  if (!secretNameForm.test(of.name)) fail('invalid_secret_name', { name: of.name });
+  const agent = await getSeenAgent(context, of.key);
+  requireActive(agent);
+  const isThere = async () => (await db.row(findSecretOfAgent(tenantId, agent.id, of.name))) !== undefined;
+  const use = await usePath(context, secretOf(tenantId, of), isThere);
+  try {
+    // What was answered under the key while this call waited is not written again.
+    const stored = keyed && (await findAnswer(db, keyed));
+    if (stored !== undefined) return replayed(stored);
+    if (await isThere()) refuseExisting(context, of);
+    const change = await secrets.put(secretOf(tenantId, of), value);
+    return await command({ use, change });
+  } finally {
+    await endPathUse(context, use);
+  }
+}
+
+function refuseExisting({ ifNoneMatch }: Context, { key, name }: SecretOfAgent): void {
+  if (namesTag(ifNoneMatch, '*')) fail('agent_secret_exists', { agent: key, name });
+}
+
+/**
+ * Records a value that the store has.
+ * @returns the secret, and whether it is new
+ * @throws Refusal `not_found`, `agent_retired`, `agent_secret_exists`, `payload_too_large` for one secret too many,
+ * `secret_store_unavailable`
+ */
+export async function putSecret(
+  context: Context,
+  of: SecretOfAgent,
+  { use, change }: PutSecret,
+): Promise<{ secret: AgentSecret; isNew: boolean }> {
+  const { db, tenantId, caller, secrets } = context;
+  const agent = await lockAgentRow(context, of.key);
+  requireActive(agent);
+  const isNew = (await db.row(findSecretOfAgent(tenantId, agent.id, of.name))) === undefined;
+  if (!isNew) refuseExisting(context, of);
+  if (isNew && ((await db.row(countSecrets(tenantId, agent.id)))?.secrets ?? 0) >= secretsMax)
+    fail('payload_too_large', { secretsMax });
+  await keepPath(context, use);
+  await secrets.apply(db, change);
+  const row = await db.row(upsertSecret(tenantId, agent.id, of.name, caller.principalId));
+  const said = { agentKey: of.key, name: of.name, created: isNew };
+  emit(context, agentSecretSet, { entityId: agent.id, workspaceId: agent.workspace_id }, said);
+  return { secret: agentSecretOf(row as NonNullable<typeof row>), isNew };
+}
+
+/** The names of an agent's secrets, in their order. @throws Refusal `not_found`, `invalid_cursor` */
+export async function listSecrets(context: Context, key: string, page: Page): Promise<ItemPage<AgentSecret>> {
+  const { id } = await getSeenAgent(context, key);
+  return listPage(context.db, findSecrets(context.tenantId, id, page), agentSecretOf);
+}
+
+/**
+ * Removes a secret: the record first, then the value from the store; where that is away, the worker removes it later.
+ * @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` while another write of it goes on
+ */
+export async function deleteSecretAround(
+  of: SecretOfAgent,
+  { context, command }: Surroundings<PathUse, Context>,
+): Promise<Answer> {
+  const { db, tenantId } = context;
+  const agent = await getSeenAgent(context, of.key);
+  requireActive(agent);
+  const isThere = async () => (await db.row(findSecretOfAgent(tenantId, agent.id, of.name))) !== undefined;
+  if (!(await isThere())) fail('not_found', { agent: of.key, name: of.name });
+  const use = await usePath(context, secretOf(tenantId, of), isThere);
+  try {
+    return await command(use);
+  } finally {
+    await endPathUse(context, use);
+  }
+}
+
+/** @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` */
+export async function deleteSecret(context: Context, of: SecretOfAgent, use: PathUse): Promise<undefined> {
+  const { db, tenantId } = context;
+  const agent = await lockAgentRow(context, of.key);
+  requireActive(agent);
+  if ((await db.run(deleteSecretOfAgent(tenantId, agent.id, of.name))) === 0)
+    fail('not_found', { agent: of.key, name: of.name });
+  await leavePath(context, use.secret);
+  sayDeleted(context, agent, of.name);
+}
+
+/** Removes all secrets of an agent that is retired, in its transaction: nobody may do so one by one any more. */
+export async function deleteAllSecrets(context: Context, agent: AgentRow): Promise<void> {
+  const { db, tenantId } = context;
+  for (const { name } of await db.rows(deleteSecretsOfAgent(tenantId, agent.id))) {
+    await leavePath(context, secretOf(tenantId, { key: agent.key, name }));
+    sayDeleted(context, agent, name);
+  }
+}
+
+function sayDeleted(context: Context, { id, key, workspace_id: workspaceId }: AgentRow, name: string): void {
+  emit(context, agentSecretDeleted, { entityId: id, workspaceId }, { agentKey: key, name });
+}
