@@ -25,6 +25,7 @@ function toolsOf(spec: ProcessSpec): EngineTools {
     evaluate: evaluateText,
     render: (template, roots) =>
       template.replaceAll(/\{\{(.*?)\}\}/g, (_, text) => String(evaluateText(text.trim(), roots))),
+    shared: () => toolsOf(spec),
     calendar: () => undefined,
     faultOfData: (data) => (data['broken'] === true ? 'broken must not be true' : undefined),
   };

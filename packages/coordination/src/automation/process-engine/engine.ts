@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@baton/kernel/wire';
 import type { Trigger } from '../process-language/forms.ts';
 import { leaveVote, takeVote, takeVoters } from './approving.ts';
 import { takeChild } from './calling.ts';
-import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
+import { type CaseMemory, caseOf, hashOfCase, sizeOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
 import { beginCancel, goOnAfterPause, resumes, suspendNow } from './endings.ts';
@@ -128,15 +128,15 @@ function tellMemory(m: Machine, before: ProcessState['status']): void {
 /** Undefined where its key has no value yet, or anything of it can't be evaluated. */
 function caseMemory(m: Machine): CaseMemory | undefined {
   const { memory } = m.definition.spec;
+  if (memory === undefined) return undefined;
   const roots = m.roots();
+  // It is computed whenever the data change: all of it together costs what one expression may.
+  const tools = m.tools.shared(sizeOfCase(memory));
   try {
-    return (
-      memory &&
-      caseOf(memory, {
-        evaluate: (text) => m.evaluate(text, roots),
-        render: (text) => m.tools.render(text, roots),
-      })
-    );
+    return caseOf(memory, {
+      evaluate: (text) => tools.evaluate(text, roots),
+      render: (text) => tools.render(text, roots),
+    });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
     m.note('decision', null, 'memory', { code: error.code, reason: error.message });

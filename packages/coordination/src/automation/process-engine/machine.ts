@@ -28,6 +28,8 @@ export interface EngineTools {
   evaluate(text: string, roots: Roots, table?: string): Json;
   /** Text with `{{ CEL }}`. @throws ProcessFault */
   render(template: string, roots: Roots): string;
+  /** The same for so many expressions that share what one may cost: they take as long together. */
+  shared(expressions: number): Pick<EngineTools, 'evaluate' | 'render'>;
   /** Undefined where the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;
   /** What of the data breaks the definition's schema, as one sentence; undefined when nothing does. */

@@ -74,11 +74,11 @@ export async function toolsFor(context: Context, use: DefinitionInUse): Promise<
 export function toolsOf(
   use: PreparedDefinition,
   calendars: ReadonlyMap<string, WorkingCalendar>,
-  costLimit: number,
+  costMax: number,
   check: () => void = () => {},
 ): EngineTools {
   const calendar = (key: string) => calendars.get(key);
-  const evaluateText = (text: string, roots: Roots, table?: string): Json => {
+  const evaluateText = (text: string, roots: Roots, table?: string, costLimit = costMax): Json => {
     check();
     const calendarOf = (key: string | null) => calendar(key ?? use.definition.spec.calendar ?? '');
     const done = evaluate(programOf(use, text, table), roots, { costLimit, calendarOf });
@@ -88,6 +88,14 @@ export function toolsOf(
   return {
     evaluate: evaluateText,
     render: (template, roots) => rendered(template, (text) => evaluateText(text, roots)),
+    shared(expressions) {
+      const share = Math.floor(costMax / Math.max(1, expressions));
+      return {
+        evaluate: (text, roots, table) => evaluateText(text, roots, table, share),
+        render: (template, roots) =>
+          rendered(template, (text, of) => evaluateText(text, roots, undefined, Math.floor(share / of))),
+      };
+    },
     calendar,
     beforeStep: check,
     faultOfData(data) {
@@ -108,12 +116,14 @@ function programOf({ environments, programs }: PreparedDefinition, text: string,
   return made;
 }
 
-function rendered(template: string, evaluateText: (text: string) => Json): string {
+/** @param evaluateText one of so many expressions */
+function rendered(template: string, evaluateText: (text: string, of: number) => Json): string {
   const parts = partsOfTemplate(template) ?? [{ text: template }];
+  const count = parts.filter((part) => !('text' in part)).length;
   return parts
     .map((part) => {
       if ('text' in part) return part.text;
-      const value = evaluateText(part.expression);
+      const value = evaluateText(part.expression, count);
       return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
     })
     .join('');

@@ -12,7 +12,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { startProcess } from '../../testing/service-processes.ts';
 
-// Workers in processes of their own, killed with SIGKILL while processes call each other.
+// Workers in processes of their own, killed with SIGKILL while processes call each other, and tell memory.
 
 const callers = 8;
 const kills = 3;
@@ -70,4 +70,32 @@ test('each call is one instance that begins and ends once, whenever workers are 
     [callers * 4, callers * 4],
   );
   assert.deepEqual(await baton.pool.rows(sql`select instance_id from process_orders`), []);
+});
+
+test('what is remembered is one observation of each step, whenever workers are killed', {
+  timeout: 90_000,
+}, async () => {
+  const agent = await makeProcessAgent(baton);
+  const steps = [1, 2, 3].map((n) => ({
+    id: `tell-${n}`,
+    remember: { kind: 'told.once', content: `Step ${n} of {{ instance.key }}` },
+  }));
+  const key = await publishProcess(baton.admin, specOf(agent.key, steps));
+  for (let n = 0; n < callers; n += 1) await startProcessInstance(baton.admin, key);
+  for (let life = 0; life < kills; life += 1) {
+    const workers = await Promise.all([startProcess('worker', baton.env), startProcess('worker', baton.env)]);
+    await new Promise((over) => setTimeout(over, 100 + Math.random() * 500));
+    await Promise.all(workers.map((one) => one.stop('SIGKILL')));
+  }
+  const last = makeProcessWorker(baton);
+  await last.run();
+  await last.close();
+  const rows = await baton.pool.rows<{ content: string; n: number }>(sql`
+    select payload ->> 'content' as content, count(*)::int as n from events
+    where type = 'observation.recorded' and payload ->> 'kind' = 'told.once' group by 1`);
+  assert.equal(rows.length, callers * 3);
+  assert.ok(rows.every(({ n }) => n === 1));
+  const open = await baton.pool.rows(sql`
+    select id from process_instances where definition_key = ${key} and status <> 'completed'`);
+  assert.deepEqual(open, []);
 });

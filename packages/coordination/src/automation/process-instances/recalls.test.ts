@@ -302,6 +302,23 @@ test('what memory is to know of an instance is told when it begins, changes and 
   );
 });
 
+test('what memory is to know costs as one expression does, however much of it there is', async () => {
+  const costly = '{{ data.list.map(x, data.list.map(y, data.list.map(z, x + y + z).size()).size()).size() }}';
+  const memorized = {
+    memory: {
+      case: { kind: 'case', key: 'instance.key', title: 'A costly one' },
+      facts: Array.from({ length: 50 }, () => ({ predicate: 'p', object: costly.repeat(20) })),
+    },
+  };
+  const list = Array.from({ length: 20 }, (_, n) => n);
+  const process = await publishProcess(admin, specOf(agent.key, [humanStep('work')], memorized));
+  const from = performance.now();
+  const made = await startProcessInstance(admin, process, { list });
+  assert.ok(performance.now() - from < 2000);
+  assert.equal(made.status, 'running');
+  assert.equal((await told(made.id, 'started'))[0]?.['memory'], null);
+});
+
 test('an instance that is cancelled is told to memory, and looked back at', async () => {
   const more = {
     memory: { case: { kind: 'case', key: 'instance.key', title: 'One that ends early' } },
