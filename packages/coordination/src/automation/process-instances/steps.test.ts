@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/kernel/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, makeCallable } from '../../testing/invocations.ts';
-import { done, eventsOf } from '../../testing/leases.ts';
+import { done, eventsOf, refused } from '../../testing/leases.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -235,4 +235,35 @@ test('an event of another tenant reaches no instance, and lists show none of it'
   const answer = await other.get(`/process-instances/${made.id}`);
   assert.equal(answer.status, 404);
   assert.deepEqual((await done(other.get('/process-instances'))).items, []);
+});
+
+test('what follows a step that is gone past, or a suspend step, is done with the act of the operator', async () => {
+  const missing = { id: 'call', call: { process: `p-${newId()}` } };
+  const stages = [
+    { id: 'one', steps: [missing, setStep('note', { noted: 'true' })] },
+    { id: 'two', steps: [setStep('end', { ended: 'true' })] },
+  ];
+  const parked = await start([], { stages });
+  assert.deepEqual([parked.status, parked.suspension.code], ['suspended', 'not_found']);
+  const skip = { element: 'call', reason: 'done by hand' };
+  const gone = await done(baton.admin.post(`/process-instances/${parked.id}:skip`, skip));
+  assert.deepEqual([gone.status, gone.data], ['completed', { noted: true, ended: true }]);
+  const held = await start([
+    { id: 'first', suspend: { reason: 'look' } },
+    setStep('seen', { seen: 'true' }),
+    { id: 'second', suspend: {} },
+  ]);
+  assert.equal(held.status, 'suspended');
+  const resume = () => done(baton.admin.post(`/process-instances/${held.id}:resume`, {}));
+  const again = await resume();
+  assert.deepEqual([again.status, again.data], ['suspended', { seen: true }]);
+  assert.equal((await resume()).status, 'completed');
+  assert.deepEqual(
+    (await told(held.id, 'suspended')).map(({ cause, reason }) => [cause, reason]),
+    [
+      ['event', 'look'],
+      ['event', null],
+    ],
+  );
+  await refused(baton.admin.get(`/process-instances/${newId()}/journal`), 404, 'not_found');
 });
