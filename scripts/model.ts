@@ -1,6 +1,7 @@
 // npm run model [-- steps]: random histories of tasks, claims, runs, approvals and child handles against their model; 25,000
 // steps by default. npm run model -- calendars [runs]: random calendars against a walk minute by minute; 3,000 runs of each
-// property by default. A failure prints the seed and the shrunken history.
+// property by default. npm run model -- processes [definitions]: random processes in the engine against a reference
+// interpreter; 2,000 definitions by default. A failure prints the seed and the shrunken history.
 import { dirname } from 'node:path';
 import { prepareEnvironment } from './test-environment.ts';
 import { runTests } from './test-run.ts';
@@ -18,11 +19,18 @@ const models = {
     setting: 'BATON_TEST_CALENDAR_RUNS',
     usual: 3000,
   },
+  processes: {
+    file: 'packages/coordination/src/automation/process-engine/process-model.property.test.ts',
+    setting: 'BATON_TEST_PROCESS_DEFINITIONS',
+    usual: 2000,
+  },
 };
 
 const words = process.argv.slice(2);
-const model = models[words[0] === 'calendars' ? 'calendars' : 'coordination'];
-const length = words[0] === 'calendars' ? words[1] : words[0];
+const [first = '', second] = words;
+const isNamed = first === 'calendars' || first === 'processes';
+const model = models[isNamed ? first : 'coordination'];
+const length = isNamed ? second : words[0];
 
 const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());

@@ -53,7 +53,7 @@ function goOnVoting(m: Machine, node: ElementNode): void {
   const result = resultOf(votes, approve?.quorum ?? 'all', approve?.earlyDecision ?? true);
   if (result !== undefined) return endVote(m, node, result.outcome, result.reason);
   const isAsking = ballots.some(({ asked, vote }) => asked && vote === 'pending');
-  const waiting = ballots.filter(({ asked }) => !asked);
+  const waiting = ballots.filter(({ asked, vote }) => !asked && vote === 'pending');
   const asked = approve?.mode === 'sequential' ? (isAsking ? [] : waiting.slice(0, 1)) : waiting;
   const title = approve?.title === undefined ? '' : m.tools.render(approve.title, m.rootsIn(node));
   for (const ballot of asked) {

@@ -33,6 +33,8 @@ export function goOnAfterPause(m: Machine): void {
   m.state.status = 'running';
   m.state.parked = null;
   thaw(m);
+  // The data may have changed in the input that led to the pause.
+  m.areTimersStale = true;
   const busy = new Set(m.elements().map(({ parent }) => parent));
   for (const { id } of m.sequences()) if (!busy.has(id)) m.ready.push(id);
 }

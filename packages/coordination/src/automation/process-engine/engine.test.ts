@@ -542,3 +542,42 @@ test('an event for the instance writes its data and runs beside it, one after th
   one.completeTask('b').completeTask('a');
   assert.equal(one.state.status, 'completed');
 });
+
+test('a person who left before their turn is not asked', () => {
+  const turns = new Instance(approve({ mode: 'sequential', quorum: 'any' }));
+  turns.take({ kind: 'voters', at: start, element: 'vote', principals: ['p', 'q', 'r'] });
+  turns.take(turns.event('principal.disabled', 'q')).vote('vote', 'r');
+  const asked = turns
+    .effects('ask_approval')
+    .map((effect) => effect.kind === 'ask_approval' && effect.principalId);
+  assert.deepEqual(asked, ['p', 'r']);
+});
+
+test('deadlines and their warnings move with the data that an answer brings, before a pause too', () => {
+  const dueOf = ({ state: { due } }: Instance) => [due?.dueAt, due?.warnAt];
+  const soon = `'${later(600)}'`;
+  const due = { at: 'data.at', warnBefore: 'PT60S' };
+  const answered = new Instance({
+    ...stage([{ ...human('a'), export: { as: { at: soon } } }, human('b')]),
+    due,
+  });
+  assert.deepEqual(dueOf(answered), [null, null]);
+  assert.deepEqual(dueOf(answered.completeTask('a')), [later(600), later(540)]);
+  const paused = new Instance({ ...stage([note('at', soon), { id: 's', suspend: {} }, human('b')]), due });
+  paused.take({ kind: 'resume', at: later(5), reason: null });
+  assert.deepEqual(dueOf(paused), [later(600), later(540)]);
+});
+
+test('timers of a stage end with it when a timer of the process interrupts all', () => {
+  const list = [human('after')];
+  const one = new Instance({
+    ...stage([human('a')], { timers: [{ id: 'inner', at: `'${later(60)}'`, do: [human('late')] }] }),
+    timers: [{ id: 'outer', at: `'${later(30)}'`, interrupting: true, do: list }],
+  });
+  one.fire('outer', 'timer');
+  assert.deepEqual(one.open, ['after']);
+  assert.deepEqual(
+    Object.values(one.state.timers).filter(({ state }) => state === 'pending'),
+    [],
+  );
+});

@@ -21,7 +21,7 @@ import {
   takeRemembered,
   timeOut,
 } from './step-kinds.ts';
-import { beginDeadline, countDeadline, recount } from './timers.ts';
+import { beginDeadline, cancelTimersOf, countDeadline, recount } from './timers.ts';
 
 /** In the place of a correlation's number: the event is one that starts instances. */
 export const startCorrelation = -1;
@@ -387,6 +387,7 @@ function interruptStages(m: Machine): void {
   for (const [id, stage] of Object.entries(m.state.stages)) {
     if (stage.state === 'active') m.tell('process.stage_exited', { stage: id });
     if (stage.state !== 'completed') stage.state = 'terminated';
+    for (const timer of m.definition.stages.get(id)?.timers ?? []) cancelTimersOf(m, timer.id);
   }
 }
 

@@ -66,6 +66,8 @@ export class Machine {
   current: string | null = null;
   /** Fields of the data that this input changed. */
   readonly changedFields: string[] = [];
+  /** Whether instants that expressions gave are to be computed again. */
+  areTimersStale = false;
   #steps = 0;
 
   constructor(
@@ -171,6 +173,7 @@ export class Machine {
       );
     this.state.data = data;
     this.changedFields.push(...changedFields);
+    this.areTimersStale = true;
     const changed = Object.fromEntries(changedFields.map((field) => [field, values[field] as Json]));
     this.note('data', element, null, changed);
     this.tell('process.data_changed', { changedFields, element, memory: null });

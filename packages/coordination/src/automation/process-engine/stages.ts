@@ -1,9 +1,19 @@
 import type { Stage, Timer } from '../process-language/definition.ts';
+import type { Due } from '../process-language/forms.ts';
 import { completeInstance, goOnEnding } from './endings.ts';
 import { type Machine, ProcessFault } from './machine.ts';
 import { cancelSequence, runReady, startList } from './sequences.ts';
 import type { StageState } from './state.ts';
-import { cancelTimersOf, instantOf, isOpen, move, moveDeadlines, schedule } from './timers.ts';
+import {
+  cancelTimersOf,
+  dueOf,
+  instantOf,
+  isOpen,
+  move,
+  moveDeadlines,
+  schedule,
+  warnAtOf,
+} from './timers.ts';
 
 /** Stages, milestones and what follows when nothing goes on by itself any more (organisation, section 15.2). */
 
@@ -12,11 +22,10 @@ const roundsMax = 1000;
 /** Does all that follows from an input: runs lists, judges stages, and ends the instance when all is done. */
 export function settle(m: Machine): void {
   for (let round = 0; round < roundsMax; round += 1) {
-    const { data } = m.state;
     runReady(m);
     if (m.state.status !== 'running') return;
     m.current = null;
-    if (m.state.data !== data) moveTimers(m);
+    if (m.areTimersStale) moveTimers(m);
     if (m.state.ending !== null) goOnEnding(m);
     else if (m.state.isStarted === false) return;
     else {
@@ -134,25 +143,35 @@ export function beginTimer(m: Machine, { id, at }: Timer, attempt: number): void
 
 /** Computes instants again that expressions gave: the data that they read may have changed. */
 function moveTimers(m: Machine): void {
+  m.areTimersStale = false;
+  const changedFields = [...new Set(m.changedFields)];
+  const isOfData = changedFields.length > 0;
   for (const timer of Object.values(m.state.timers)) {
     if (timer.state !== 'pending' || timer.unit !== 'instant') continue;
     const text = expressionOf(m, timer.element, timer.purpose, timer.level);
     if (text === undefined) continue;
     m.current = timer.element;
-    move(m, timer, { dueAt: instantOf(m, text), unit: 'instant' }, 'data_changed', [
-      ...new Set(m.changedFields),
-    ]);
+    const instant = instantOf(m, text);
+    const due = timer.purpose === 'warn' ? deadlineOf(m, timer.element) : undefined;
+    const dueAt = due === undefined ? instant : warnAtOf(due, instant);
+    const [cause, fields] = isOfData
+      ? (['data_changed', changedFields] as const)
+      : (['resumed', null] as const);
+    move(m, timer, { dueAt, unit: 'instant' }, cause, fields);
   }
   moveDeadlines(m);
 }
 
-/** The expression that gave a timer's instant; none for a warning, which is counted from its due. */
+function deadlineOf(m: Machine, element: string): Due | undefined {
+  return element === m.state.id ? m.definition.spec.due : dueOf(m, element);
+}
+
+/** The expression that gave a timer's instant; for a warning, that of its due. */
 function expressionOf(m: Machine, element: string, purpose: string, level: number): string | undefined {
   if (purpose === 'timer') return m.definition.timers.get(element)?.timer.at;
-  if (element === m.state.id) return purpose === 'due' ? m.definition.spec.due?.at : undefined;
-  const { wait, human, approve, call } = m.step(element);
+  if (purpose === 'due' || purpose === 'warn') return deadlineOf(m, element)?.at;
+  const { wait, human, approve } = m.step(element);
   if (purpose === 'wait') return typeof wait === 'object' ? wait.at : undefined;
-  if (purpose === 'due') return (human ?? approve ?? call)?.due?.at;
   const after = (human ?? approve)?.escalations[level - 1]?.after;
   if (after === 'due') return (human ?? approve)?.due?.at;
   return typeof after === 'object' ? after.at : undefined;

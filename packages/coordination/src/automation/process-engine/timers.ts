@@ -224,7 +224,7 @@ export function move(
   timer: Timer,
   { dueAt, provisional = timer.provisional }: When,
   cause: Cause,
-  changedFields: string[] | null = null,
+  changedFields: readonly string[] | null = null,
 ): void {
   if (timer.dueAt === dueAt && timer.provisional === provisional) return;
   const previousDueAt = timer.dueAt;
@@ -239,7 +239,7 @@ export function move(
     dueAt,
     provisional,
     cause,
-    changedFields,
+    changedFields: changedFields && [...changedFields],
   });
 }
 
