@@ -314,7 +314,7 @@ test('what memory is to know costs as one expression does, however much of it th
   const process = await publishProcess(admin, specOf(agent.key, [humanStep('work')], memorized));
   const from = performance.now();
   const made = await startProcessInstance(admin, process, { list });
-  assert.ok(performance.now() - from < 2000);
+  assert.ok(performance.now() - from < 10_000);
   assert.equal(made.status, 'running');
   assert.equal((await told(made.id, 'started'))[0]?.['memory'], null);
 });
